@@ -17,6 +17,7 @@ from hinge.cli.options import (
     Fetch,
     Fill,
     Format,
+    Header,
     Json,
     Label,
     NoIntercept,
@@ -65,6 +66,7 @@ def compare(
     drop: Drop = None,
     categorical: Categorical = None,
     zero_based: ZeroBased = False,
+    header: Header = None,
     fetch: Fetch = False,
     out: Annotated[Path | None, typer.Option(help="Folder for curves, tables and a report.")] = None,
     as_json: Json = False,
@@ -99,7 +101,12 @@ def compare(
     if asked is not None and "all" not in asked:
         find(asked)  # complains of a name before data is read
     how = Reading(
-        label, drop=split_names(drop), categorical=split_names(categorical), zero_based=zero_based, fetch=fetch
+        label,
+        drop=split_names(drop),
+        categorical=split_names(categorical),
+        zero_based=zero_based,
+        fetch=fetch,
+        header=header,
     )
     found = two_classes(data, test, how, positive, seed, impute and impute.value)
     course = _course(found, rows, lam, C, not no_intercept, kernel is not None, gamma, seed)

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
-from hinge.cli.options import Data, Json, Label, Labels, ModelFile, Positive, ZeroBased
+from hinge.cli.options import Data, Header, Json, Label, Labels, ModelFile, Positive, ZeroBased
 from hinge.cli.show import percent, say, show_table
 
 try:
@@ -31,6 +31,7 @@ def evaluate(
     label: Label = None,
     labels: Labels = None,
     zero_based: ZeroBased = False,
+    header: Header = None,
     as_json: Json = False,
 ) -> None:
     """Measure a model on rows that have labels.
@@ -46,7 +47,7 @@ def evaluate(
     from hinge.files.replacing import replacing
 
     fitted = model_files.load(model)
-    found = rows_for(fitted, data, Reading(label, labels, zero_based=zero_based))
+    found = rows_for(fitted, data, Reading(label, labels, zero_based=zero_based, header=header))
     if found.y is None and not is_one_class(machine_of(fitted)):
         raise ValueError(f"{data} has no labels to compare with: name their column with --label, or use hinge predict.")
     with warnings.catch_warnings():

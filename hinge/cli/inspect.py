@@ -82,11 +82,13 @@ def described(fitted: BaseEstimator, top: int) -> dict[str, Any]:
 
 def _step(step: BaseEstimator) -> str:
     """A transformer in words."""
+    from hinge.cli.preparation import places_of
+
     if hasattr(step, "transformers_"):
         parts = [
-            f"{type(part).__name__ if not hasattr(part, 'steps') else _step(part)} of {len(at)} columns"
-            for _, part, at in step.transformers_
-            if len(at)
+            f"{type(part).__name__ if not hasattr(part, 'steps') else _step(part)} of {count} columns"
+            for name, part, _ in step.transformers_
+            if (count := len(places_of(step, name)))
         ]
         return "; ".join(parts)
     if hasattr(step, "steps"):

@@ -18,7 +18,7 @@ CODES = (
     "Exit codes: 0 it is done (a training may have ended before it converged, and says so), 1 an error, told in a "
     "sentence, 2 wrong options, 130 interrupted by Ctrl-C."
 )
-DATA = "A name that 'hinge datasets' lists; a csv, tsv, svmlight, npz, npy or Parquet file; - for standard input."
+DATA = "A name that 'hinge datasets' lists; a csv, tsv, svmlight, npz, npy, Zarr or Parquet file; - for standard input."
 
 OF_DATA, OF_MODEL, OF_ENDS = "Data", "Model", "Solver and limits"
 """Headings of options in the help."""
@@ -42,6 +42,12 @@ if typer is not None:
     ]
     ZeroBased = Annotated[
         bool, typer.Option("--zero-based", help="Features of svmlight files count from 0.", rich_help_panel=OF_DATA)
+    ]
+    Header = Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header", help="Whether a csv file begins with names, if in doubt.", rich_help_panel=OF_DATA
+        ),
     ]
     Positive = Annotated[str | None, typer.Option(help="The class to tell from all others.", rich_help_panel=OF_DATA)]
     Fetch = Annotated[bool, typer.Option("--fetch", help="Download a set that is not here.", rich_help_panel=OF_DATA)]

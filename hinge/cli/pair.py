@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hinge.cli.options import Json, Label, ZeroBased
+from hinge.cli.options import Header, Json, Label, ZeroBased
 from hinge.cli.show import say
 
 try:
@@ -20,6 +20,8 @@ except ImportError:  # `hinge.cli.app.main` says how to get them
 if TYPE_CHECKING:
     import numpy as np
 
+    from hinge.cli.rows import Reading
+
 
 def pair(
     ctx: typer.Context,
@@ -30,15 +32,18 @@ def pair(
     positive: Annotated[str | None, typer.Option(help="The class to tell from all others.")] = None,
     label: Label = None,
     zero_based: ZeroBased = False,
+    header: Header = None,
     as_json: Json = False,
 ) -> None:
     """Write a matrix by rows and by columns, out of core, for fits that read only part of it."""
     import numpy as np
 
     from hinge.access.two_way.writer import write_pair
+    from hinge.cli.rows import Reading
     from hinge.files.replacing import replacing
 
-    X, y, shape = _rows_and_labels(data, label, positive, memory << 20, zero_based)
+    how = Reading(label, zero_based=zero_based, header=header)
+    X, y, shape = _rows_and_labels(data, how, positive, memory << 20)
     if y is None and labels is not None:
         raise ValueError(f"{data} is taken as a matrix without labels: leave --labels out.")
     bar = Progress(
@@ -71,19 +76,19 @@ def pair(
 
 
 def _rows_and_labels(
-    data: str, label: str | None, positive: str | None, nbytes: int, zero_based: bool
+    data: str, how: Reading, positive: str | None, nbytes: int
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
     """What `write_pair` takes, the labels where there are any, and the shape where X does not tell it."""
     from hinge.cli.data import training_data
-    from hinge.cli.rows import PAIR_HEADER, Reading, is_file
+    from hinge.cli.rows import PAIR_HEADER, is_file
     from hinge.datasets.base import Parts
     from hinge.datasets.tasks import binary
 
-    kind = Path(data).suffix.lower()
+    label, kind = how.label, Path(data).suffix.lower()
     if kind == ".pq" or (Path(data).is_dir() and not (Path(data) / PAIR_HEADER).exists()):
         kind = ".parquet"
     if kind not in (".npy", ".parquet"):
-        found = training_data(data, None, Reading(label, zero_based=zero_based), None if is_file(data) else positive)
+        found = training_data(data, None, how, None if is_file(data) else positive)
         X, y = found.train.X, found.train.y
         if found.train.words:
             raise ValueError(f"{data} has columns of words, and a pair holds numbers: encode them first.")
@@ -103,7 +108,7 @@ def _from_parquet(
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
     from hinge.access.tables.columnar import parquet_blocks, parquet_labels, parquet_names
     from hinge.datasets.base import Parts
-    from hinge.datasets.delimited import LABEL_NAMES
+    from hinge.datasets.headers import LABEL_NAMES
     from hinge.datasets.tasks import binary
 
     names = parquet_names(path)

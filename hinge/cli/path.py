@@ -14,6 +14,7 @@ from hinge.cli.options import (
     Fetch,
     Fill,
     Format,
+    Header,
     Json,
     Label,
     NoIntercept,
@@ -69,6 +70,7 @@ def path(
     drop: Drop = None,
     categorical: Categorical = None,
     zero_based: ZeroBased = False,
+    header: Header = None,
     fetch: Fetch = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the figure and the table.")] = None,
     as_json: Json = False,
@@ -88,7 +90,12 @@ def path(
         raise typer.BadParameter("--tol and --max-time take positive numbers.")
     made(out)
     how = Reading(
-        label, drop=split_names(drop), categorical=split_names(categorical), zero_based=zero_based, fetch=fetch
+        label,
+        drop=split_names(drop),
+        categorical=split_names(categorical),
+        zero_based=zero_based,
+        fetch=fetch,
+        header=header,
     )
     X, y, X_test, y_test, name = two_classes(data, test, how, positive, seed, impute and impute.value)
     bias: Literal["none", "free", "penalized"] = "none" if no_intercept else "free" if free_intercept else "penalized"

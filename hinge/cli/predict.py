@@ -8,8 +8,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hinge.cli.options import Data, Json, Label, Labels, ModelFile, Positive, ZeroBased
-from hinge.cli.show import number, percent, say
+from hinge.cli.options import Data, Header, Json, Label, Labels, ModelFile, Positive, ZeroBased
+from hinge.cli.show import number, percent, say, visible
 
 try:
     import typer
@@ -41,6 +41,7 @@ def predict(
     labels: Labels = None,
     no_labels: Annotated[bool, typer.Option("--no-labels", help="The file holds features only.")] = False,
     zero_based: ZeroBased = False,
+    header: Header = None,
     as_json: Json = False,
 ) -> None:
     """Write one prediction a line, and the error, if there are labels, to standard error.
@@ -60,7 +61,7 @@ def predict(
     inputs = [Path(name) for name in (model, data) if Path(name).is_file()]
     if output is not None and output.exists() and any(output.samefile(name) for name in inputs):
         raise ValueError(f"{output} is an input, so it is not overwritten.")
-    found = rows_for(fitted, data, Reading(label, labels, zero_based=zero_based), no_labels)
+    found = rows_for(fitted, data, Reading(label, labels, zero_based=zero_based, header=header), no_labels)
     machine = machine_of(fitted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rows have no column names here, and a model may
@@ -79,7 +80,8 @@ def predict(
     else:
         lines = ("\t".join(map(str, row)) + "\n" for row in zip(*columns, strict=True))
     if output is None:
-        sys.stdout.writelines(lines)
+        shown = (visible(line[:-1]) + "\n" for line in lines) if sys.stdout.isatty() else lines
+        sys.stdout.writelines(shown)
         sys.stdout.flush()
     else:
         with replacing(output) as stream:

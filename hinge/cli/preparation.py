@@ -106,7 +106,7 @@ def columns_of(model: BaseEstimator) -> Columns:
     spelled: tuple[int, ...] = ()
     for part in _transformers(first):
         if part[0] == "words":
-            spelled = tuple(int(j) for j in part[2])
+            spelled = tuple(places_of(first, part[0]))
     label = told(model).get("label")
     width = int(first.n_features_in_) if hasattr(first, "n_features_in_") else int(machine_of(model).n_features_in_)
     return Columns(width, None if names is None else [str(name) for name in names], spelled, label)
@@ -129,21 +129,25 @@ def _transformers(step: BaseEstimator) -> list[Any]:
     return list(getattr(step, "transformers_", []))
 
 
+def places_of(step: BaseEstimator, name: str) -> list[int]:
+    """The positions of the columns that one of several transformers takes, by whatever it was given them."""
+    return [int(j) for j in step._transformer_to_input_indices[name]]
+
+
 def feature_names(model: BaseEstimator) -> list[str]:
     """The names of the features that the machine itself sees; words are called column=word."""
     columns, machine = columns_of(model), machine_of(model)
     plain = columns.names or [f"x{j + 1}" for j in range(columns.width)]
-    parts = next((_transformers(step) for step in steps_of(model) if _transformers(step)), [])
-    if not parts:
-        return plain if len(plain) == machine.n_features_in_ else [f"x{j + 1}" for j in range(machine.n_features_in_)]
-    names: list[str] = []
-    for kind, part, at in parts:
-        own = [plain[int(j)] for j in at]
-        if kind == "words":
-            encoder = part.steps[-1][1] if hasattr(part, "steps") else part
+    step = next((step for step in steps_of(model) if _transformers(step)), None)
+    names = plain if step is None else list[str]()
+    for kind, part, _ in _transformers(step):
+        own = [plain[j] for j in places_of(step, kind)]
+        encoder = part.steps[-1][1] if hasattr(part, "steps") else part
+        if kind == "words" and hasattr(encoder, "categories_"):
             own = [f"{name}={word}" for name, words in zip(own, encoder.categories_, strict=True) for word in words]
         names += own if kind != "remainder" else []
-    return names
+    # Steps that are not the command line's own may make any number of features.
+    return names if len(names) == machine.n_features_in_ else [f"x{j + 1}" for j in range(machine.n_features_in_)]
 
 
 def told(model: BaseEstimator) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import numpy as np
 from hinge.datasets import DataFormatError, read
 from hinge.datasets.base import smallest_float
 from hinge.datasets.compressed import inner_suffix, opened
-from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
+from hinge.datasets.delimited import layout_of, read_delimited
 from hinge.datasets.frames import (
     PARQUET,
     Frame,
@@ -31,6 +31,7 @@ from hinge.datasets.frames import (
     labels_in,
     read_frame,
 )
+from hinge.datasets.headers import LABEL_NAMES
 from hinge.datasets.readers import DELIMITED
 
 PAIR_HEADER = "pair.json"
@@ -62,6 +63,8 @@ class Reading(NamedTuple):
         Whether a set that is not here may be downloaded.
     unlabelled : bool
         Whether files hold features only.
+    header : bool, optional
+        Whether the first line of a csv file names its columns; told from the file by default.
     """
 
     label: str | None = None
@@ -72,6 +75,7 @@ class Reading(NamedTuple):
     zero_based: bool = False
     fetch: bool = False
     unlabelled: bool = False
+    header: bool | None = None
 
 
 class Columns(NamedTuple):
@@ -153,15 +157,26 @@ def read_rows(data: str, how: Reading, wanted: Columns | None = None, labelled: 
         if not found:
             raise FileNotFoundError(f"There is no file {data}: check the pattern.")
         return _of_frame([Path(name) for name in found], how, wanted, labelled)
-    if path.is_dir() and not any(one.suffix.lower() in (*PARQUET, "") and one.is_file() for one in path.rglob("*")):
-        raise FileNotFoundError(f"{data} is a folder without Parquet files: name a file, or a folder that has some.")
-    if path.is_dir() or path.suffix.lower() in PARQUET:
+    zarr = _is_zarr(path)
+    if (
+        path.is_dir()
+        and not zarr
+        and not any(one.suffix.lower() in (*PARQUET, "") and one.is_file() for one in path.rglob("*"))
+    ):
+        raise FileNotFoundError(
+            f"{data} is a folder without Parquet files or a Zarr array: name a file, or a folder that has some."
+        )
+    if (path.is_dir() and not zarr) or path.suffix.lower() in PARQUET:
         return _of_frame(path, how, wanted, labelled)
     if inner_suffix(path) in DELIMITED:
         return _numbers_only(path, how, wanted, labelled) or _of_frame(path, how, wanted, labelled)
     for option, value in (("drop", how.drop), ("categorical", how.categorical), ("sample-weight-column", how.weight)):
         if value:
             raise ValueError(f"--{option} names a column, and {data} is neither csv, tsv nor Parquet.")
+    if how.header is not None:
+        raise ValueError(f"--header and --no-header are for csv and tsv files, and {data} is neither.")
+    if zarr:
+        return _zarr(path, how, wanted, labelled)
     if path.suffix.lower() == ".npy":
         return _array(path, how, wanted, labelled)
     width = None if wanted is None else wanted.width
@@ -217,21 +232,21 @@ def _numbers_only(path: Path, how: Reading, wanted: Columns | None, labelled: bo
     if how.categorical or (wanted is not None and wanted.words):
         return None
     known = _proofs(how, wanted)
-    layout = layout_of(path, 0, known)
+    layout = layout_of(path, 0, known, how.header)
     names = layout.header or [str(j + 1) for j in range(layout.width)]
     check_names(names, str(path))
     label, weight, features = _chosen(names, layout.header is not None, str(path), how, wanted, labelled)
     try:
-        X, y = read_delimited(path, label=0 if label is None else label, known=known)
+        X, y = read_delimited(path, label=0 if label is None else label, known=known, header=how.header)
     except DataFormatError:  # some column holds words or gaps, or what the next reader has a sentence for
         return None
     if label is None:
         if y.dtype.kind not in "if":
             return None
         X = smallest_float(np.column_stack([y, X]))
-    place = [j for j in range(layout.width) if j != label]
-    mass = None if weight is None else X[:, place.index(weight)].astype(np.float64)
-    chosen = [place.index(j) for j in features]
+    place = {j: k for k, j in enumerate(j for j in range(layout.width) if j != label)}
+    mass = None if weight is None else X[:, place[weight]].astype(np.float64)
+    chosen = [place[j] for j in features]
     X = X if chosen == list(range(X.shape[1])) else np.ascontiguousarray(X[:, chosen])
     named = [names[j] for j in features] if layout.header else None
     own = None if label is None else y
@@ -244,7 +259,7 @@ def _of_frame(path: Path | list[Path], how: Reading, wanted: Columns | None, lab
     if wanted is not None and wanted.names is not None:
         words += [wanted.names[j] for j in wanted.words]
     drop = how.drop if wanted is None or wanted.names is None else ()
-    frame = read_frame(path, words, _proofs(how, wanted), drop)
+    frame = read_frame(path, words, _proofs(how, wanted), drop, how.header)
     label, weight, features = _chosen(frame.names, frame.named, frame.source, how, wanted, labelled)
     columns = [frame.columns[j] for j in features]
     for k, j in enumerate(features if wanted is not None else ()):
@@ -283,14 +298,15 @@ def _chosen(
     weight = None if how.weight is None else _position(names, how.weight, source)
     label = None if how.label is None else _position(names, how.label, source)
     if wanted is not None and wanted.names is not None and named:
-        absent = [name for name in wanted.names if name not in names]
+        at = {name: j for j, name in enumerate(names)}
+        absent = [name for name in wanted.names if name not in at]
         if absent:
             near = difflib.get_close_matches(absent[0], names, 1)
             hint = f"did {near[0]!r} mean it?" if near else f"its columns are {', '.join(names[:20])}."
             raise ValueError(f"{source} has no column {absent[0]!r}, which the model was trained on: {hint}")
         if label is None and not how.unlabelled:
             label = _label_beside(names, wanted)
-        return label, weight, [names.index(name) for name in wanted.names]
+        return label, weight, [at[name] for name in wanted.names]
     dropped = {_position(names, name, source) for name in how.drop if name in names or not named}
     if label is None and how.labels is None and not how.unlabelled:
         label = _usual_label(names, named, len(names) - len(dropped) - (weight is not None), wanted, labelled)
@@ -307,7 +323,8 @@ def _chosen(
 def _label_beside(names: list[str], wanted: Columns) -> int | None:
     """The label among columns that are no features of the model."""
     assert wanted.names is not None
-    rest = [name for name in names if name not in wanted.names]
+    features = set(wanted.names)
+    rest = [name for name in names if name not in features]
     if wanted.label is not None:
         return names.index(wanted.label) if wanted.label in rest else None
     alike = [name for name in rest if name.lower() in LABEL_NAMES]
@@ -332,6 +349,10 @@ def _position(names: list[str], column: str, source: str) -> int:
         near = difflib.get_close_matches(column, names, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(names[:20])}."
         raise ValueError(f"{source} has no column {column!r}: {hint}")
+    if column in names and names.index(column) != at:
+        raise ValueError(
+            f"{source} has a column called {column!r}, which is not the one at position {at}: rename its columns."
+        )
     if at is None or not -len(names) <= at < len(names):
         raise ValueError(f"{source} has {len(names)} columns, so position {column} lies outside them.")
     return at % len(names)
@@ -357,11 +378,30 @@ def _array(path: Path, how: Reading, wanted: Columns | None, labelled: bool) -> 
         raise DataFormatError(f"{path} is not a NumPy array of numbers, or damaged: {error}") from error
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
         raise DataFormatError(f"{path} is not a matrix of numbers: rows and columns are needed.")
+    return _of_array(X, path, how, wanted, labelled)
+
+
+def _of_array(X: np.ndarray, path: Path, how: Reading, wanted: Columns | None, labelled: bool) -> Rows:
     if how.label is not None:
         at = _position([str(j) for j in range(X.shape[1])], how.label, str(path))
         return Rows(np.ascontiguousarray(np.delete(X, at, axis=1)), _as_labels(X[:, at]), label=str(at))
     beside = path.with_name(f"{path.stem}.labels.npy")
     return Rows(X, _beside(path, beside, how, X.shape[0], labelled and wanted is None))
+
+
+def _is_zarr(path: Path) -> bool:
+    if not path.is_dir():
+        return False
+    from hinge.access.streams.opening import is_zarr
+
+    return is_zarr(path)
+
+
+def _zarr(path: Path, how: Reading, wanted: Columns | None, labelled: bool) -> Rows:
+    """A Zarr array of two dimensions, as an .npy file."""
+    from hinge.access.tables.zarr import array_of
+
+    return _of_array(np.asarray(array_of(path)[:]), path, how, wanted, labelled)
 
 
 def _pair(path: Path, how: Reading, wanted: Columns | None) -> Rows:
@@ -440,7 +480,7 @@ def many(names: Sequence[str], most: int = 6) -> str:
 def stream_label(data: str, how: Reading) -> str | None:
     """The label column of rows that stay on disk, by name; None where the file says it, or there is another file."""
     path = Path(data)
-    columnar = glob.has_magic(data) or path.is_dir() or path.suffix.lower() in PARQUET
+    columnar = glob.has_magic(data) or (path.is_dir() and not _is_zarr(path)) or path.suffix.lower() in PARQUET
     if not columnar:
         return how.label
     if how.labels is not None:

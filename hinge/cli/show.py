@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,9 +18,18 @@ INTERRUPTED = 130  # what shells expect after Ctrl-C
 PIPED_WIDTH = 1000  # width of tables in a pipe or file: wide enough that no line is wrapped
 
 
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that move a cursor, change colours or the direction of text: names in files may hold them."""
+
+
+def visible(text: str) -> str:
+    """Text with its control characters written out, so that a terminal does not obey them."""
+    return CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
 def say(line: str, style: str | None = None) -> None:
     """Write a sentence to standard error."""
-    Console(stderr=True).print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+    Console(stderr=True).print(visible(line), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def console() -> Console:
@@ -37,7 +47,7 @@ def show_table(lines: Sequence[Sequence[str]]) -> None:
         table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for line in lines:
-        table.add_row(*line)
+        table.add_row(*map(visible, line))
     console().print(table)
 
 

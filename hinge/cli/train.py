@@ -23,6 +23,7 @@ from hinge.cli.options import (
     Fetch,
     Fill,
     Format,
+    Header,
     Json,
     Label,
     Labels,
@@ -161,6 +162,7 @@ def train(
     drop: Drop = None,
     categorical: Categorical = None,
     zero_based: ZeroBased = False,
+    header: Header = None,
     fetch: Fetch = False,
     as_json: Json = False,
     format_: OldFormat = Format.table,
@@ -210,14 +212,26 @@ def train(
     elif probability and model is not ModelName.linearsvc:
         raise typer.BadParameter("--probability is for classifiers: linearsvc, svc and nusvc.")
     how = Reading(label, labels, sample_weight_column, split_names(drop), split_names(categorical), zero_based, fetch)
+    how = how._replace(header=header)
     machine(model.value, given)  # complains of settings before data is read
     if output is not None:
         _check_output(output)
     on_disk = max_memory is not None or checkpoint is not None
-    if on_disk and (tune or cv or impute or scale or how.drop or how.categorical or how.weight or probability or test):
+    if on_disk and (
+        tune
+        or cv
+        or impute
+        or scale
+        or how.drop
+        or how.categorical
+        or how.weight
+        or probability
+        or test
+        or (header is not None)
+    ):
         raise typer.BadParameter(
             "rows that stay on disk (--max-memory, --checkpoint) are trained on as they are: without --test, --tune, "
-            "--cv, --impute, --scale, --drop, --categorical, --sample-weight-column and --probability."
+            "--cv, --impute, --scale, --drop, --categorical, --sample-weight-column, --header and --probability."
         )
     job = _Job(model.value, given, class_weight, impute and impute.value, scale, probability, tune, cv, quiet)
     with warnings.catch_warnings(), compiling_told(quiet):

@@ -132,8 +132,8 @@ def whole_labels(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def number_of(text: str | bytes) -> float | None:
-    """The number that a text spells, None if it spells none."""
+    """The number that a text spells, None if it spells none. Python alone takes ``2019_20`` for one."""
     try:
-        return float(text)
+        return None if "_" in str(text) else float(text)
     except ValueError:
         return None

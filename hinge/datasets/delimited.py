@@ -6,9 +6,10 @@ import csv
 import difflib
 import io
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -17,13 +18,16 @@ from numpy.typing import NDArray
 
 from .base import DataFormatError, number_of, smallest_float, whole_labels
 from .compressed import inner_suffix, opened
+from .headers import DOUBTFUL, HEADER, LABEL_NAMES, MISSING, is_index, kind_of_first
 
-LABEL_NAMES = ("label", "target", "class", "y")
-MISSING = ("", "na", "nan", "null", "?")
 END = "\x1aend\x1a"
 """A line after the last one: where it is not on its own, a quote is open."""
 PIECE = 1 << 21
 """Characters that are parsed at once."""
+WITH_COMMAS = re.compile(r"[-+]?\d*(,\d+)+(\.\d*)?|[-+]?\d+(\.\d+)+,\d+")
+"""Numbers as other languages write them, or with separators of thousands."""
+COMPARED = 1 << 18
+"""Characters of the rows that are compared with the first line, to tell whether it is a header."""
 
 
 class Layout(NamedTuple):
@@ -37,11 +41,15 @@ class Layout(NamedTuple):
 
 
 def read_delimited(
-    path: Path, n_features: int | None = None, label: str | int | None = None, known: Collection[str] = ()
+    path: Path,
+    n_features: int | None = None,
+    label: str | int | None = None,
+    known: Collection[str] = (),
+    header: bool | None = None,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Rows and labels of a csv or tsv file; see :func:`hinge.datasets.read`."""
     with in_words(path):
-        layout = layout_of(path, label, known)
+        layout = layout_of(path, label, known, header)
         if n_features is not None and layout.width - 1 != n_features:
             raise DataFormatError(
                 f"{path} has {layout.width - 1} columns beside its label, but {n_features} were asked for."
@@ -54,28 +62,35 @@ def read_delimited(
     return np.concatenate(blocks), labels_of(np.concatenate(codes), names)
 
 
-def _pieces(path: Path, layout: Layout, wide: bool = False) -> tuple[list[NDArray[Any]], list[NDArray[Any]], list[str]]:
+def _pieces(
+    path: Path, layout: Layout, wide: bool = False, spelled: bool = False
+) -> tuple[list[NDArray[Any]], list[NDArray[Any]], list[str]]:
     """The rows in blocks, their labels as positions in a list of names, and that list."""
     blocks, codes, known, above = list[NDArray[Any]](), list[NDArray[Any]](), dict[str, int](), layout.skip
+    of_numbers = set[bool]()
     with lines_of(path, layout.skip) as text:
         while piece := _piece(text):
-            rows, own, names = parse(piece, layout, path, above, wide)
+            rows, own, names = parse(piece, layout, path, above, wide, spelled)
             blocks.append(rows)
-            codes.append(np.array([known.setdefault(name, len(known)) for name in names], np.intp)[own])
+            codes.append(np.array([known.setdefault(name, len(known)) for name in names], np.int32)[own])
             above += piece.count("\n")
+            of_numbers.add(_are_numbers(names))
+    if len(of_numbers) > 1 and not spelled:  # numbers among words are words, as they are spelled
+        return _pieces(path, layout, wide, spelled=True)
     return blocks, codes, list(known)
 
 
 def parse(
-    text: str, layout: Layout, path: Path, above: int, wide: bool = False
+    text: str, layout: Layout, path: Path, above: int, wide: bool = False, spelled: bool = True
 ) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     """Rows of whole lines, the labels as positions in a list of names, and that list; `above` lines come before.
 
-    With `wide` rows are float64 whatever they hold.
+    With `wide` rows are float64 whatever they hold; with `spelled` the names are those of the text, else ``1.0`` may be
+    called 1.
     """
     if not text.strip():
         return np.zeros((0, layout.width - 1), np.float32), np.zeros(0, np.intp), []
-    table, names = parse_table(text, layout, path, lambda: above)
+    table, names = parse_table(text, layout, path, lambda: above, spelled)
     rows = np.delete(table, layout.label, axis=1)
     rows = np.ascontiguousarray(rows if wide else smallest_float(rows))
     return rows, table[:, layout.label].astype(np.intp), names
@@ -102,7 +117,7 @@ def in_words(path: Path) -> Iterator[None]:
 def lines_of(path: Path, skip: int = 0) -> Iterator[TextIO]:
     """The lines of a file after the first `skip`."""
     with opened(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig")
         for _ in range(skip):
             next(text)
         yield text
@@ -129,36 +144,47 @@ def rows_of(text: Iterable[str], delimiter: str, path: Path, above: int = 0) -> 
         ) from error
 
 
-def layout_of(path: Path, label: str | int | None, known: Collection[str] = ()) -> Layout:
-    """Delimiter, header and label column, told from the first lines; one of the `known` names proves a header."""
+def layout_of(path: Path, label: str | int | None, known: Collection[str] = (), header: bool | None = None) -> Layout:
+    """Delimiter, header and label column, told from the first lines; see `kind_of_first` for the `known` names."""
     with in_words(path), lines_of(path) as text:
         first_line = next((line for line in text if line.strip()), "")
     delimiter = "\t" if inner_suffix(path) == ".tsv" else ","
     if delimiter not in first_line:
         delimiter = next((mark for mark in (",", ";", "\t") if mark in first_line), delimiter)
+    cells = first_line.strip().split(";")
+    if delimiter == "," and len(cells) > 1 and all("," not in cell or WITH_COMMAS.fullmatch(cell) for cell in cells):
+        delimiter = ";"
     with in_words(path), lines_of(path) as text:
         rows = rows_of(text, delimiter, path)
         first_end, first = next(rows, (0, None))
         if first is None:
             raise DataFormatError(f"{path} holds no rows: expected lines of numbers and a label.")
         first = [cell.strip() for cell in first]
-        has_header = _is_header(first, label) or any(name in first for name in known)
-        if has_header and next(rows, None) is None:
-            raise DataFormatError(f"{path} holds a header but no rows below it.")
+        beneath = [row for _, row in islice(rows, max(1, COMPARED // max(1, len(first_line))))]
+    if header is None:
+        header = _has_header(path, first, beneath, [*known, *([label] if isinstance(label, str) else [])])
+    if header and not beneath:
+        raise DataFormatError(f"{path} holds a header but no rows below it.")
     if len(first) < 2:
         raise DataFormatError(f"{path} has one column, but a label and at least one feature are needed.")
-    header = first if has_header else None
-    return Layout(
-        delimiter, header, first_end if has_header else 0, len(first), _label_column(path, header, len(first), label)
-    )
+    names, skip = (first, first_end) if header else (None, 0)
+    return Layout(delimiter, names, skip, len(first), _label_column(path, names, len(first), label))
 
 
-def _is_header(cells: list[str], label: str | int | None) -> bool:
-    if isinstance(label, str) and label in cells:
-        return True
-    # "y" alone does not prove a header: in the mushroom data it is a value.
-    named = any(cell.lower() in LABEL_NAMES[:3] for cell in cells)
-    return named or all(number_of(cell) is None for cell in cells)
+def _has_header(path: Path, first: list[str], beneath: list[list[str]], known: Collection[str]) -> bool:
+    if is_index(first, beneath):
+        raise DataFormatError(
+            f"The first column of {path} has no name and numbers the rows, as pandas and R do: write the file without "
+            "it (index=False, row.names=FALSE), or give it a name if it is a feature."
+        )
+    kind = kind_of_first(first, beneath, known)
+    if kind == DOUBTFUL:
+        some = ", ".join(first[:5]) + (", …" if len(first) > 5 else "")
+        raise DataFormatError(
+            f"The first line of {path} ({some}) may be names of columns, or a row: say so with --header or --no-header "
+            "(header=True or False of hinge.datasets.read), or give the columns names that are words."
+        )
+    return kind == HEADER
 
 
 def _label_column(path: Path, header: list[str] | None, width: int, label: str | int | None) -> int:
@@ -178,18 +204,27 @@ def _label_column(path: Path, header: list[str] | None, width: int, label: str |
     return label % width
 
 
-def parse_table(text: str, layout: Layout, path: Path, above: Callable[[], int]) -> tuple[NDArray[Any], list[str]]:
+def parse_table(
+    text: str, layout: Layout, path: Path, above: Callable[[], int], spelled: bool = True
+) -> tuple[NDArray[Any], list[str]]:
     """All rows of a text, labels as positions in a list of names; `above` counts the lines before it."""
     table, names = np.full((1, 1), np.nan), list[str]()
     if text.count('"') % 2 == 0:  # NumPy would not complain of an open quote
         with suppress(ValueError, OverflowError):
-            table, names = parse_fast(io.StringIO(text), layout)
+            table, names = parse_fast(text, layout, spelled)
     return (table, names) if np.isfinite(table).all() else parse_by_cell(io.StringIO(text), layout, path, above())
 
 
-def parse_fast(text: TextIO, layout: Layout) -> tuple[NDArray[Any], list[str]]:
-    """The same by NumPy's own parser."""
+def parse_fast(text: str, layout: Layout, spelled: bool) -> tuple[NDArray[Any], list[str]]:
+    """The same by NumPy's own parser, in half the time where labels need not be looked up by their text."""
     codes: dict[str, float] = {}
+    options: dict[str, Any] = {"delimiter": layout.delimiter, "comments": None, "quotechar": '"', "ndmin": 2}
+    if not spelled:
+        with suppress(ValueError, OverflowError):
+            table = np.loadtxt(io.StringIO(text), **options)
+            if table.shape[1] == layout.width and np.isfinite(table).all():
+                numbers, table[:, layout.label] = np.unique(table[:, layout.label], return_inverse=True)
+                return table, [f"{number:.17g}" for number in numbers.tolist()]
 
     def code(cell: str) -> float:
         name = cell.strip()
@@ -198,9 +233,7 @@ def parse_fast(text: TextIO, layout: Layout) -> tuple[NDArray[Any], list[str]]:
         return codes.setdefault(name, float(len(codes)))
 
     try:
-        table = np.loadtxt(
-            text, delimiter=layout.delimiter, comments=None, quotechar='"', converters={layout.label: code}, ndmin=2
-        )
+        table = np.loadtxt(io.StringIO(text), converters={layout.label: code}, **options)
     except ValueError as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # NumPy takes Ctrl-C in a converter for a broken cell
             raise error.__cause__ from None
@@ -243,7 +276,11 @@ def parse_by_cell(text: TextIO, layout: Layout, path: Path, above: int) -> tuple
 
 def labels_of(codes: NDArray[Any], names: list[str]) -> NDArray[Any]:
     """The labels as numbers if every one is a finite number, else as text."""
-    numbers = [number_of(name) for name in names]
-    if any(number is None or not math.isfinite(number) for number in numbers):
+    if not _are_numbers(names):
         return np.array(names)[codes]
-    return whole_labels(np.array(numbers, dtype=np.float64)[codes])
+    return whole_labels(np.array([number_of(name) for name in names], dtype=np.float64))[codes]
+
+
+def _are_numbers(names: list[str]) -> bool:
+    """Whether all of them are finite numbers."""
+    return all((number := number_of(name)) is not None and math.isfinite(number) for name in names)

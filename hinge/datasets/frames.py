@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import DataFormatError, number_of, whole_labels
-from .delimited import MISSING, in_words, layout_of, lines_of, rows_of
+from .delimited import WITH_COMMAS, in_words, layout_of, lines_of, rows_of
+from .headers import MISSING
 
 PARQUET = (".parquet", ".pq")
 BATCH = 1 << 14
@@ -65,7 +66,11 @@ def is_missing(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def read_frame(
-    path: Path | list[Path], words: Collection[str] = (), known: Collection[str] = (), drop: Collection[str] = ()
+    path: Path | list[Path],
+    words: Collection[str] = (),
+    known: Collection[str] = (),
+    drop: Collection[str] = (),
+    header: bool | None = None,
 ) -> Frame:
     """The columns of a csv or tsv file, or of one or several Parquet files.
 
@@ -78,6 +83,8 @@ def read_frame(
         Names that prove a first line of a text file to be its header, see `layout_of`.
     drop : collection of str
         Columns to leave out.
+    header : bool, optional
+        Whether the first line of a text file names the columns; told from the file by default.
 
     Raises
     ------
@@ -87,7 +94,7 @@ def read_frame(
     if isinstance(path, list) or path.is_dir() or path.suffix.lower() in PARQUET:
         frame = _parquet(path, drop)
     else:
-        frame = _delimited(path, {*words, *drop}, known)
+        frame = _delimited(path, {*words, *drop}, known, header)
     for name in (*words, *drop):
         if name not in frame.names:
             near = difflib.get_close_matches(name, frame.names, 1)
@@ -127,9 +134,9 @@ class _Word(Exception):
     """A column that was taken for numbers holds a word."""
 
 
-def _delimited(path: Path, words: set[str], known: Collection[str]) -> Frame:
+def _delimited(path: Path, words: set[str], known: Collection[str], header: bool | None) -> Frame:
     with in_words(path):
-        layout = layout_of(path, 0, known)
+        layout = layout_of(path, 0, known, header)
         names = layout.header or [str(j + 1) for j in range(layout.width)]
         check_names(names, str(path))
         texts = {j for j, name in enumerate(names) if name in words}
@@ -202,6 +209,12 @@ def _check_words(frame: Frame, j: int) -> None:
     column, name = frame.columns[j], frame.names[j]
     counts = Counter(column[~is_missing(column)].tolist())
     total, slips = sum(counts.values()), {word for word in counts if number_of(word) is None}
+    if all(map(WITH_COMMAS.fullmatch, slips)):
+        row = next(i for i, value in enumerate(column) if value in slips)
+        raise DataFormatError(
+            f"{frame.place(row)}, column {name}: found {column[row][:40]!r}, a number with commas; write numbers with "
+            "a decimal point and without separators of thousands, or name the column in --categorical."
+        )
     if 2 * sum(counts[word] for word in slips) < total:
         row = next(i for i, value in enumerate(column) if value in slips)
         raise DataFormatError(

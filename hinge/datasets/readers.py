@@ -26,6 +26,7 @@ def read(
     n_features: int | None = None,
     label: str | int | None = None,
     zero_based: bool = False,
+    header: bool | None = None,
 ) -> tuple[DataMatrix, NDArray[Any]]:
     """Read rows and labels from a file whose extension tells the format.
 
@@ -53,6 +54,8 @@ def read(
         class or y, otherwise the last. For npz: the key of the labels, y by default.
     zero_based : bool, default=False
         For svmlight: whether feature indices count from 0 and not, as the format has it, from 1.
+    header : bool, optional
+        For csv and tsv: whether the first line names the columns. By default that is told from the file.
 
     Returns
     -------
@@ -71,8 +74,10 @@ def read(
 
     Notes
     -----
-    In csv the first line is taken for a header if no cell of it is a number, if it holds the column `label`,
-    or if a cell reads label, target or class. Missing values are refused, never filled.
+    In csv the first line is taken for a header if it holds the column `label`, or a cell that reads label, target or
+    class, or else if it is unlike the rows beneath: names of words above numbers, or above words that recur where the
+    names do not; and distinct whole numbers, such as years, beside such names. Where that is doubtful, the file is
+    refused unless `header` is given. Missing values are refused, never filled.
 
     Examples
     --------
@@ -89,7 +94,7 @@ def read(
         raise ValueError(f"n_features must be at least 1, but is {n_features}.")
     path = Path(path)
     suffix = inner_suffix(path)
-    if suffix == ".npz":
+    if suffix == ".npz" and header is None:
         parts = read_parts([path], label)
         if parts.X_test is not None:
             raise DataFormatError(f"{path} holds a training and a test part: use hinge.datasets.load for both.")
@@ -98,7 +103,9 @@ def read(
             raise DataFormatError(f"{path} has {X.shape[1]} features, but {n_features} were asked for.")
         return X, y
     if suffix in DELIMITED:
-        return read_delimited(path, n_features, label)
+        return read_delimited(path, n_features, label, header=header)
+    if header is not None:
+        raise ValueError(f"header is for csv and tsv files, and {path} is neither.")
     if suffix in SVMLIGHT:
         if label is not None:
             raise ValueError("label chooses a column of csv or npz files; in svmlight files the label stands first.")

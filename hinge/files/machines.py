@@ -71,6 +71,10 @@ ATTRIBUTES = tuple(
 )
 ORDER = "reading_order_"
 """What `learn_order` has learned: arrays with names of their own."""
+NUMBER = ("gap_", "radius_", "n_feature_reads_", "n_kernel_evals_", "n_kernel_asked_", "_mass", "fit_status_")
+NUMBERS = ("objective_", "lam_", "slack_", "n_iter_")
+"""Attributes that are one number, and those that may be one for each problem."""
+LARGEST = int(np.iinfo(np.int64).max)
 UNKNOWN = ("gap_", "objective_", "lam_", "slack_", "radius_")
 """Attributes that are infinite or nan where there is no certificate, or no ball."""
 
@@ -138,8 +142,7 @@ def _check(cls: type[Machine], values: dict[str, Any]) -> None:
     unknown, absent = set(values) - set(ATTRIBUTES), set(NEEDED[cls]) - set(values)
     if unknown or absent:
         raise ValueError(f"{min(unknown or absent)} is {'not an attribute' if unknown else 'missing'}.")
-    if not isinstance(values.get("stop_reason_", ""), str):
-        raise ValueError("stop_reason_ is not text.")
+    _check_types(values)
     for name, value in values.items():
         if name not in UNKNOWN and not _is_finite(value):
             raise ValueError(f"{name} is not finite.")
@@ -156,6 +159,35 @@ def _check(cls: type[Machine], values: dict[str, Any]) -> None:
         values["offset_"] = -values["intercept_"]
     if "_weights" in values and values["_weights"].shape != (len(values["intercept_"]), values["n_features_in_"]):
         raise ValueError("_weights does not have one number for each feature.")
+
+
+def _check_types(values: dict[str, Any]) -> None:
+    """Raise unless what a model says of itself, and does not predict with, has the types that a fit gives it."""
+    kinds: dict[str, Any] = {"stop_reason_": str, "training_": dict, "shape_fit_": tuple, "n_features_in_": int}
+    for name, kind in kinds.items():
+        if type(values.get(name, kind())) is not kind:
+            raise ValueError(f"{name} is not of type {kind.__name__}.")
+    if not all(type(count) is int and 0 < count <= LARGEST for count in values.get("shape_fit_", ())):
+        raise ValueError("shape_fit_ is not the shape of a matrix.")
+    for name in set(NUMBER + NUMBERS) & set(values):
+        value = values[name]
+        if isinstance(value, np.ndarray) and name in NUMBERS and value.ndim == 1 and value.dtype.kind in "iuf":
+            continue
+        if type(value) not in (int, float) or (type(value) is int and abs(value) > LARGEST):
+            raise ValueError(f"{name} is no number.")
+    classes = values.get("classes_")
+    if classes is not None and not np.array_equal(np.unique(classes), classes):
+        raise ValueError("classes_ is not an array of different classes in order.")
+    weights = values.get("class_weight_")
+    if weights is not None and (classes is None or weights.shape != classes.shape or weights.dtype.kind not in "iuf"):
+        raise ValueError("class_weight_ is not a number for each class.")
+    for name, value in values.get("training_", {}).items():
+        kinds = {"rows": (int,), "features": (int,), "cv_scores": (tuple,), "data": (str,)}
+        several = value if type(value) is tuple else ()
+        if type(value) not in kinds.get(name, (int, float, str, bool)) or any(
+            type(one) is not float for one in several
+        ):
+            raise ValueError(f"training_ has {value!r} for {name}.")
 
 
 def _is_finite(value: Any) -> bool:

@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline
 from hinge.datasets.plain_arrays import members_of, plain_array
 from hinge.files.machines import MACHINES, Machine
 from hinge.files.pipelines import PIPELINE, check_widths, chosen, part_of, stored_part
+from hinge.files.plain_values import NUMBERS_AND_TEXT
 from hinge.files.replacing import replacing
 from hinge.version import __version__
 
@@ -109,7 +110,7 @@ def load(path: str | os.PathLike[str]) -> Model:
     Raises
     ------
     ModelFileError
-        If the file is cut short, damaged, edited, of a newer version, or no model at all.
+        If the file is cut short, damaged, edited, of a newer version, a folder, or no model at all.
     FileNotFoundError
         If there is no such file.
 
@@ -126,6 +127,8 @@ def load(path: str | os.PathLike[str]) -> Model:
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"There is no model file {path}: check the name and the current folder.")
+    if path.is_dir():
+        raise ModelFileError(f"{path} is a folder, and a model is one file: name the file that hinge.save wrote.")
     header, members = _unpacked(path.read_bytes(), path)
     if members.pop(CHECKSUM, b"") != _checksum(members):
         raise ModelFileError(f"{path} was edited or damaged: its checksum is wrong. Save the model again.")
@@ -186,6 +189,9 @@ def _model(header: dict[str, Any], members: dict[str, bytes]) -> Model:
     arrays: dict[str, np.ndarray] = {
         name.removesuffix(".npy"): plain_array(content) for name, content in members.items() if name != HEADER
     }
+    for name, array in arrays.items():
+        if array.dtype.kind not in NUMBERS_AND_TEXT:
+            raise ValueError(f"{name} holds {array.dtype}, neither numbers nor text.")
     model: Model = part_of(header, "", arrays)
     if arrays:
         raise ValueError(f"{min(arrays)} is no part of it.")

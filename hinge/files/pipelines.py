@@ -112,6 +112,9 @@ def check_widths(part: BaseEstimator) -> int | None:
         widths = [_width_beside(step, part) for _, step, _ in part.transformers_ if step != "drop"]
         return sum(widths)
     if isinstance(part, FeatureUnion):
+        named = [names for _, step in part.transformer_list if (names := _names_taken_by(step)) is not None]
+        if any(names != named[0] for names in named):
+            raise ValueError("the transformers of a FeatureUnion take columns of different names.")
         every = [(check_widths(step), _taken_by(step)) for _, step in part.transformer_list if step != "drop"]
         return sum(takes or 0 if made is None else made for made, takes in every)
     return None if type(part) in MACHINES.values() else width_of(part)
@@ -128,6 +131,15 @@ def _taken_by(part: BaseEstimator) -> int | None:
     return int(part.n_features_in_)
 
 
+def _names_taken_by(part: BaseEstimator) -> list[str] | None:
+    """The names of the columns that a part takes; None where it does not say."""
+    if isinstance(part, Pipeline | FeatureUnion):
+        steps = [step for _, step in (part.steps if isinstance(part, Pipeline) else part.transformer_list)]
+        return next((names for step in steps if (names := _names_taken_by(step)) is not None), None)
+    names = getattr(part, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
 def _width_beside(step: BaseEstimator, part: ColumnTransformer) -> int:
     """The columns that one of several transformers makes of those that it is given."""
     given = [name for name, one, _ in part.transformers_ if one is step]
@@ -137,6 +149,13 @@ def _width_beside(step: BaseEstimator, part: ColumnTransformer) -> int:
     made, takes = check_widths(step), _taken_by(step)
     if takes not in (None, count):
         raise ValueError(f"{type(step).__name__} takes {takes} columns where {count} are given.")
+    names, learned = getattr(part, "feature_names_in_", None), _names_taken_by(step)
+    if (
+        learned is not None
+        and names is not None
+        and learned != [names[j] for j in part._transformer_to_input_indices[given[0]]]
+    ):
+        raise ValueError(f"{type(step).__name__} takes columns of other names than it is given.")
     return count if made is None else made
 
 
@@ -190,17 +209,37 @@ def _listed(columns: Any) -> Any:
     return [item.item() if isinstance(item, np.generic) else item for item in columns]
 
 
+def _numbers_of(columns: Any, names: Any, n: int) -> list[int]:
+    """The positions of columns that are given by names, positions, a slice or a mask."""
+    if isinstance(columns, slice):
+        ends = (None if end is None else _numbers_of(end, names, n)[0] for end in (columns.start, columns.stop))
+        start, stop = ends
+        by_name = isinstance(columns.stop, str)  # which is then the last one
+        return list(range(n)[slice(start, stop + 1 if by_name and stop is not None else stop, columns.step)])
+    columns = columns if isinstance(columns, list) else [columns]
+    if columns and all(type(item) is bool for item in columns):
+        return [j for j, taken in enumerate(columns) if taken]
+    places = {} if names is None else {name: j for j, name in enumerate(names)}
+    return [places[item] if isinstance(item, str) else range(n)[item] for item in columns]
+
+
 def _columns_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndarray]) -> ColumnTransformer:
     attributes = {name: restored(value, prefix + name, arrays) for name, value in found["attributes"].items()}
     if set(attributes) - set(OF_COLUMNS):
         raise ValueError(f"{min(set(attributes) - set(OF_COLUMNS))} is not an attribute.")
     n, fitted, given, numbers = attributes["n_features_in_"], [], [], {}
+    if type(attributes["sparse_output_"]) is not bool:
+        raise ValueError("sparse_output_ is neither true nor false.")
     remainder: Any = "drop"
     for k, step in enumerate(found["steps"]):
         name, before = str(step["name"]), f"{prefix}{k}."
         part, columns = part_of(step["part"], before, arrays), restored(step["columns"], f"{before}columns", arrays)
         if not all(type(j) is int and 0 <= j < n for j in step["numbers"]):
             raise ValueError(f"the columns of {name} are not among those of the data.")
+        if _numbers_of(columns, attributes.get("feature_names_in_"), n) != step["numbers"]:
+            raise ValueError(f"the columns of {name} are not those that it has learned.")
+        if isinstance(columns, str | int) and not isinstance(part, CountVectorizer | HashingVectorizer | str):
+            raise ValueError(f"{name} does not take one column as text.")
         numbers[name] = list(step["numbers"])
         fitted.append((name, part, columns))
         unfitted = part if step["given"] is None else str(step["given"])

@@ -76,7 +76,10 @@ def stored(value: object, name: str, arrays: dict[str, bytes]) -> Any:
 
 
 def stored_csr(value: sp.csr_array | sp.csr_matrix, name: str, arrays: dict[str, bytes]) -> dict[str, Any]:
-    """The three arrays of a CSR matrix, put aside, and its shape."""
+    """The three arrays of a CSR matrix, put aside, and its shape; columns in order, none of them twice in a row."""
+    if not value.has_canonical_format:
+        value = value.copy()
+        value.sum_duplicates()
     arrays.update({f"{name}.{part}.npy": npy(getattr(value, part)) for part in CSR_PARTS})
     return {"csr": type(value).__name__, "shape": list(value.shape)}
 
@@ -139,6 +142,8 @@ def restored_csr(found: dict[str, Any], name: str, arrays: dict[str, np.ndarray]
     parts = tuple(arrays.pop(f"{name}.{part}") for part in CSR_PARTS)
     matrix = CSR[found["csr"]](parts, shape=tuple(found["shape"]))
     matrix.check_format(full_check=True)
+    if not matrix.has_canonical_format:
+        raise ValueError(f"the columns of {name} are not in order.")
     return matrix
 
 

@@ -1,7 +1,9 @@
 """Files and folders that are written whole or not at all.
 
-What is being written has a name of its own, ``.hinge-….tmp`` beside the place where it will be, and is locked
-by its process: what a killed one left behind is known by its free lock, and goes with the next write there.
+A file that is being written has no name until all of it is on the disk, where the system has such files (Linux
+does), so that a killed process leaves nothing. Folders, and files elsewhere, have a name of their own meanwhile,
+``.hinge-….tmp`` beside the place where they will be, and are locked by their process: what a killed one left behind is
+known by its free lock, and goes with the next write there.
 """
 
 import ctypes
@@ -53,6 +55,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield stream
             stream.flush()
             os.fsync(handle)
+            _name(temporary, handle)
             if target.exists():
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             if fcntl is not None:
@@ -108,10 +111,16 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _begun(parent: Path, *, folder: bool) -> tuple[Path, int]:
-    """A new file or folder to write, locked, and its handle; what killed processes left goes."""
+    """A new file or folder to write, locked, and its handle; what killed processes left goes.
+
+    A file may have no name yet: `_name` gives it the path.
+    """
     _clear(parent)
     while True:
         path = parent / f".hinge-{secrets.token_hex(8)}.tmp"
+        handle = -1 if folder else _unnamed(parent)
+        if handle >= 0:
+            return path, handle
         if folder:
             path.mkdir()
             handle = -1 if fcntl is None else os.open(path, os.O_RDONLY)
@@ -125,6 +134,33 @@ def _begun(parent: Path, *, folder: bool) -> tuple[Path, int]:
             if os.path.samestat(os.fstat(handle), path.stat()):
                 return path, handle
         os.close(handle)
+
+
+def _unnamed(parent: Path) -> int:
+    """The handle of a new file without a name, locked; -1 where the system has none, or could not name it later."""
+    if fcntl is None or not hasattr(os, "O_TMPFILE"):
+        return -1
+    try:
+        handle = os.open(parent, os.O_WRONLY | os.O_TMPFILE, 0o666)
+    except OSError:  # a file system without
+        return -1
+    if not os.path.exists(f"/proc/self/fd/{handle}"):
+        os.close(handle)
+        return -1
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    return handle
+
+
+def _name(path: Path, handle: int) -> None:
+    """Give an open file the name that `_begun` chose, if it has none."""
+    if path.exists():
+        return
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:  # Python follows the link to the open file only where it is given a folder's handle
+        os.link(f"/proc/self/fd/{handle}", path.name, dst_dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 def _clear(folder: Path) -> None:

@@ -56,7 +56,7 @@ OF_ALL = ("n_features_in_", "feature_names_in_", "_sklearn_output_config")
 TRANSFORMERS: dict[str, Any] = {f"sklearn.{cls.__name__}": cls for cls in LEARNED}
 """By the name of their format."""
 MOST_FEATURES = 1 << 24
-"""A row of zeros of so many features is put through a transformer that was read, and of no more."""
+"""Rows of zeros and ones of so many features are put through a transformer that was read, and of no more."""
 
 
 def stored_transformer(part: BaseEstimator, prefix: str, arrays: dict[str, bytes]) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def transformer_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndar
 
 
 def width_of(part: BaseEstimator) -> int:
-    """How many columns a transformer makes, found by transforming a row; raises if its attributes do not fit."""
+    """How many columns a transformer makes, found by transforming two rows; raises if its attributes do not fit."""
     if isinstance(part, HashingVectorizer):
         return int(part.n_features)
     if isinstance(part, CountVectorizer):
@@ -128,17 +128,21 @@ def width_of(part: BaseEstimator) -> int:
     n = part.n_features_in_
     if type(n) is not int or not 0 < n <= MOST_FEATURES:
         raise ValueError(f"n_features_in_ is {n!r}, which is no number of features.")
-    row: Any = np.zeros((1, n))
-    if isinstance(part, OneHotEncoder | OrdinalEncoder):
-        row = np.empty((1, n), dtype=object)
-        row[0] = [values[0] for values in part.categories_]
+    words = isinstance(part, OneHotEncoder | OrdinalEncoder)
+    rows: Any = np.outer([0.0, 1.0], np.ones(n))
+    if words:
+        rows = np.empty((2, n), dtype=object)
+        rows[:] = [values[0] for values in part.categories_]
     elif isinstance(part, SimpleImputer) and part._fit_dtype.kind == "O":
-        row = np.full((1, n), part.missing_values, dtype=object)
+        words, rows = True, np.full((2, n), part.missing_values, dtype=object)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of names that the row does not have, and of empty features
-        made = part.transform(row)
-    if len(made.shape) != 2 or made.shape[0] != 1:
+        warnings.simplefilter("ignore")  # of names that the rows do not have, and of empty features
+        made = part.transform(rows)
+    if len(made.shape) != 2 or made.shape[0] != 2:
         raise ValueError(f"this {type(part).__name__} does not make a row of a row.")
+    values = made.data if sp.issparse(made) else np.asarray(made)
+    if not words and (values.dtype.kind not in "biuf" or not np.isfinite(values).all()):
+        raise ValueError(f"this {type(part).__name__} does not make finite numbers of zeros and ones.")
     return int(made.shape[1])
 
 

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from command_line import run, said, sentence, svmlight
 
+from hinge.cli.preparation import columns_of
+from hinge.files import model_files
+
 # --- train -----------------------------------------------------------------------------------------
 
 
@@ -44,3 +47,20 @@ def test_an_unknown_name_suggests_the_nearest():
 def test_a_broken_line_is_named(tmp_path):
     (tmp_path / "broken.svm").write_text("1 1:2\n-1 1:x\n")
     assert "line 2" in sentence(run("train", tmp_path / "broken.svm"))
+
+
+def test_years_above_numbers_are_a_header_and_doubt_is_an_error(tmp_path):
+    rows = [[f"{i % 7}.5", i % 5, i % 3, i % 2] for i in range(30)]
+    for first, label in ((("2019", "2020", "2021", "churn"), "churn"), (("0", "1", "2", "3"), None)):
+        path = tmp_path / "x.csv"
+        path.write_text("".join(",".join(map(str, row)) + "\n" for row in [first, *rows]))
+        words = ["train", path, "--json", "--quiet", "-o", tmp_path / "m"]
+        if label is None:
+            assert "say so with --header or --no-header" in sentence(run(*words))
+            words.append("--header")
+        said(run(*words))
+        assert columns_of(model_files.load(tmp_path / "m")).names == list(first[:-1])
+        assert said(run("predict", tmp_path / "m", path))[0].count("\n") == 30
+    assert "csv and tsv" in sentence(
+        run("predict", tmp_path / "m", svmlight(tmp_path / "x.svm", np.ones((1, 3)), np.ones(1)), "--header")
+    )

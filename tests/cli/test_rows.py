@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import time
 
 import numpy as np
 import pytest
@@ -137,3 +138,34 @@ def test_folders_without_rows_and_names_that_come_twice_are_refused(tmp_path):
         read_rows(str(tmp_path / "folder"), HOW)
     with pytest.raises(ValueError, match="two columns called 'a'"):  # of numbers, as of words
         read_rows(write(tmp_path, "a,a,y\n1,2,0\n3,4,1\n"), HOW)
+
+
+def test_a_zarr_array_is_a_matrix_like_an_npy_file(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    X = np.arange(12.0).reshape(4, 3)
+    array = zarr.create_array(str(tmp_path / "z.zarr"), shape=X.shape, chunks=(2, 2), dtype="f8")
+    array[:] = X
+    with pytest.raises(ValueError, match=r"name it z\.labels\.npy"):
+        read_rows(str(tmp_path / "z.zarr"), HOW)
+    found = read_rows(str(tmp_path / "z.zarr"), Reading(label="2"))
+    assert found.X.tolist() == X[:, :2].tolist() and found.y.tolist() == [2, 5, 8, 11]
+    np.save(tmp_path / "z.labels.npy", [0, 1, 0, 1])
+    assert read_rows(str(tmp_path / "z.zarr"), HOW).y.tolist() == [0, 1, 0, 1]
+    assert stream_label(str(tmp_path / "z.zarr"), HOW) is None
+    with pytest.raises(ValueError, match="names a column"):
+        read_rows(str(tmp_path / "z.zarr"), Reading(drop=("a",)))
+
+
+def test_columns_are_found_in_one_pass(tmp_path):
+    """With a search for each of 60,000 columns it would take minutes."""
+    width = 60_000
+    path = tmp_path / "wide.csv.gz"
+    path.write_bytes(gzip.compress((b"1," * width + b"0\n" + b"2," * width + b"1\n") * 2))
+    began = time.process_time()
+    found = read_rows(str(path), HOW)
+    names = [f"f{j}" for j in range(width)]
+    again = read_rows(
+        write(tmp_path, ",".join([*names, "y"]) + "\n" + "1," * width + "0\n"), HOW, Columns(width, names)
+    )
+    assert time.process_time() - began < 20
+    assert found.X.shape == (4, width) and again.X.shape == (1, width)

@@ -14,6 +14,18 @@ def test_brackets_are_not_markup(tmp_path):
     assert "[red]x[/red]" in sentence(run("train", "[red]x[/red]"))
 
 
+def test_a_terminal_does_not_obey_names_in_files(tmp_path):
+    """Neither in tables nor in errors; `said` finds escape sequences."""
+    path = tmp_path / "x.csv"
+    path.write_text("\x1b[31mred,b\x07,\x9b2Jy\n" + "".join(f"{i % 7},{i % 5},{i % 2}\n" for i in range(30)))
+    out, _ = said(run("train", path, "-o", tmp_path / "m"))
+    assert r"column \x9b2Jy" in out
+    assert r"\x1b[31mred" in said(run("inspect", tmp_path / "m"))[0]
+    for control in ("\x07", "\x9b"):
+        assert control not in out + said(run("inspect", tmp_path / "m"))[0]
+    assert r"\x1b[31mred" in sentence(run("train", path, "--label", "none"))
+
+
 # --- signals and pipes -----------------------------------------------------------------------------
 
 

@@ -151,3 +151,11 @@ def test_ctrl_c_while_labels_are_read_is_no_broken_cell(tmp_path, monkeypatch):
     monkeypatch.setattr("hinge.datasets.delimited.parse_by_cell", lambda *_: pytest.fail("it went on"))
     with pytest.raises(KeyboardInterrupt):
         read(written(tmp_path, "a.csv", "1,2,yes\n3,4,no\n"))
+
+
+def test_numbers_among_words_keep_their_spelling_wherever_the_words_come(tmp_path, monkeypatch):
+    path = written(tmp_path, "a.csv", "".join(f"{i}.5,{i % 2:02d}\n" for i in range(30)) + "1.5,last\n")
+    monkeypatch.setattr("hinge.datasets.delimited.PIECE", 50)
+    assert set(read(path)[1].tolist()) == {"00", "01", "last"}
+    path = written(tmp_path, "b.csv", "".join(f"{i}.5,{i % 2:02d}\n" for i in range(30)))
+    assert set(read(path)[1].tolist()) == {0, 1}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from export.made_up import KERNEL, LINEAR, MODELS, fitted
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -69,6 +70,23 @@ def test_frames():
     columns = {name: frame[[name]].to_numpy(object if name != "size" else np.float32) for name in frame}
     found = outputs(to_onnx(model, rows=frame), columns)
     assert_close(found[1][:, -1], model.decision_function(frame))
+
+
+def test_columns_of_text():
+    """Words of a text beside numbers and categories: what the command line's and scikit-learn's pipelines hold."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    words = np.array(["good", "bad", "dog", "cat", "very", "red"])
+    texts = [" ".join(rng.choice(words, 5)) for _ in range(60)]
+    frame = pd.DataFrame({"text": texts, "size": rng.normal(size=60).astype(np.float32)})
+    y = np.array(["yes" if "good" in text else "no" for text in texts])
+    for vectorizer in (CountVectorizer(lowercase=False), TfidfVectorizer(lowercase=False)):  # else a locale is needed
+        parts = ColumnTransformer([("t", vectorizer, "text"), ("n", StandardScaler(), ["size"])])
+        model = make_pipeline(parts, hinge.LinearSVC()).fit(frame, y)
+        columns = {name: frame[[name]].to_numpy(object if name != "size" else np.float32) for name in frame}
+        labels, scores = outputs(to_onnx(model, rows=frame), columns)
+        assert_close(scores[:, -1], model.decision_function(frame))
+        assert labels.tolist() == model.predict(frame).tolist()
 
 
 def test_what_onnx_has_not(tmp_path):

@@ -9,7 +9,7 @@ from .writers import WRITERS
 
 pytestmark = pytest.mark.slow
 
-QUICK = ("model", "dense pair", "compressed pair", "oracle cache", "row store")
+QUICK = ("model", "checkpoint", "dense pair", "compressed pair", "oracle cache", "row store")
 
 if not hasattr(os, "fork"):
     pytest.skip("writers are killed in forks, which this system has not", allow_module_level=True)

@@ -24,6 +24,7 @@ from hinge.experiments.base import Experiment
 from hinge.experiments.runner import place, run
 from hinge.files import model_files
 from hinge.kernels import Function
+from hinge.monitoring.checkpoint import Checkpoint
 from hinge.report.figure import Figure, Panel, Series
 from hinge.report.outcome import Outcome
 from hinge.report.report import write_report
@@ -32,6 +33,7 @@ from hinge.report.section import Section
 TRACED = (
     "hinge/files/replacing.py",
     "hinge/files/model_files.py",
+    "hinge/monitoring/checkpoint.py",
     "hinge/access/two_way/writer.py",
     "hinge/access/two_way/header.py",
     "hinge/access/tables/oracle.py",
@@ -93,6 +95,29 @@ class Model(Files):
             found = int(isinstance(model, SVC))
             assert (model.decision_function(X) == fitted(found).decision_function(X)).all()
         assert found in allowed, f"version {found} is there"
+
+
+class State(Files):
+    """The checkpoint of a run, written again and again."""
+
+    share = 8
+
+    def state(self, version):
+        return np.arange(5000.0) + version, np.full(3, version)
+
+    def run(self, folder):
+        return Checkpoint(folder / "run", "the same data", every=0.0)
+
+    def write(self, folder, version):
+        run = self.run(folder)
+        for _ in range(3):
+            run.offer(self.state(version), final=True)
+
+    def check(self, folder, allowed):
+        state = self.run(folder).load(self.state(0))
+        found = None if state is None else int(state[1][0])
+        assert found in allowed, f"version {found} is there"
+        assert found is None or all(map(np.array_equal, state, self.state(found)))
 
 
 # --- pairs ------------------------------------------------------------------------------------
@@ -370,6 +395,7 @@ class Code(Files):
 
 WRITERS = {
     "model": Model(),
+    "checkpoint": State(),
     "dense pair": Pair(np.asarray),
     "compressed pair": Pair(sp.csr_array),
     "oracle cache": Paid(),

@@ -582,3 +582,8 @@ def test_no_pickle_is_opened(content, tmp_path):
         load(tmp_path / "m.hinge")
     assert not trap.exists()
     assert b"pickle" not in content
+
+
+def test_a_folder_is_no_model_file(tmp_path):
+    with pytest.raises(ModelFileError, match="is a folder, and a model is one file"):
+        load(tmp_path)

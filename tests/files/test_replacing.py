@@ -1,4 +1,5 @@
 import os
+import signal
 import zipfile
 from pathlib import Path
 
@@ -8,6 +9,16 @@ from hinge.files.model_files import load, save
 from hinge.files.replacing import replacing
 
 # --- whole or not at all ---------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True, params=["unnamed", "named"])
+def way(request, monkeypatch):
+    """Files without a name while they are written, where the system has such, and files with one."""
+    if request.param == "named":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    elif not hasattr(os, "O_TMPFILE"):
+        pytest.skip("this system has no files without a name")
+    return request.param
 
 
 class Trouble(BaseException):
@@ -92,3 +103,21 @@ def test_places_that_are_none(fitted, tmp_path):
         save(fitted, tmp_path)
     with pytest.raises(FileNotFoundError, match="There is no model file"):
         load(tmp_path / "m.hinge")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is killed in a fork")
+def test_a_killed_writer_leaves_nothing_but_what_the_next_one_removes(way, tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"old")
+    child = os.fork()
+    if child == 0:
+        with replacing(path) as stream:
+            stream.write(b"new")
+            stream.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    left = [file.name for file in tmp_path.iterdir() if file != path]
+    assert path.read_bytes() == b"old" and len(left) == (way == "named")
+    with replacing(path) as stream:
+        stream.write(b"newest")
+    assert path.read_bytes() == b"newest" and list(tmp_path.iterdir()) == [path]

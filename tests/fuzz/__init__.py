@@ -20,6 +20,7 @@ TARGETS: tuple[str, ...] = (
     "sparse",
     "arrays",
     "model_file",
+    "forged_models",
     "foreign_models",
     "pair_folder",
     "row_store",

@@ -74,6 +74,11 @@ def is_source(source: object) -> bool:
     return mark is not None and hasattr(source, mark)
 
 
+def is_zarr(path: Path) -> bool:
+    """Whether a folder is a Zarr array."""
+    return path.is_dir() and any((path / name).exists() for name in ("zarr.json", ".zarray"))
+
+
 def _of_path(text: str, label: str | None, keep: int, features: Features | None) -> RowStream:
     width, only = (None, None) if features is None else features
     if is_glob(text):
@@ -84,7 +89,7 @@ def _of_path(text: str, label: str | None, keep: int, features: Features | None)
     path = Path(text)
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}: check the name.")
-    if path.is_dir() and any((path / name).exists() for name in ("zarr.json", ".zarray")):
+    if is_zarr(path):
         _no_label(label, "a Zarr array")
         return ArrayStream(array_of(path))
     if path.is_dir() or path.suffix.lower() in PARQUET:
