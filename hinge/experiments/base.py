@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
+from hinge.experiments import registry
 from hinge.report.outcome import Claim, Earlier, Outcome, Verdict
 
 Scale = Literal["tiny", "full"]
@@ -131,11 +132,8 @@ class Experiment:
     ----------
     name : str
         What to type: paper and place, as in "pegasos-table1".
-    title : str
-    paper : str
-        Authors and year.
-    place : str
-        "Table 1", "Figure 2", "section 5".
+    title, paper, place : str
+        As the registry has them.
     question : str
         What the paper says there, in a sentence or two of our own.
     timed : bool
@@ -145,12 +143,24 @@ class Experiment:
     """
 
     name: ClassVar[str]
-    title: ClassVar[str]
-    paper: ClassVar[str]
-    place: ClassVar[str]
     question: ClassVar[str]
     timed: ClassVar[bool] = False
     version: ClassVar[int] = 1
+
+    @property
+    def title(self) -> str:
+        """What it measures, in a few words."""
+        return registry.BY_NAME[self.name].title
+
+    @property
+    def paper(self) -> str:
+        """Authors and year."""
+        return registry.BY_NAME[self.name].paper
+
+    @property
+    def place(self) -> str:
+        """Where in the paper."""
+        return registry.BY_NAME[self.name].place
 
     def cells(self, scale: Scale) -> list[Cell]:
         """What to measure."""

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hinge.display.figure import Series
 from hinge.experiments.base import CellResults
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Problem, Regularized, Solution
-from hinge.report.figure import Series
 from hinge.solvers import SDCA, Solver, solve, trace
 from hinge.types import Stored
 

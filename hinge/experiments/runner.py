@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from hinge.experiments import registry
 from hinge.experiments.base import Cell, CellResult, CellResults, Experiment, Scale
 from hinge.experiments.sets import is_own, stood_in_by
 from hinge.files.replacing import replacing
@@ -116,6 +117,11 @@ def kept(experiment: Experiment, scale: Scale, out: Path) -> CellResults:
     """The cells of an experiment that were measured before, in their order."""
     cells = experiment.cells(scale)
     return CellResults(found for cell in cells if (found := _kept(place(experiment, cell, out), cell)))
+
+
+def names_in(out: Path) -> list[str]:
+    """The experiments of which cells are kept there; cells of experiments that are gone do not count."""
+    return [name for name in registry.names() if (out / "cells" / name).is_dir()]
 
 
 def _kept(path: Path, cell: Cell) -> CellResult | None:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import CellResult, Outcome
 from hinge.experiments.runner import machine
 from hinge.racing.course import Look
 from hinge.racing.peers import Peer
 from hinge.racing.race import Race, Run
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.report.plain import csv_text, finite, write_text
 
 ALWAYS = ("solver", "what it is", "seconds to target", "status")

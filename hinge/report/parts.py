@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hinge.display.figure import Figure, ReportTable, Value
 from hinge.report import interactive
-from hinge.report.figure import Figure, ReportTable, Value
 from hinge.report.outcome import Claim
 from hinge.report.section import Section
 

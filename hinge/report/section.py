@@ -33,10 +33,19 @@ class Described(Protocol):
     """What is shown of an experiment itself."""
 
     name: ClassVar[str]
-    title: ClassVar[str]
-    paper: ClassVar[str]
-    place: ClassVar[str]
     question: ClassVar[str]
+
+    @property
+    def title(self) -> str:
+        """What it measures."""
+
+    @property
+    def paper(self) -> str:
+        """Authors and year."""
+
+    @property
+    def place(self) -> str:
+        """Where in the paper."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from hinge.display.figure import Series
 from hinge.experiments import NAMES, CellResult, CellResults, Verdict, find, nearest
 from hinge.experiments.base import claim, grid, mended
-from hinge.report.figure import Series
 
 
 @pytest.mark.parametrize(

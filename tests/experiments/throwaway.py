@@ -1,16 +1,13 @@
 """An experiment for the time of a test: what someone writes who adds one."""
 
+from hinge.display.figure import Figure, Panel, Series
 from hinge.experiments.base import Experiment, Outcome, claim
-from hinge.report.figure import Figure, Panel, Series
 
 
 class Squares(Experiment):
     """Squares of small numbers."""
 
     name = "throwaway-squares"
-    title = "Squares of small numbers"
-    paper = "Nobody 2026"
-    place = "Table 0"
     question = "Whether squares grow."
 
     def cells(self, scale):

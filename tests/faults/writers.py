@@ -20,11 +20,11 @@ from hinge import SVC, LinearSVC, Oracle
 from hinge.access.gram.row_store import RowStore, open_store
 from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
+from hinge.display.figure import Figure, Panel, Series
 from hinge.experiments.base import Experiment
 from hinge.experiments.runner import place, run
 from hinge.files import model_files
 from hinge.kernels import Function
-from hinge.report.figure import Figure, Panel, Series
 from hinge.report.outcome import Outcome
 from hinge.report.report import write_report
 from hinge.report.section import Section

@@ -2,8 +2,8 @@
 
 import math
 
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import CellResult, CellResults, Outcome, claim
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.report.section import Section
 
 EVIL = "<script>window.broken = true</script> & \"quotes\" 'too' $x_1$ </script>"

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.linear import Bias
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Newton, Pegasos, Solver, solve
 
 SETS = {"tiny": ("reuters",), "full": ("reuters", "mnist")}
@@ -45,9 +45,6 @@ class PegasosBias(Experiment):
     """The objective with a free bias and the test error, against the rows read."""
 
     name = "pegasos-bias"
-    title = "Three ways to a bias"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "section 4"
     question = (
         "A bias matters where labels are uneven. A constant feature is simple but solves a slightly "
         "different problem; the bias' sub-gradient loses the fast rate; the exact minimum over each batch "

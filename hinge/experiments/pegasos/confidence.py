@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from hinge.bounds import pegasos_gap
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import Amplified, Pegasos, Solver, trace
 
 SETS = {"tiny": ("reuters",), "full": ("reuters", "imdb")}
@@ -34,9 +34,6 @@ class PegasosConfidence(Experiment):
     """The excess of many runs of T iterations: a random iterate, the best of several, the last iterate."""
 
     name = "pegasos-confidence"
-    title = "How sure a run is"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "Theorem 3, Eq. (9)"
     question = (
         "With probability 1 - δ a random iterate is within c ln T/(δλT) of the optimum; the best of ⌈ln 1/δ⌉ "
         "shorter runs within e c ln T ⌈ln 1/δ⌉/(λT), which is less for small δ. In practice that was found unnecessary."

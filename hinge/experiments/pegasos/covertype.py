@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.display.figure import Figure, Panel, ReportTable
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, grid, mended
 from hinge.experiments.measure import Look, error, looks_at, spaced
 from hinge.experiments.pegasos.table1 import ACCURACY, LAMS, PEGASOS, PERF, beside_perf, line_of, row_of, svm_perf
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
-from hinge.report.figure import Figure, Panel, ReportTable
 from hinge.solvers import Pegasos
 from hinge.types import Stored
 
@@ -46,9 +46,6 @@ class PegasosCovertype(Experiment):
     """Seconds of Pegasos and SVM-Perf on the same rows, scaled in three ways."""
 
     name = "pegasos-covertype"
-    title = "Covertype in three scalings"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "Table 1, its second row"
     question = (
         "On Covertype Pegasos is 14 times as fast as SVM-Perf at λ = 1e-6. How the columns were scaled the paper "
         "does not say, and both the optimum and the steps of Pegasos depend on it."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from hinge.display.figure import Figure, Panel, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import band, looks_at, mean_hinge, minimum, spaced
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
-from hinge.report.figure import Figure, Panel, Series
 from hinge.solvers import SGD, Norma, Pegasos, Solver
 
 LAM = 2e-4
@@ -30,9 +30,6 @@ class PegasosFigure2(Experiment):
     """Objective and test loss of the last iterate against the iterations."""
 
     name = "pegasos-figure2"
-    title = "Pegasos against Norma and fixed steps"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "Figure 2"
     question = (
         "With steps 1/(λt) Pegasos is far ahead of Norma's p/(λ√t), which has not converged after 10⁶ "
         "iterations. Fixed steps are as good for some η and fail for others, and η is hard to find."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from hinge.display.figure import Figure, Panel, Series
 from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, grid, mended
 from hinge.experiments.measure import minimum, slope, spread
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, Series
 from hinge.solvers import Pegasos, trace
 
 LAM = 2e-4
@@ -26,9 +26,6 @@ class PegasosFigure3(Experiment):
     """The objective after T iterations of batches of k, T fixed on the left and kT on the right."""
 
     name = "pegasos-figure3"
-    title = "The batch size k of Pegasos"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "Figure 3"
     question = (
         "The bound does not depend on k, so k = 1 should be best. The figure shows that larger batches help "
         "at the same number of iterations, and that k hardly matters at the same number of rows read."

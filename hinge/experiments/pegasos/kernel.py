@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from hinge.display.figure import Figure, Panel, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import Look, first_below, slope, spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized
-from hinge.report.figure import Figure, Panel, Series
 from hinge.solvers import BlockDual, KernelPegasos, solve, trace
 
 SET, VARIANCE, LAM = "adult", 10.0, 1e-3
@@ -36,9 +36,6 @@ class PegasosKernel(Experiment):
     """Iterations, support vectors and kernel evaluations until the last iterate is ε-accurate."""
 
     name = "pegasos-kernel"
-    title = "Kernel evaluations of Pegasos"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = 'section 4, "Using Mercer kernels"'
     question = (
         "With a kernel T is Õ(1/(δλε)) as before, and an inner product takes an evaluation for each support vector so "
         "far, at most min(m, T). The paper measures none of this."

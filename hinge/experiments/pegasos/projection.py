@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from hinge.display.figure import Figure, Panel, Series
 from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import band, looks_at, minimum, spaced
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, Series
 from hinge.solvers import Norma, Pegasos
 
 LAM = 2e-4
@@ -22,9 +22,6 @@ class PegasosProjection(Experiment):
     """The excess of the last iterate over T, with and without the projection."""
 
     name = "pegasos-projection"
-    title = "The projection step"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "section 5, graphs omitted there"
     question = (
         "Without its projection on the ball of radius 1/√λ Pegasos is said to converge worse, above all when "
         "T is small; Norma is said to gain from one too. The paper had no room for the graphs."

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from hinge.bounds import Numbers, pegasos_iterations
+from hinge.display.figure import Figure, Panel, Series
 from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import Look, minimum, slope, spaced
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, Series
 from hinge.solvers import Pegasos, trace
 
 SETS = {"tiny": ("ccat",), "full": ("ccat", "covertype")}
@@ -30,9 +30,6 @@ class PegasosScaling(Experiment):
     """The first T at which the last iterate is ε-accurate, m, ε and λ varied one at a time."""
 
     name = "pegasos-scaling"
-    title = "Iterations against m, ε and λ"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "section 3, Theorems 2 and 3"
     question = (
         "The number of iterations to an ε-accurate objective is Õ(1/(λε)), whatever the number m of rows: no "
         "solver before had a runtime that does not grow with m."

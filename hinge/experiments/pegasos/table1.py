@@ -14,12 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid, mended
 from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
 from hinge.problems import Regularized, Solution
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import CuttingPlane, Pegasos, auto, solve, trace
 from hinge.types import Stored
 
@@ -51,9 +51,6 @@ class PegasosTable1(Experiment):
     """Seconds until the objective is within 0.001 of what SVM-Perf ends with."""
 
     name = "pegasos-table1"
-    title = "Training time"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "Table 1"
     question = (
         "Pegasos is 38, 14 and 2.5 times as fast as SVM-Perf on three large sets, and thousands of times as "
         "fast as SVM-Light, with an objective at most 0.001 above SVM-Perf's and the same test error."

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import Gram, Points, as_points
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.estimators import SVC
 from hinge.estimators.constant_predictions import ConstantPredictionWarning
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, mended
@@ -19,7 +20,6 @@ from hinge.experiments.measure import Look, band, spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
 from hinge.problems import KernelProblem, KernelRegularized, KernelSlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SBP, SMO, KernelPegasos, KernelPerceptron, KernelSDCA, Solver, trace
 from hinge.types import Stored
 
@@ -172,9 +172,6 @@ class SBPFigure2(Experiment):
     """Five methods on three sets, each charged in two ways."""
 
     name = "sbp-figure2"
-    title = "Test error against kernel evaluations"
-    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
-    place = "Figure 2"
     question = (
         "At equal numbers of kernel evaluations the SBP is ahead of Pegasos and SDCA; SMO is of little use "
         "until a critical point, and rapid after it; the Perceptron keeps up in the first epoch, and may "

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.access import Gram, as_points
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.estimators import SVC
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import Look, band, margin_after_slack, slope, spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
 from hinge.problems import KernelSlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import max_margin
 from hinge.solvers import SBP, trace
 
@@ -61,9 +61,6 @@ class SBPRate(Experiment):
     """What the plain mean of T iterates loses of the largest margin after slack."""
 
     name = "sbp-rate"
-    title = "The rate of the SBP"
-    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
-    place = "Lemma 3.2, section 3.1"
     question = (
         "After T iterations the mean of the iterates is within O(√(log(1/δ)/T)) of the best margin after slack, with "
         "probability 1 - δ; without slack (ν = 0) steps are exact supergradients. The paper measures errors instead."

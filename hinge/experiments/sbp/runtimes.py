@@ -12,13 +12,13 @@ from threadpoolctl import threadpool_limits
 
 from hinge.access import Gram, as_points
 from hinge.datasets import load
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.estimators import SVC
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import Look, band, looks_at, spaced
 from hinge.experiments.sets import SHUFFLED, choose, is_own
 from hinge.kernels import Gaussian
 from hinge.problems import Expansion, KernelSlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SBP, trace
 from hinge.types import Stored
 
@@ -96,9 +96,6 @@ class SBPRuntimes(Experiment):
     """LIBSVM, the SBP and our exact solver on the clock."""
 
     name = "sbp-runtimes"
-    title = "Seconds against LIBSVM"
-    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
-    place = "section 5"
     question = (
         "With an unregularised bias the SBP has about LIBSVM's test error after a quarter of LIBSVM's time: "
         "15.0% against 14.9% on Adult, 0.46% against 0.44% on MNIST, 1.6% against 1.8% on Forest."

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import Look, band, spaced
 from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, Kernels, kernels, solvers
 from hinge.experiments.sets import choose
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import trace
 
 ROWS = {"tiny": 200, "full": 2000}
@@ -29,9 +29,6 @@ class SBPSparsity(Experiment):
     """Support vectors of an answer whose error is near the SVM's, beside those of the SVM."""
 
     name = "sbp-sparsity"
-    title = "Support vectors of the SBP"
-    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
-    place = "section 4.4"
     question = (
         "SMO keeps to the dual's box. The SBP does not, and so may put large coefficients on a few support vectors, "
         "potentially resulting in sparser solutions. The paper does not count them."

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim, grid, mended
 from hinge.experiments.measure import band, first_below, slope, spaced
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, kernels, looks, solvers
 from hinge.kernels import Gaussian
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 
 NOISE = (0.0, 0.1)
 SIZES = {"tiny": (100, 300), "full": (250, 500, 1000, 2000, 4000)}
@@ -123,9 +123,6 @@ class SBPTable1(Experiment):
     """The least evaluations, over all sample sizes, to an excess error, beside the bounds."""
 
     name = "sbp-table1"
-    title = "Bounds on kernel evaluations, and what is needed"
-    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
-    place = "Table 1"
     question = (
         "The bounds on kernel evaluations to an error of L(u) + ε grow as 1/ε for the SBP and the "
         "Perceptron, 1/ε² for dual decomposition and 1/ε³ for Pegasos where ε is no smaller than L(u). They "

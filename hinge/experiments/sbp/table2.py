@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from hinge.display.figure import ReportTable
 from hinge.estimators import SVC
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim, mended
 from hinge.experiments.sets import choose
-from hinge.report.figure import ReportTable
 
 ROWS = {"tiny": 1000, "full": None}
 TOL = {"tiny": 1e-4, "full": 1e-5}
@@ -31,9 +31,6 @@ class SBPTable2(Experiment):
     """ν = mean hinge loss over norm, at the optimum of the problem with λ."""
 
     name = "sbp-table2"
-    title = "The slack ν that belongs to λ"
-    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
-    place = "Table 2"
     question = (
         "The paper takes ν from the optimum w* of the problem with λ, as the mean hinge loss over the norm, "
         "and prints it for each data set. Does the same ν come out of our optimum?"

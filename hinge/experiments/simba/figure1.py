@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 from hinge.access import SparseTable
 from hinge.access.tables.bill import Bill
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import Look, band, error, looks_at, spaced
 from hinge.experiments.sets import choose, held_out
 from hinge.problems import Regularized, SlackConstrained, Solution
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Frugal, Pegasos, Perceptron, Simba, trace
 
 SETS = {"news20": "news20", "real-sim": "real vs. simulated"}
@@ -57,9 +57,6 @@ class SimbaFigure1(Experiment):
     """Accesses in both conventions until the error that Pegasos attains at its optimum."""
 
     name = "simba-figure1"
-    title = "Test error against feature accesses"
-    paper = "Hazan, Koren, Srebro 2011"
-    place = "Figure 1, section 6"
     question = (
         "On news20 and real vs. simulated SIMBA is said to reach the test error that Pegasos attains at its "
         "optimum with about 100 times fewer feature accesses, ν and λ tuned on the test rows."

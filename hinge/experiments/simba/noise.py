@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from hinge.access.tables.product import ProductTable
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import growing, margin_after_slack, slope
 from hinge.experiments.simba.runtime import MARGIN, Rare
 from hinge.problems import SlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import Simba, trace
 
 SIZES = {"tiny": 400, "full": 4_000}
@@ -42,9 +42,6 @@ class SimbaNoise(Experiment):
     """Iterations to a hinge loss of R* + δ with twice the norm, over (R* + δ)/δ and the share of wrong labels."""
 
     name = "simba-noise"
-    title = "What wrong labels cost SIMBA"
-    paper = "Hazan, Koren, Srebro 2011"
-    place = "section 5, Eq. (7), Corollary 5.1"
     question = (
         "A w with ‖w‖ ≤ 2B and a hinge loss of at most R* + δ on the sample takes Õ(B²(n + d) r²) with "
         "r = (R* + δ)/δ: noise costs through r alone. The corollary puts the sample size in the place of n."

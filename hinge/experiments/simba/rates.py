@@ -10,11 +10,11 @@ import numpy as np
 
 from hinge.access import DenseTable
 from hinge.bounds import simba_iterations
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import slope, spread
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import SlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import max_margin
 from hinge.solvers import Simba, trace
 
@@ -42,9 +42,6 @@ class SimbaRates(Experiment):
     """The margin that is lost after T iterations, with either kind of rates."""
 
     name = "simba-rates"
-    title = "SIMBA's rates: fixed for T, or falling with t"
-    paper = "Hazan, Koren, Srebro 2011"
-    place = "Theorem 4.3, section 6"
     question = (
         "After 100² log n/ε² iterations, with rates made for that number, the margin is within ε of the widest with "
         "probability 1/2. The experiments of the paper have rates that fall with t, and do not compare the two."

@@ -10,11 +10,11 @@ import numpy as np
 
 from hinge.access.tables.product import ProductTable
 from hinge.bounds import simba_gain
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import slope
 from hinge.experiments.simba.runtime import MARGIN, SHARE, SLACK, Rare, first_hit
 from hinge.problems import Regularized, SlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Pegasos, Perceptron, Simba, Solver
 
 SIZES = {"tiny": (400, 800), "full": (16_000, 64_000, 256_000)}
@@ -69,9 +69,6 @@ class SimbaRegime(Experiment):
     """Cells read until the rare rows are learned, over n = d and over the share of wrong labels."""
 
     name = "simba-regime"
-    title = "SIMBA in the theorem's regime"
-    paper = "Hazan, Koren, Srebro 2011"
-    place = "section 5, Eq. (10) and (11)"
     question = (
         "Where B²d and n are far below d/δ, SIMBA is to read fewer cells than any method that reads rows, by a "
         "factor of 1/(R* + δ) in the limit; noise R* takes it away by its square over δ². The paper's own sets lie "

@@ -11,10 +11,10 @@ from scipy.special import ndtr
 
 from hinge.access import DenseTable
 from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import growing, slope
 from hinge.problems import LinearProblem, Regularized, SlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import Pegasos, Perceptron, Simba, Solver, trace
 
 COMMON, OTHER = np.array([0.65, 0.0, 0.0]), np.array([-0.1, 0.6, 0.6])
@@ -86,9 +86,6 @@ class SimbaRuntime(Experiment):
     """Accesses until a given error of the distribution, with one of d, B and δ changing."""
 
     name = "simba-runtime"
-    title = "The runtime of SIMBA for learning"
-    paper = "Hazan, Koren, Srebro 2011"
-    place = "section 5, Corollary 5.1"
     question = (
         "To an error of R* + δ SIMBA takes Õ(B²(n + d)) where R* is small: linear in d, quadratic in the "
         "norm, and dependent on δ through n ~ B²/δ alone. Online methods take B²d/δ: more by 1/δ."

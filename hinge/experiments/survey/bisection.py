@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from hinge.display.figure import Figure, Panel, ReportTable
 from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import spread
 from hinge.experiments.survey.sdp import matrices
 from hinge.monitoring import Stop
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.semidefinite.svec import svec
-from hinge.report.figure import Figure, Panel, ReportTable
 from hinge.saddle.semidefinite_program import maximize_semidefinite
 from hinge.solvers import PrimalDual, solve
 
@@ -39,9 +39,6 @@ class SurveyBisection(Experiment):
     """The largest C ∘ X that bisection proves feasible, with Algorithm 3 for every decision."""
 
     name = "survey-bisection"
-    title = "Semidefinite optimisation by bisection"
-    paper = "Irpan, Kwan 2015, of Garber, Hazan 2011"
-    place = "section 4.1, Algorithm 3"
     question = (
         "Given an algorithm for feasibility, binary search over the constraint C ∘ X ≥ c finds an optimum. The survey "
         "says no more of it."

@@ -11,11 +11,11 @@ import numpy as np
 
 from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear_perceptron_runtime
 from hinge.datasets import make_separable
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, mended
 from hinge.experiments.measure import Look, band, first_below, looks_at, slope, spaced, spread
 from hinge.experiments.survey.primal_dual import loss_after
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import max_margin
 from hinge.solvers import Perceptron, PrimalDual
 
@@ -68,9 +68,6 @@ class SurveyPerceptron(Experiment):
     """Losses after T = c² log n / ε² iterations, and the reads of the classical perceptron beside them."""
 
     name = "survey-perceptron"
-    title = "The sublinear perceptron"
-    paper = "Irpan, Kwan 2015, of Clarkson, Hazan, Woodruff 2012"
-    place = "Algorithm 1, Theorem 2.8"
     question = (
         "After 200² log n / ε² iterations, each of which reads a row and a column, the margin is within ε of "
         "the widest with probability 1/2. The classical perceptron takes 1/ε² passes."

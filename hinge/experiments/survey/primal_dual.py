@@ -12,13 +12,13 @@ from scipy.optimize import linprog
 
 from hinge.bounds import generic_iterations
 from hinge.datasets import make_separable
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import Look, band, slope
 from hinge.kernels import Gaussian
 from hinge.monitoring import Stop
 from hinge.problems import EnclosingBall, KernelMaxMargin, MatrixGame, MaxMargin, SlackConstrained, SlackGame
 from hinge.problems.max_min.base import MaxMin
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import enclosing_ball, max_margin
 from hinge.solvers import PrimalDual, solve_slack, trace
 from hinge.solvers.base import certified
@@ -147,9 +147,6 @@ class SurveyPrimalDual(Experiment):
     """Losses of one solver on six problems, after as many iterations as the theorem says and others."""
 
     name = "survey-primal-dual"
-    title = "The generic primal-dual method"
-    paper = "Irpan, Kwan 2015, of Clarkson, Hazan, Woodruff 2012"
-    place = "Algorithm 2, Theorem 3.1"
     question = (
         "Any max-min problem whose primal player has low regret, and whose values can be estimated with a "
         "mean square of one, is solved to ε with probability 1/2 after max(T_ε(LRA), log n/ε²) iterations."

@@ -13,12 +13,12 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from hinge.bounds import sdp_iterations
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid, mended
 from hinge.experiments.measure import Look, band, slope, spread
 from hinge.experiments.survey.primal_dual import loss_after
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.semidefinite.svec import svec
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import semidefinite
 from hinge.solvers import PrimalDual, trace
 from hinge.solvers.saddle.primal_dual import PrimalDualState
@@ -109,9 +109,6 @@ class SurveySdp(Experiment):
     """Losses after T = c² log m / ε² iterations, and what an iteration costs with either projection."""
 
     name = "survey-sdp"
-    title = "The sublinear semidefinite solver"
-    paper = "Irpan, Kwan 2015, of Garber, Hazan 2011"
-    place = "Algorithm 3, Theorem 4.6"
     question = (
         "After 60² log m / ε² iterations X satisfies all constraints as well as the best one, but for ε, "
         "with high probability. The time is in the projections, by Hazan's method Õ(n²) each at fixed ε."

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import Look, band, looks_at
 from hinge.experiments.sets import choose
 from hinge.experiments.talk.sgd_dca import least, prepared
 from hinge.problems import Regularized, Solution
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Pegasos, Solver
 
 SETS = {"tiny": (("ccat", 3000), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
@@ -34,9 +34,6 @@ class TalkCombination(Experiment):
     """Suboptimality of SGD, of DCA, and of DCA begun by a gradient pass that leaves a feasible dual point."""
 
     name = "talk-combination"
-    title = "SGD and dual coordinate ascent combined"
-    paper = "Shalev-Shwartz, Srebro 2008 (talk)"
-    place = 'slide "Combining SGD and DCA ?"'
     question = (
         "The talk asks whether the two can be combined, and leaves it open. A first pass that takes the "
         "exact dual step of the rows seen so far is a gradient pass whose end is a feasible dual point of "

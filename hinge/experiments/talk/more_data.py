@@ -10,12 +10,12 @@ import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import sgd_runtime_more_data
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResult, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import error, looks_at, spaced
 from hinge.experiments.sets import choose, held_out
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Pegasos, solve
 
 NAME = "ccat"
@@ -83,9 +83,6 @@ class TalkMoreData(Experiment):
     """Iterations and seconds of Pegasos to one fixed test error, over the size of the training set."""
 
     name = "talk-more-data"
-    title = "More data, less work"
-    paper = "Shalev-Shwartz, Srebro 2008 (talk)"
-    place = 'slide "Dependence on Data Set Size"'
     question = (
         "With more examples the same test error may be reached by a less accurate optimisation, and an "
         "iteration of Pegasos costs the same whatever m is: so its running time falls as m grows."

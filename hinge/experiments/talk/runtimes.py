@@ -9,13 +9,13 @@ import numpy as np
 
 from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import Look, looks_at, mean_hinge, slope, spaced
 from hinge.experiments.sets import held_out
 from hinge.kernels import Linear
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized, Regularized, Solution
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, SMO, CuttingPlane, Pegasos, UniformDCA, solve
 
 WORDS, NONZEROS, TOPICS, NOISE, HELD = 300, 60, 4, 0.05, 10_000
@@ -80,9 +80,6 @@ class TalkRuntimes(Experiment):
     """Inner products to an excess ε of the test hinge loss, each method with its best m and λ."""
 
     name = "talk-runtimes"
-    title = "The work that learning takes, by method"
-    paper = "Shalev-Shwartz, Srebro 2008 (talk)"
-    place = "table T(m, B, ε)"
     question = (
         "With as many examples as wanted, and the best m and λ, an excess loss of ε takes SMO and SVM-Perf a "
         "time of (B/ε)⁴ by their bounds, and stochastic gradient descent (B/ε)². Dual coordinate ascent takes B²/ε³, "

@@ -9,12 +9,12 @@ import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import dca_gap, dca_over_sgd
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import Look, band, error, looks_at
 from hinge.experiments.sets import choose, held_out
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Newton, Pegasos, Solver, UniformDCA, solve
 
 SETS = {"tiny": (("ccat", 1500), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
@@ -63,9 +63,6 @@ class TalkSgdDca(Experiment):
     """Suboptimality ρ and test error of both after each epoch, for λm from 0.1 to 100."""
 
     name = "talk-sgd-dca"
-    title = "SGD against dual coordinate ascent"
-    paper = "Shalev-Shwartz, Srebro 2008 (talk)"
-    place = 'slides "Comparing SGD and DCA" and "SGD vs. DCA – Machine Learning Perspective"'
     question = (
         "The bounds on ρ are log(T)/(λT) for SGD and (1/λ + m)/T for DCA: DCA should be ahead where λm is "
         "below log T, SGD above it. In test error both should need about the same number of iterations."
