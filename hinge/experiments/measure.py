@@ -95,7 +95,7 @@ def band(
 
 def spread(label: str, results: CellResults, parameter: str, value: str) -> Series:
     """The median of a value for each value of a parameter, with its range over all other parameters as the band."""
-    at = results.of(parameter)
+    at = results.values_of(parameter)
     groups = [results.where(**{parameter: one}).column(value) for one in at]
     middle, low, high = ([float(f(group)) for group in groups] for f in (np.median, np.min, np.max))
     return Series(label, at, middle, low, high)

@@ -32,6 +32,11 @@ class Chosen(NamedTuple):
     note: str
 
     @property
+    def about(self) -> dict[str, str]:
+        """Label and note, as results of cells have them."""
+        return {"label": self.label, "note": self.note}
+
+    @property
     def parts(self) -> tuple[Stored, np.ndarray, Stored, np.ndarray]:
         """Training rows and labels, test rows and labels."""
         data = self.data

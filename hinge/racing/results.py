@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hinge.display.figure import Figure, Panel, ReportTable, Series
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import CellResult, Outcome
 from hinge.experiments.runner import machine
 from hinge.racing.course import Look
@@ -48,7 +48,7 @@ def _figure(race: Race, amount: str, label: str) -> Figure:
         target.append(Series("target", [min(xs), max(xs)], [race.target.value] * 2, kind="theory"))
     counted = "" if amount == "seconds" else " Nobody counts for the peers, so they are not here."
     panels = (
-        Panel(f"{race.course.name}: objective", label, "above the minimum, relative", above, True, True),
+        loglog(f"{race.course.name}: objective", label, "above the minimum, relative", above),
         Panel(f"{race.course.name}: test error", label, "share of rows", errors, log_x=True),
     )
     return Figure(f"race-{amount}", f"{conditions(race)} Lines are runs of median time.{counted}", panels)

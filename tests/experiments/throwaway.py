@@ -1,7 +1,7 @@
 """An experiment for the time of a test: what someone writes who adds one."""
 
 from hinge.display.figure import Figure, Panel, Series
-from hinge.experiments.base import Experiment, Outcome, claim
+from hinge.experiments.base import Experiment, Outcome, claim, expect
 
 
 class Squares(Experiment):
@@ -21,7 +21,7 @@ class Squares(Experiment):
     def outcome(self, results, scale):
         """They do."""
         squares = results.column("square")
-        found = claim("Squares grow", 9.0, max(squares, default=None), "k up to 3", within=(0.1, 0.2))
+        found = claim("Squares grow", max(squares, default=None), expect(9.0, within=(0.1, 0.2)), "k up to 3")
         panel = Panel("Squares", "k", "square", [Series("k²", [r.cell["k"] for r in results], squares)])
         return Outcome([found], [Figure(self.name, "Squares.", [panel])])
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
@@ -68,7 +68,7 @@ class PegasosBias(Experiment):
         bias = OPTIMA[cell["optimum"]] if "optimum" in cell else WAYS[cell["way"]].bias
         problem = Regularized(X, y, cell["lam"], bias=bias)
         free = Regularized(X, y, cell["lam"], bias="free")
-        said = {"label": data.label, "note": data.note, "positive": float(np.mean(y > 0))}
+        said = {**data.about, "positive": float(np.mean(y > 0))}
 
         def evaluate(solution: Solution) -> Look:
             return {
@@ -89,27 +89,17 @@ class PegasosBias(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Curves for each set, a table of where they end, and what is claimed of each way."""
-        panels, rows, claims, seeds = [], [], [], len(results.of("seed"))
-        for name in results.of("set"):
-            part = results.where(set=name)
-            values = part[0].values
-            optima = {o: found[0].values for o in OPTIMA if (found := part.where(optimum=o))}
+        panels, rows, claims, seeds = [], [], [], results.seeds
+        for name, part in results.by("set"):
+            values = part.first
+            optima = {o: found.first for o in OPTIMA if (found := part.where(optimum=o))}
             if "free bias" not in optima:
                 continue  # without the optima there is nothing to compare with
             best = optima["free bias"]["bound"]
             title = f"{values['label']}, {100 * values['positive']:.1f}% positive"
             runs = {w: found.column("looks") for w in WAYS if (found := part.where(way=w))}
             curves = {w: band(w, _above(looks, "objective", best), "rows", "above") for w, looks in runs.items()}
-            panels.append(
-                Panel(
-                    title,
-                    "rows read",
-                    "objective above the free-bias optimum",
-                    list(curves.values()),
-                    log_x=True,
-                    log_y=True,
-                )
-            )
+            panels.append(loglog(title, "rows read", "objective above the free-bias optimum", list(curves.values())))
             for o, v in optima.items():
                 rows.append(_row(title, f"optimum, {o}", v["objective"], best, v["error"]))
             for w, looks in runs.items():
@@ -147,19 +137,15 @@ def _optima_claims(optima: dict[str, dict[str, Any]], where: str) -> list[Claim]
     return [
         claim(
             "A bias is crucial where labels are uneven (test error of the optimum without / with)",
-            "often crucial",
             none["error"] / free["error"] if none and free and free["error"] else None,
+            expect("often crucial", at_least=(1.5, 1.1), unit="ratio"),
             where,
-            at_least=(1.5, 1.1),
-            unit="ratio",
         ),
         claim(
             "A constant feature solves a slightly different problem (its optimum above the free one)",
-            "slightly different",
             constant["objective"] / free["bound"] - 1 if constant and free else None,
+            expect("slightly different", at_most=(0.01, 0.05), unit="relative excess"),
             where,
-            at_most=(0.01, 0.05),
-            unit="relative excess",
         ),
     ]
 
@@ -180,11 +166,9 @@ def _way_claims(
     rates = [
         claim(
             f"The sub-gradient for b, {steps}, converges at least as T^-1/2 (exponent over the last two decades)",
-            0.5,
             _rate(curves[way]) if way in curves else None,
+            expect(0.5, at_least=(0.5, 0.3), unit="exponent"),
             where,
-            at_least=(0.5, 0.3),
-            unit="exponent",
         )
         for way, steps in (("sub-gradient", "steps 1/√t"), ("sub-gradient, η", "steps η of w"))
     ]
@@ -193,27 +177,21 @@ def _way_claims(
         claim(
             "The sub-gradient for b is slower than a constant feature (excess over excess, each above the "
             "optimum of its own problem)",
-            "slower",
             slower,
+            expect("slower", at_least=(1.5, 1.0), unit="ratio"),
             where,
-            at_least=(1.5, 1.0),
-            unit="ratio",
         ),
         claim(
             f"The exact bias has the advantages of both ({LARGEST}: excess / the lesser of the two others)",
-            "advantages of both",
             both,
+            expect("advantages of both", at_most=(1.5, 3.0), unit="ratio"),
             where,
-            at_most=(1.5, 3.0),
-            unit="ratio",
         ),
         claim(
             "The exact bias is for large batches only (excess at k = 10 / at k = 1000)",
-            "large k only",
             batch,
+            expect("large k only", at_least=(2.0, 1.1), unit="ratio"),
             where,
-            at_least=(2.0, 1.1),
-            unit="ratio",
         ),
     ]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hinge.bounds import pegasos_gap
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -59,26 +59,23 @@ class PegasosConfidence(Experiment):
             seeds = range(cell["seed"] * cell["each"], (cell["seed"] + 1) * cell["each"])
             ends = [list(trace(problem, solver, [at], seed=seed))[-1].solution for seed in seeds]
             excess[way] = [problem.objective(end) - best for end in ends]
-        return {"excess": excess, "best": best, "R": problem.largest_norm(), "label": data.label, "note": data.note}
+        return {"excess": excess, "best": best, "R": problem.largest_norm(), **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Quantiles of the excess beside the bounds."""
         panels, claims, rows = [], [], []
-        for name in results.of("set"):
-            part = results.where(set=name)
-            first = part[0].values
+        for _, part in results.by("set"):
+            first = part.first
             excess = {way: sorted(x for one in part.column("excess") for x in one[way]) for way in WAYS}
             label, count = first["label"], len(excess["random"])
             where = f"{label}, λ = {LAM:g}, T = {T[scale]:,}, δ = {DELTA:g}, {count} seeds"
             at = [(count - k) / count for k in range(count)]
             panels.append(
-                Panel(
+                loglog(
                     label,
                     "δ: share of the runs with more",
                     "objective above the optimum",
                     [Series(words, at, excess[way]) for way, words in WAYS.items()],
-                    log_x=True,
-                    log_y=True,
                 )
             )
             rows += [[label, words, *_numbers(excess[way])] for way, words in WAYS.items()]
@@ -113,39 +110,31 @@ def _claims(excess: dict[str, list[float]], mean_bound: Any, at_zero: float, whe
     return [
         claim(
             "Theorem 3: share of the runs whose random iterate is within c ln T/(δλT)",
-            f"at least {1 - DELTA:g}",
             shares["random"],
+            expect(f"at least {1 - DELTA:g}", at_least=(1 - DELTA, 0.5), unit="share"),
             f"{where}; the bound is {single:.3g}, w = 0 has {at_zero:.3g}",
-            at_least=(1 - DELTA, 0.5),
-            unit="share",
             sure="w = 0 is within the bound" if single >= at_zero else "",
         ),
         claim(
             f"Eq. (9): share of the best of {RUNS} runs within e c ln T ⌈ln 1/δ⌉/(λT)",
-            f"at least {1 - DELTA:g}",
             shares["best"],
+            expect(f"at least {1 - DELTA:g}", at_least=(1 - DELTA, 0.5), unit="share"),
             f"{where}; the bound is {amplified:.3g}, w = 0 has {at_zero:.3g}",
-            at_least=(1 - DELTA, 0.5),
-            unit="share",
             sure="w = 0 is within the bound" if amplified >= at_zero else "",
         ),
         claim(
             f"The best of {RUNS} short runs is surer than one long run: the excess that a share δ of random iterates "
             "exceeds, over that of the best",
-            single / amplified,
             gain,
+            expect(single / amplified, at_least=(1.5, 1.0), unit="ratio"),
             f"{where}; the paper's number is the ratio of its bounds",
-            at_least=(1.5, 1.0),
-            unit="ratio",
         ),
         claim(
             "Boosting the confidence is not necessary: the excess that a share δ of the best exceeds, over that of the "
             "last iterate of one run",
-            "not necessary in practice",
             idle,
+            expect("not necessary in practice", at_least=(1.0, 0.67), unit="ratio"),
             where,
-            at_least=(1.0, 0.67),
-            unit="ratio",
         ),
     ]
 

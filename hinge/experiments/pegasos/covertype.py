@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.display.figure import Figure, Panel, ReportTable
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, grid, mended
+from hinge.display.figure import Figure, ReportTable, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, grid, revise
 from hinge.experiments.measure import Look, error, looks_at, spaced
 from hinge.experiments.pegasos.table1 import ACCURACY, LAMS, PEGASOS, PERF, beside_perf, line_of, row_of, svm_perf
 from hinge.experiments.sets import choose
@@ -92,12 +92,12 @@ class PegasosCovertype(Experiment):
             perf, pegasos = part.where(method=PERF), part.where(method=PEGASOS)
             if not perf:
                 continue  # SVM-Perf sets the goal
-            label = perf[0].values["label"]
+            label = perf.first["label"]
             goal = float(np.median([looks[-1]["objective"] for looks in perf.column("looks")])) + ACCURACY
             best = max(float(bound) for bound in perf.column("bound"))
             runs = {method: found for method, found in ((PERF, perf), (PEGASOS, pegasos)) if found}
             lines = [line_of(method, found.column("looks"), best) for method, found in runs.items()]
-            panels.append(Panel(label, "seconds", "objective above the bound", lines, True, True))
+            panels.append(loglog(label, "seconds", "objective above the bound", lines))
             rows += [row_of(label, NAME, method, found, goal) for method, found in runs.items()]
             where = (
                 f"{label}, λ = {LAM:g}, no bias, one thread, medians of {len(perf)} runs of SVM-Perf, to a gap of "
@@ -109,7 +109,7 @@ class PegasosCovertype(Experiment):
             if scaling == "columns":
                 first = new
             elif first:
-                new = [mended(one, old, WHY) for one, old in zip(new, first, strict=True)]
+                new = [revise(one, old, WHY) for one, old in zip(new, first, strict=True)]
             claims += new
         caption = (
             "Objective above SVM-Perf's best lower bound, against seconds without evaluation and compilation; the same "

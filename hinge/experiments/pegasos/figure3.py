@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.display.figure import Figure, Panel, Series
-from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, grid, mended
+from hinge.display.figure import Figure, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect, grid, revise
 from hinge.experiments.measure import minimum, slope, spread
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -48,38 +48,29 @@ class PegasosFigure3(Experiment):
         (now,) = trace(problem, solver, [cell["T"]], seed=cell["seed"])
         objective = problem.objective(now.solution)
         best = minimum(cell["set"], cell["rows"], LAM)
-        return {"objective": objective, "excess": objective - best, "label": data.label, "note": data.note}
+        return {"objective": objective, "excess": objective - best, **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """One panel for each set and each quantity held."""
         panels, claims = [], []
-        for name in results.of("set"):
+        for name in results.values_of("set"):
             for held in ("T", "kT"):
                 part = results.where(set=name, held=held)
                 if not part:
                     continue
-                label, T = part[0].values["label"], FIXED_T[scale] if held == "T" else FIXED_KT[scale]
+                label, T = part.first["label"], FIXED_T[scale] if held == "T" else FIXED_KT[scale]
                 series = spread("Pegasos", part, "k", "excess")
                 panels.append(
-                    Panel(
-                        f"{label}, {held} = {T:,}",
-                        "k, rows in a batch",
-                        "objective above the optimum",
-                        [series],
-                        log_x=True,
-                        log_y=True,
-                    )
+                    loglog(f"{label}, {held} = {T:,}", "k, rows in a batch", "objective above the optimum", [series])
                 )
                 where = f"{label}, λ = {LAM:g}, {held} = {T:,}, last iterate, median of {SEEDS[scale]} seeds"
                 if held == "T":
                     claims.append(
                         claim(
                             "Larger batches help at a fixed number of iterations (excess ~ k^-p)",
-                            "improves with k",
                             -slope(series.x, series.y),
+                            expect("improves with k", at_least=(0.5, 0.2), unit="exponent p"),
                             where,
-                            at_least=(0.5, 0.2),
-                            unit="exponent p",
                         )
                     )
                 else:
@@ -87,15 +78,13 @@ class PegasosFigure3(Experiment):
                         claim(
                             "At a fixed number of rows read the batch hardly matters (largest excess / smallest, k up "
                             f"to {largest})",
-                            "about constant, for a wide range of k",
                             _spread_of(series, largest),
+                            expect("about constant, for a wide range of k", at_most=(1.5, 3.0), unit="ratio"),
                             where,
-                            at_most=(1.5, 3.0),
-                            unit="ratio",
                         )
                         for largest in (WIDE, max(BATCHES[scale]))
                     )
-                    claims.append(mended(new, old, WHY_WIDE))
+                    claims.append(revise(new, old, WHY_WIDE))
         caption = (
             f"Objective of the last iterate above the optimum, λ = {LAM:g}. Median of {SEEDS[scale]} seeds; "
             "the band is their range. astro-ph is not public: each panel names the set it shows."

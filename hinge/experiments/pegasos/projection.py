@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.display.figure import Figure, Panel, Series
-from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import band, looks_at, minimum, spaced
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -51,14 +51,13 @@ class PegasosProjection(Experiment):
         looks = looks_at(
             problem, solver, spaced(10, cell["T"]), lambda w: {"excess": problem.objective(w) - best}, cell["seed"]
         )
-        return {"looks": looks, "label": data.label, "note": data.note}
+        return {"looks": looks, **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each set, and what leaving the projection out costs at small and at large T."""
-        panels, claims, seeds = [], [], len(results.of("seed"))
-        for name in results.of("set"):
-            part = results.where(set=name)
-            label = part[0].values["label"]
+        panels, claims, seeds = [], [], results.seeds
+        for _, part in results.by("set"):
+            label = part.first["label"]
             lines: dict[tuple[str, bool], Series] = {}
             for solver in ("Pegasos", "Norma"):
                 for projection in (True, False):
@@ -66,43 +65,33 @@ class PegasosProjection(Experiment):
                     if found:
                         called = f"{solver}, {'' if projection else 'not '}projected"
                         lines[solver, projection] = band(called, found.column("looks"), "iteration", "excess")
-            panels.append(
-                Panel(
-                    label, "T, iterations", "objective above the optimum", list(lines.values()), log_x=True, log_y=True
-                )
-            )
+            panels.append(loglog(label, "T, iterations", "objective above the optimum", list(lines.values())))
             where = f"{label}, λ = {LAM:g}, last iterate, median of {seeds} seeds"
             for T in SMALL:
                 claims.append(
                     claim(
                         f"The projection is important for Pegasos when T is small (T = {T:,}: excess without / with)",
-                        "important",
                         _ratio(lines, "Pegasos", T),
+                        expect("important", at_least=(1.5, 1.1), unit="ratio"),
                         where,
-                        at_least=(1.5, 1.1),
-                        unit="ratio",
                     )
                 )
             last = LAST[scale]
             claims.append(
                 claim(
                     f"It matters less when T is large (T = {last:,}: excess without / with)",
-                    "especially when T is small",
                     _ratio(lines, "Pegasos", last),
+                    expect("especially when T is small", at_most=(1.1, 1.5), unit="ratio"),
                     where,
-                    at_most=(1.1, 1.5),
-                    unit="ratio",
                 )
             )
             for T in (SMALL[-1], last):
                 claims.append(
                     claim(
                         f"The projection also improves Norma (T = {T:,}: excess without / with)",
-                        "improves",
                         _ratio(lines, "Norma", T),
+                        expect("improves", at_least=(1.1, 1.0), unit="ratio"),
                         where,
-                        at_least=(1.1, 1.0),
-                        unit="ratio",
                     )
                 )
         caption = (

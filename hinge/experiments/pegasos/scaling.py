@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hinge.bounds import Numbers, pegasos_iterations
-from hinge.display.figure import Figure, Panel, Series
-from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim
+from hinge.display.figure import Figure, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import Look, minimum, slope, spaced
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -65,13 +65,12 @@ class PegasosScaling(Experiment):
         """A panel for each of m, ε and λ, with the law of the theorem through the measurements."""
         figures, claims = [], []
         lam, size, eps = LAM[scale], SIZE[scale], EPS[scale]
-        for name in results.of("set"):
-            part = results.where(set=name)
-            label, R = part[0].values["label"], float(part[0].values["R"])
+        for name, part in results.by("set"):
+            label, R = part.first["label"], float(part.first["R"])
             by_m = _points([(m, part.where(rows=m, lam=lam), eps) for m in SIZES[scale]])
             by_eps = _points([(one, part.where(rows=size, lam=lam), one) for one in ACCURACIES[scale]])
             by_lam = _points([(one, part.where(rows=size, lam=one), eps) for one in LAMS[scale]])
-            seeds = f"median of {len(part.of('seed'))} seeds"
+            seeds = f"median of {part.seeds} seeds"
             titles = f"λ = {lam:g}, ε = {eps:g}", f"λ = {lam:g}, m = {size:,}", f"ε = {eps:g}, m = {size:,}"
             axes = "m, rows of the training set", "ε, absolute accuracy", "λ"
             laws = (
@@ -84,7 +83,7 @@ class PegasosScaling(Experiment):
                 lines = []
                 if measured.x:
                     lines = [measured, _scaled(measured, np.asarray(law(np.array(measured.x))))]
-                panels.append(Panel(f"{label}: {title}", axis, "T, iterations", lines, log_x=True, log_y=True))
+                panels.append(loglog(f"{label}: {title}", axis, "T, iterations", lines))
             caption = (
                 f"{label}: iterations until the last iterate is within ε of the optimum, {seeds}, the band "
                 "is their range. The theorem's count is scaled by the factor in the legend, so that it "
@@ -95,35 +94,27 @@ class PegasosScaling(Experiment):
             claims += [
                 claim(
                     "T does not depend on the number m of rows (T ~ m^p, |p|)",
-                    "p = 0",
                     _size(_exponent(by_m, len(SIZES[scale]))),
+                    expect("p = 0", at_most=(0.1, 0.3), unit="exponent p"),
                     f"{where}m = {_listed(SIZES[scale])}, {titles[0]}",
-                    at_most=(0.1, 0.3),
-                    unit="exponent p",
                 ),
                 claim(
                     "T grows as 1/ε (T ~ ε^-p)",
-                    1.0,
                     _negative(_exponent(by_eps, len(ACCURACIES[scale]))),
+                    expect(1.0, within=(0.2, 0.4), unit="exponent p"),
                     f"{where}ε = {_listed(ACCURACIES[scale])}, {titles[1]}",
-                    within=(0.2, 0.4),
-                    unit="exponent p",
                 ),
                 claim(
                     "T grows as 1/λ (T ~ λ^-p)",
-                    1.0,
                     _negative(_exponent(by_lam, len(LAMS[scale]))),
+                    expect(1.0, within=(0.2, 0.4), unit="exponent p"),
                     f"{where}λ = {_listed(LAMS[scale])}, {titles[2]}",
-                    within=(0.2, 0.4),
-                    unit="exponent p",
                 ),
                 claim(
                     "T is within the theorem's bound (largest T / bound)",
-                    1.0,
                     _above_bound((by_m, by_eps, by_lam), laws),
+                    expect(1.0, at_most=(1.0, 3.0), unit="ratio"),
                     f"{where}all of the above, R = {R:.2f}",
-                    at_most=(1.0, 3.0),
-                    unit="ratio",
                     sure="a run is given up at a fifth of the bound",
                 ),
             ]

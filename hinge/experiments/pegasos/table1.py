@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid, mended
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid, revise
 from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
@@ -81,12 +81,11 @@ class PegasosTable1(Experiment):
         """The table, the curves, and the ratios of seconds."""
         panels, rows, claims, notes = [], [], [], results.notes()
         spent: dict[str, tuple[float, bool]] = {}
-        for name in results.of("set"):
-            part = results.where(set=name)
+        for name, part in results.by("set"):
             perf = part.where(method=PERF)
             if not perf:
                 continue  # SVM-Perf sets the goal for the others
-            label = perf[0].values["label"]
+            label = perf.first["label"]
             goal = float(np.median([looks[-1]["objective"] for looks in perf.column("looks")])) + ACCURACY
             best = max([float(b) for r in part if (b := r.values.get("bound"))])
             lines = []
@@ -96,7 +95,7 @@ class PegasosTable1(Experiment):
                     continue
                 lines.append(line_of(method, found.column("looks"), best))
                 rows.append(row_of(label, name, method, found, goal))
-            panels.append(Panel(label, "seconds", "objective above the optimum", lines, True, True))
+            panels.append(loglog(label, "seconds", "objective above the optimum", lines))
             gap, pegasos = max(perf.column("gap")), part.where(method=PEGASOS)
             where = (
                 f"{label}, λ = {LAMS[name]:g}, no bias, one thread, medians of {len(perf)} runs of SVM-Perf, "
@@ -106,7 +105,7 @@ class PegasosTable1(Experiment):
             reached = bool(pegasos) and _is_reached(pegasos, goal)
             if pegasos:
                 spent[name] = median_at(pegasos, goal, "seconds"), reached
-            sizes, p, seconds_for_all = _libsvm_law(part, perf[0].values["n"])
+            sizes, p, seconds_for_all = _libsvm_law(part, perf.first["n"])
             if sizes:
                 rows.append(_libsvm_row(label, name, part.where(method=LIBSVM, part=sizes[-1])))
             if p is None or seconds_for_all is None:
@@ -120,34 +119,30 @@ class PegasosTable1(Experiment):
             new, old = (
                 claim(
                     "SVM-Light is slower by far (LIBSVM's seconds / those of Pegasos)",
-                    ratio,
                     seconds / spent[name][0] if reached else None,
+                    expect(ratio, at_least=(ratio / 2, 1.0), unit="ratio"),
                     f"{where}; LIBSVM in place of SVM-Light, {how}",
-                    at_least=(ratio / 2, 1.0),
-                    unit="ratio",
                 )
                 for seconds, how in (
                     (measured, f"on {sizes[-1]:,} rows where Pegasos has all: a lower bound"),
                     (seconds_for_all, f"its seconds on all rows extrapolated from at most {sizes[-1]:,}"),
                 )
             )
-            claims.append(mended(new, old, "a hundred times the rows is too far to extrapolate a power law"))
+            claims.append(revise(new, old, "a hundred times the rows is too far to extrapolate a power law"))
         if "ccat" in spent and "covertype" in spent:
             ratio, reached = spent["covertype"][0] / spent["ccat"][0], spent["covertype"][1]
             claims.append(
                 claim(
                     "λ and not the number of rows decides: Covertype takes longer than the larger CCAT (seconds "
                     "of Pegasos / seconds)",
-                    PAPER["covertype"][0] / PAPER["ccat"][0],
                     ratio if spent["ccat"][1] and (reached or ratio > 1.5) else None,
+                    expect(PAPER["covertype"][0] / PAPER["ccat"][0], at_least=(1.5, 1.0), unit="ratio"),
                     "as above" + ("" if reached else "; on Covertype the seconds spent in vain"),
-                    at_least=(1.5, 1.0),
-                    unit="ratio",
                 )
             )
         caption = (
             "Objective above the best lower bound known, against seconds without evaluation and compilation. "
-            f"Lines are the runs of median length of up to {len(results.of('seed'))}. λ = "
+            f"Lines are the runs of median length of up to {results.seeds}. λ = "
             + ", ".join(f"{LAMS[name]:g} ({name})" for name in SETS[scale])
             + ". SVM-Perf is this library's CuttingPlane; LinearSVC is a fit for each of tol = 1 and 0.1."
         )
@@ -195,7 +190,7 @@ def _measured(cell: Cell) -> dict[str, Any]:
         return {"objective": problem.objective(solution), "error": error(solution, X_test, y_test)}
 
     method = cell["method"]
-    said: dict[str, Any] = {"label": data.label, "note": data.note, "n": len(y)}
+    said: dict[str, Any] = {**data.about, "n": len(y)}
     if method in OUTPUTS:
         solver = Pegasos(output=OUTPUTS[method])  # type: ignore[arg-type]
         at = spaced(10_000, cell["T"], 8)
@@ -298,7 +293,7 @@ def _is_reached(found: CellResults, goal: float) -> bool:
 
 def row_of(label: str, name: str, method: str, found: CellResults, goal: float) -> list[Any]:
     """The row of a method in the table, with the paper's seconds beside ours."""
-    value = found[0].values
+    value = found.first
     by = f" ({value['by']})" if "by" in value else ""
     reached = _is_reached(found, goal)
     if method == PERF:
@@ -326,7 +321,7 @@ def _libsvm_row(label: str, name: str, found: CellResults) -> list[Any]:
     return [
         label,
         LIBSVM,
-        found[0].values["n"],
+        found.first["n"],
         values[0],
         PAPER[name][2],
         "its own tolerance" if done else "no",
@@ -339,7 +334,7 @@ def _libsvm_row(label: str, name: str, found: CellResults) -> list[Any]:
 def _libsvm_law(part: CellResults, rows: int) -> tuple[list[int], float | None, float | None]:
     """Sizes that were run, the exponent of seconds in them, and the seconds of all rows by that law."""
     found = part.where(method=LIBSVM)
-    sizes = sorted(found.of("part"))
+    sizes = sorted(found.values_of("part"))
     if len(sizes) < 2 or any(found.column("cut_off")):
         return sizes, None, None
     seconds = [median_at(found.where(part=size), -np.inf, "seconds") for size in sizes]
@@ -365,28 +360,22 @@ def beside_perf(name: str, part: CellResults, goal: float, where: str) -> list[C
     return [
         claim(
             "Pegasos is faster than SVM-Perf (SVM-Perf's seconds / those of Pegasos)",
-            paper,
             ratio,
+            expect(paper, at_least=(paper / 2, 1.0), unit="ratio"),
             where + words,
-            at_least=(paper / 2, 1.0),
-            unit="ratio",
         ),
         claim(
             "Pegasos reaches an objective at most 0.001 above that of SVM-Perf",
-            ACCURACY,
             above,
+            expect(ACCURACY, at_most=(ACCURACY, 10 * ACCURACY), unit="absolute"),
             where + words.partition(":")[0],
-            at_most=(ACCURACY, 10 * ACCURACY),
-            unit="absolute",
             sure="the run is stopped where it does",
         ),
         claim(
             "The test errors of both are virtually identical (their difference)",
-            "virtually identical",
             apart,
+            expect("virtually identical", at_most=(0.002, 0.005), unit="share of test rows"),
             where + words.partition(":")[0],
-            at_most=(0.002, 0.005),
-            unit="share of test rows",
         ),
     ]
 

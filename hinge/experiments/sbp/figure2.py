@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import Gram, Points, as_points
-from hinge.display.figure import Figure, Panel, ReportTable, Series
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.estimators import SVC
 from hinge.estimators.constant_predictions import ConstantPredictionWarning
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, mended
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, revise
 from hinge.experiments.measure import Look, band, spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -201,7 +201,7 @@ class SBPFigure2(Experiment):
         at = sorted({n, *spaced(max(10, n // 100), cell["epochs"] * n, per_decade=8)})
         ways = solvers(method, cell["epochs"])
         found = looks(given.problem(method), ways, at, given.error_of, cell["seed"])
-        return {"looks": found, "n": n, "nu": given.nu, "svm": given.error, "label": data.label, "note": data.note}
+        return {"looks": found, "n": n, "nu": given.nu, "svm": given.error, **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A figure for each way of charging, a panel for each set; what the paper says of each method."""
@@ -210,12 +210,12 @@ class SBPFigure2(Experiment):
         rows: list[list[str | float | int | None]] = []
         for name, cut in dict.fromkeys((r.cell["set"], r.cell["rows"]) for r in results):
             part = results.where(set=name, rows=cut)
-            label, svm = part[0].values["label"], float(np.median(part.column("svm")))
+            label, svm = part.first["label"], float(np.median(part.column("svm")))
             for axis, words in AXES.items():
-                panels[axis].append(Panel(label, words, "test error, %", _series(part, axis), log_x=True, log_y=True))
+                panels[axis].append(loglog(label, words, "test error, %", _series(part, axis)))
             where = (
-                f"{label}, σ² = {VARIANCE[name]:g}, λ = 1/n, ν = {part[0].values['nu']:.3g} of the optimum, "
-                f"no bias, {min(part.of('epochs'))} epochs, median of {_seeds(part)}, nothing tuned"
+                f"{label}, σ² = {VARIANCE[name]:g}, λ = 1/n, ν = {part.first['nu']:.3g} of the optimum, "
+                f"no bias, {min(part.values_of('epochs'))} epochs, median of {_seeds(part)}, nothing tuned"
             )
             claims += [*_ahead(part, svm, where), *_smo(part, where), *_perceptron(part, where)]
             rows += _rows(part, label, svm)
@@ -309,11 +309,9 @@ def _ahead(part: CellResults, svm: float, where: str) -> list[Claim]:
             claim(
                 f"SBP ({_iterate(ours)}) is ahead of {other} ({_iterate(way)}): evaluations of {other} over "
                 f"those of SBP ({AXES[axis]})",
-                "the SBP outperforms",
                 ratio,
+                expect("the SBP outperforms", at_least=(1.5, 1.0), unit="ratio"),
                 f"{where}; to an error within {100 * NEAR:g}% absolute of the SVM's {100 * svm:.2f}%{said}",
-                at_least=(1.5, 1.0),
-                unit="ratio",
             )
         )
     return claims
@@ -326,7 +324,7 @@ def _iterate(way: str) -> str:
 def _smo(part: CellResults, where: str) -> list[Claim]:
     """The error half way to the critical point, from which on it stays where it ends, over the error at the end."""
     found = part.where(method="SMO")
-    trace = found[0].values["looks"] if found else []
+    trace = found.first["looks"] if found else []
     converged = next((look for look in trace if look["gap"] <= CONVERGED), trace[-1] if trace else None)
     late = [k for k, look in enumerate(trace) if look["last"] > trace[-1]["last"] + NEAR]
     critical = trace[late[-1] + 1] if late else None
@@ -338,7 +336,7 @@ def _smo(part: CellResults, where: str) -> list[Claim]:
         if early and end is not None and end["last"] > 0:
             ratio = early[-1]["last"] / end["last"]
             said = f"; {100 * early[-1]['last']:.2f}% there, and {100 * end['last']:.2f}% at the end"
-        return claim(f"{what} {when}", paper, ratio, where + said, at_least=rule, unit="ratio")
+        return claim(f"{what} {when}", ratio, expect(paper, at_least=rule, unit="ratio"), where + said)
 
     new = judged(
         f"a critical point, from which on its error stays within {100 * NEAR:g}% of its last: the error half way to "
@@ -352,13 +350,13 @@ def _smo(part: CellResults, where: str) -> list[Claim]:
         "a tenth of the evaluations to a gap of 0.001 lies past the critical point, which is not where the "
         "optimisation ends but where the error stops changing"
     )
-    return [mended(new, old, why)]
+    return [revise(new, old, why)]
 
 
 def _perceptron(part: CellResults, where: str) -> list[Claim]:
     """Level with the SBP in the first epoch; on Adult worse after it."""
     claims = []
-    passes, usual = max(part.of("epochs")), min(part.of("epochs"))
+    passes, usual = max(part.values_of("epochs")), min(part.values_of("epochs"))
     for way in ("average", "last"):
         later = _curve(part, "Perceptron", way, "charged", first=1)
         apart = {axis: _apart(part, way, axis) for axis in AXES}
@@ -366,25 +364,21 @@ def _perceptron(part: CellResults, where: str) -> list[Claim]:
             claim(
                 f"In the first epoch the Perceptron is similar to the SBP: how far its error is from the SBP's, "
                 f"{_iterate(way)}, median of the looks ({AXES[axis]})",
-                "similar",
                 None if found is None else abs(found) if axis == "computed" else found,
+                expect("similar", at_most=(0.5, 2.0), unit="% absolute"),
                 where + ("" if found is None else f"; its error less the SBP's {found:.2f}"),
-                at_most=(0.5, 2.0),
-                unit="% absolute",
             )
             for axis, found in (("computed", apart["computed"]), ("charged", apart["charged"]))
         )
-        claims.append(mended(new, old, WHY_COMPUTED))
+        claims.append(revise(new, old, WHY_COMPUTED))
         if passes > usual:
             claims.append(
                 claim(
                     "The Perceptron overfits after the first epoch: its error at the end less that after one "
                     f"epoch, {_iterate(way)}",
-                    "clearly visible on Adult",
                     later.y[-1] - later.y[0] if len(later.x) else None,
+                    expect("clearly visible on Adult", at_least=(0.5, 0.0), unit="% absolute"),
                     f"{where}; the Perceptron {passes} epochs",
-                    at_least=(0.5, 0.0),
-                    unit="% absolute",
                 )
             )
     return claims

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.access import Gram, as_points
-from hinge.display.figure import Figure, Panel, ReportTable, Series
+from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import Look, band, margin_after_slack, slope, spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -35,8 +35,7 @@ class Given(NamedTuple):
     y: np.ndarray
     nu: float
     best: float
-    label: str
-    note: str
+    about: dict[str, str]
 
 
 @lru_cache(maxsize=1)
@@ -49,12 +48,12 @@ def _given(name: str, rows: int) -> Given:
     if C is None:
         factor = np.linalg.cholesky(K + 1e-10 * np.eye(len(y)))
         found = max_margin(factor * np.asarray(y, float)[:, None], eps=TOL, relative=False)
-        return Given(K, y, 0.0, (found.lower + found.upper) / 2, data.label, data.note)
+        return Given(K, y, 0.0, (found.lower + found.upper) / 2, data.about)
     model = SVC(C, kernel="precomputed", fit_intercept=False, tol=TOL, random_state=0).fit(K, y)
     beta = np.zeros(len(y))
     beta[model.support_] = model.dual_coef_[0]
     c, nu = y * (K @ beta) / float(np.sqrt(beta @ K @ beta)), float(model.slack_)
-    return Given(K, y, nu, margin_after_slack(c, nu), data.label, data.note)
+    return Given(K, y, nu, margin_after_slack(c, nu), data.about)
 
 
 class SBPRate(Experiment):
@@ -83,33 +82,23 @@ class SBPRate(Experiment):
         for now in trace(problem, solver, spaced(FIRST, cell["T"], 6), seed=cell["seed"]):
             level = margin_after_slack(given.y * now.solution.responses, given.nu)
             looks.append({"iteration": now.iteration, "loss": given.best - level})
-        return {
-            "looks": looks,
-            "nu": given.nu,
-            "best": given.best,
-            "n": problem.n,
-            "label": given.label,
-            "note": given.note,
-        }
+        return {"looks": looks, "nu": given.nu, "best": given.best, "n": problem.n, **given.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each set, the exponents, and how far the seeds are apart."""
         panels, claims = [], []
         rows: list[list[str | float | int | None]] = []
-        for name in results.of("set"):
-            part = results.where(set=name)
-            first = part[0].values
+        for name, part in results.by("set"):
+            first = part.first
             line = band("loss", part.column("looks"), "iteration", "loss")
             title = f"{first['label']}, ν = {first['nu']:.3g}, largest margin {first['best']:.3g}"
             law = [line.y[0] * math.sqrt(line.x[0] / t) for t in line.x]
             panels.append(
-                Panel(
+                loglog(
                     title,
                     "T, iterations",
                     "margin after slack that is lost",
                     [line, Series("∝ T^-1/2", line.x, law, kind="theory")],
-                    log_x=True,
-                    log_y=True,
                 )
             )
             where = f"{title}, σ² = {SETS[name][0]:g}, no bias, mean iterate, {len(part)} seeds, T to {LAST[scale]:,}"
@@ -131,19 +120,15 @@ def _claims(line: Series, part: CellResults, where: str, which: str) -> list[Cla
     return [
         claim(
             f"Lemma 3.2, {which}: the loss falls at least as T^-1/2",
-            0.5,
             -slope(*zip(*late, strict=True)) if len(late) > 2 else None,
+            expect(0.5, at_least=(0.45, 0.3), unit="exponent"),
             f"{where}; fitted from T = {LATE * FIRST} on",
-            at_least=(0.45, 0.3),
-            unit="exponent",
         ),
         claim(
             f"Lemma 3.2, {which}: the loss of one seed in {len(ends)} over the median is as √log(1/δ) says, or less",
-            allowed,
             apart,
+            expect(allowed, at_most=(allowed, 2 * allowed), unit="ratio"),
             where,
-            at_most=(allowed, 2 * allowed),
-            unit="ratio",
         ),
     ]
 

@@ -12,9 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from hinge.access import Gram, as_points
 from hinge.datasets import load
-from hinge.display.figure import Figure, Panel, ReportTable, Series
+from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import Look, band, looks_at, spaced
 from hinge.experiments.sets import SHUFFLED, choose, is_own
 from hinge.kernels import Gaussian
@@ -59,8 +59,7 @@ class KernelSet(NamedTuple):
     X_test: Stored
     y_test: np.ndarray
     gamma: float
-    label: str
-    note: str
+    about: dict[str, str]
 
 
 @lru_cache(maxsize=1)
@@ -68,7 +67,7 @@ def _kernel_set(name: str, rows: int | None) -> KernelSet:
     if name != "covertype" or not is_own(name):
         data = choose(name, rows)
         variance = STOOD_IN if name == "covertype" else SETTINGS[name].variance
-        return KernelSet(*data.parts, 1 / (2 * variance), data.label, data.note)
+        return KernelSet(*data.parts, 1 / (2 * variance), data.about)
     forest = load(name, positive=2)
     assert forest.X_test is not None and forest.y_test is not None
     units = np.ones(forest.X_train.shape[1], np.float32)
@@ -80,8 +79,8 @@ def _kernel_set(name: str, rows: int | None) -> KernelSet:
         return X[kept] * units - centre, y[kept]
 
     X, y = part(forest.X_train, forest.y_train)
-    label = f"Forest (Covertype in its own units, class 2), {len(y):,} rows"
-    return KernelSet(X, y, *part(forest.X_test, forest.y_test), 1 / (2 * SETTINGS[name].variance), label, "")
+    about = {"label": f"Forest (Covertype in its own units, class 2), {len(y):,} rows", "note": ""}
+    return KernelSet(X, y, *part(forest.X_test, forest.y_test), 1 / (2 * SETTINGS[name].variance), about)
 
 
 @lru_cache(maxsize=1)
@@ -116,17 +115,14 @@ class SBPRuntimes(Experiment):
         data = _kernel_set(cell["set"], cell["rows"])
         with threadpool_limits(1):
             found = {"LIBSVM": _libsvm, "hinge.SVC": _hinge_svc, "SBP": _sbp}[cell["solver"]](data, cell)
-        return {**found, "n": len(data.y), "label": data.label, "note": data.note}
+        return {**found, "n": len(data.y), **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each set; the error at a quarter of the time, and the time to about the same error."""
         panels, claims, rows = [], [], []
-        for name in results.of("set"):
-            part = results.where(set=name)
+        for name, part in results.by("set"):
             series = _series(part)
-            panels.append(
-                Panel(part[0].values["label"], "seconds of training", "test error, %", series, log_x=True, log_y=True)
-            )
+            panels.append(loglog(part.first["label"], "seconds of training", "test error, %", series))
             claims += _claims(part, name)
             rows += _rows(part)
         caption = (
@@ -212,12 +208,12 @@ def _series(part: CellResults) -> list[Series]:
 
 
 def _claims(part: CellResults, name: str) -> list[Claim]:
-    paper, label = SETTINGS[name], part[0].values["label"]
+    paper, label = SETTINGS[name], part.first["label"]
     peer, traces = part.where(solver="LIBSVM"), _traces(part)
     apart = gain = None
     said = ""
     if peer and traces:
-        seconds, error = peer[0].values["seconds"], 100 * peer[0].values["error"]
+        seconds, error = peer.first["seconds"], 100 * peer.first["error"]
         quarter = [[look for look in looks if look["seconds"] <= seconds / 4] for looks in traces]
         if all(quarter):
             apart = float(np.median([looks[-1]["error"] for looks in quarter])) - error
@@ -236,36 +232,31 @@ def _claims(part: CellResults, name: str) -> list[Claim]:
     return [
         claim(
             "SBP's error after a quarter of LIBSVM's time, less LIBSVM's",
-            round(paper.sbp - paper.libsvm, 2),
             apart,
+            expect(round(paper.sbp - paper.libsvm, 2), at_most=(0.1, 0.3), unit="% absolute"),
             where + said,
-            at_most=(0.1, 0.3),
-            unit="% absolute",
         ),
         claim(
             f"LIBSVM's seconds over those from which on SBP is within {NEAR:g}% absolute of its error",
-            f"4, with LIBSVM at {paper.seconds:g} s",
             gain,
+            expect(f"4, with LIBSVM at {paper.seconds:g} s", at_least=(4.0, 1.0), unit="ratio"),
             where + said,
-            at_least=(4.0, 1.0),
-            unit="ratio",
         ),
     ]
 
 
 def _variance(part: CellResults, name: str) -> float:
-    stood_in = name == "covertype" and bool(part[0].values["note"])
+    stood_in = name == "covertype" and bool(part.first["note"])
     return STOOD_IN if stood_in else SETTINGS[name].variance
 
 
 def _rows(part: CellResults) -> list[list[str | float | int | None]]:
     peer = part.where(solver="LIBSVM").column("seconds")
     rows: list[list[str | float | int | None]] = []
-    for solver in part.of("solver"):
-        found = part.where(solver=solver)
+    for solver, found in part.by("solver"):
         seconds, error, support = (float(np.median(found.column(c))) for c in ("seconds", "error", "support"))
         ratio = peer[0] / seconds if peer else None
-        rows.append([found[0].values["label"], solver, seconds, ratio, 100 * error, int(support)])
+        rows.append([found.first["label"], solver, seconds, ratio, 100 * error, int(support)])
     return rows
 
 

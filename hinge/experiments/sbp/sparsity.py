@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import Look, band, spaced
 from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, Kernels, kernels, solvers
 from hinge.experiments.sets import choose
@@ -49,28 +49,20 @@ class SBPSparsity(Experiment):
             beta = now.solution.beta
             support = float(np.count_nonzero(beta))
             looks.append({"iteration": now.iteration, "support": support, "error": given.error_of(beta)})
-        return {
-            "looks": looks,
-            "n": n,
-            "svm": given.error,
-            "support": given.support,
-            "label": data.label,
-            "note": data.note,
-        }
+        return {"looks": looks, "n": n, "svm": given.error, "support": given.support, **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Error over support vectors, and how many there are on arrival."""
         panels, claims, rows = [], [], []
-        for name in results.of("set"):
-            part = results.where(set=name)
-            first = part[0].values
+        for name, part in results.by("set"):
+            first = part.first
             found = {m: some for m in METHODS if (some := part.where(method=m))}
             lines = [band(m, some.column("looks"), "support", "error") for m, some in found.items()]
             lines.append(Series("SVM's optimum", [first["support"]], [first["svm"]], kind="points"))
-            panels.append(Panel(first["label"], "support vectors", "test error", lines, log_x=True, log_y=True))
+            panels.append(loglog(first["label"], "support vectors", "test error", lines))
             arrived = {m: _on_arrival(some, first["svm"]) for m, some in found.items()}
             rows += [[first["label"], m, count, first["support"], first["n"]] for m, count in arrived.items()]
-            claims.append(_claim(name, arrived.get("SBP"), first, len(part.of("seed"))))
+            claims.append(_claim(name, arrived.get("SBP"), first, part.seeds))
         caption = (
             f"Test error of averages over their support vectors, λ = 1/n, {ROWS[scale]:,} rows at most, median of "
             f"{SEEDS[scale]} seeds; the band is their range."
@@ -97,12 +89,10 @@ def _on_arrival(part: CellResults, svm: float) -> float | None:
 def _claim(name: str, support: float | None, first: dict[str, Any], seeds: int) -> Claim:
     return claim(
         f"{name}: the SBP's solutions are sparser: support vectors on arrival at the SVM's error over the SVM's",
-        "potentially sparser",
         None if support is None else support / first["support"],
+        expect("potentially sparser", at_most=(0.8, 1.0), unit="ratio"),
         f"{first['label']}, σ² = {VARIANCE[name]:g}, λ = 1/n, no bias, averages, within {100 * NEAR:g}% of the SVM's "
         f"{100 * first['svm']:.2f}%, median of {seeds} seeds",
-        at_most=(0.8, 1.0),
-        unit="ratio",
     )
 
 

@@ -10,8 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim, grid, mended
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import (
+    Cell,
+    CellResults,
+    Claim,
+    Experiment,
+    Outcome,
+    Scale,
+    Verdict,
+    claim,
+    expect,
+    grid,
+    revise,
+)
 from hinge.experiments.measure import band, first_below, slope, spaced
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, kernels, looks, solvers
 from hinge.kernels import Gaussian
@@ -179,8 +191,8 @@ class SBPTable1(Experiment):
             title = f"synthetic teacher, {100 * noise:g}% of labels wrong: L(u) = {loss:.2g}, ‖u‖ = {B:.1f}"
             where = (
                 f"synthetic teacher in a Gaussian kernel, {WORLDS[name].features} features, {100 * noise:g}% wrong "
-                f"labels, L(u) = {loss:.2g}, ‖u‖ = {B:.1f}, n from {min(part.of('n'))} to "
-                f"{max(part.of('n'))}, λ = 1/n, ν of the optimum, median of {len(part.of('seed'))} "
+                f"labels, L(u) = {loss:.2g}, ‖u‖ = {B:.1f}, n from {min(part.values_of('n'))} to "
+                f"{max(part.values_of('n'))}, λ = 1/n, ν of the optimum, median of {part.seeds} "
                 "samples, nothing tuned; ε is the excess over the least possible error"
             )
             promised = {method: _bound_at(EPSILONS, method, noise, name) for method in METHODS}
@@ -190,14 +202,7 @@ class SBPTable1(Experiment):
                 for method, shown in SHOWN.items()
             ]
             panels.append(
-                Panel(
-                    title,
-                    "excess test error ε",
-                    "kernel evaluations, n charged for each iteration",
-                    series,
-                    log_x=True,
-                    log_y=True,
-                )
+                loglog(title, "excess test error ε", "kernel evaluations, n charged for each iteration", series)
             )
             sure = "" if name else "the bound is a hundred times what any method takes"
             claims += [*_growth(needs, promised, where, sure), *_order(needs, where)]
@@ -235,7 +240,7 @@ class SBPTable1(Experiment):
 def _needs(part: CellResults, method: str) -> dict[float, float]:
     """The least evaluations to each ε that is reached, over all n."""
     curves = []
-    for n in part.of("n"):
+    for n in part.values_of("n"):
         traces = part.where(n=n, method=method).column("looks")
         if traces:
             shortest = min(map(len, traces))  # SMO may be finished before others
@@ -273,24 +278,20 @@ def _growth(
         at = min(need)
         found = claim(
             f"Evaluations of {method} grow with 1/ε no faster than the bound",
-            paper,
             ours,
+            expect(paper, at_most=(paper, paper + 0.5), unit="exponent of 1/ε"),
             f"{where}; ε from {max(need):.2g} to {at:.2g}, the bound fitted over the same; at the smallest ε "
             f"the bound is {promised[at] / need[at]:.2g} times what was needed",
-            at_most=(paper, paper + 0.5),
-            unit="exponent of 1/ε",
         )
         if promised[at] > SLACK * need[at]:
-            found = mended(replace(found, ours=None, verdict=Verdict.UNKNOWN), found, WHY_OUTSIDE)
+            found = revise(replace(found, ours=None, verdict=Verdict.UNKNOWN), found, WHY_OUTSIDE)
         claims.append(found)
     claims.append(
         claim(
             "No method needs more evaluations than its bound without constants: the largest share of a bound",
-            "upper bounds",
             largest,
+            expect("upper bounds", at_most=(1.0, 10.0), unit="ratio"),
             f"{where}; all methods and all ε that they reach",
-            at_most=(1.0, 10.0),
-            unit="ratio",
             sure=sure,
         )
     )
@@ -307,11 +308,9 @@ def _order(needs: dict[str, dict[float, float]], where: str) -> list[Claim]:
         claims.append(
             claim(
                 f"The SBP needs fewer evaluations than {rival}: those of {rival} over those of the SBP",
-                "the bounds' order",
                 ratio,
+                expect("the bounds' order", at_least=(1.0, 0.67), unit="ratio"),
                 where + said,
-                at_least=(1.0, 0.67),
-                unit="ratio",
             )
         )
     return claims

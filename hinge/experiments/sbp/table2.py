@@ -7,7 +7,7 @@ from typing import Any
 
 from hinge.display.figure import ReportTable
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim, mended
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim, expect, revise
 from hinge.experiments.sets import choose
 
 ROWS = {"tiny": 1000, "full": None}
@@ -67,8 +67,7 @@ class SBPTable2(Experiment):
             "support": len(model.support_),
             "n": len(y),
             "error": float((model.predict(X_test) != y_test).mean()),
-            "label": data.label,
-            "note": data.note,
+            **data.about,
         }
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
@@ -79,7 +78,7 @@ class SBPTable2(Experiment):
             part = results.where(set=line["set"], bias=line["bias"])
             if not part:
                 continue
-            cell, found = part[0].cell, part[0].values
+            cell, found = part[0].cell, part.first
             bias = "with a free bias" if line["bias"] else "without bias"
             where = (
                 f"{found['label']}, σ² = {cell['variance']:g}, λ = 1/({cell['C']:g} n), kernel "
@@ -93,16 +92,14 @@ class SBPTable2(Experiment):
                 where += f"; ν = {found['nu']:.3g} there, which says nothing of the paper's rows"
             said = claim(
                 f"ν of the optimum, {line['set']}, {bias}",
-                line["paper"],
                 found["nu"],
+                expect(line["paper"], within=(0.02, 0.2), unit="mean slack at unit norm"),
                 where,
-                within=(0.02, 0.2),
-                unit="mean slack at unit norm",
             )
             if not own:
                 said = replace(said, verdict=Verdict.UNKNOWN)
             elif found["hinge"] < SEPARABLE:
-                said = mended(replace(said, ours=None, verdict=Verdict.UNKNOWN), said, WHY_SEPARABLE)
+                said = revise(replace(said, ours=None, verdict=Verdict.UNKNOWN), said, WHY_SEPARABLE)
             claims.append(said)
             rows.append(
                 [

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from hinge.access import SparseTable
 from hinge.access.tables.bill import Bill
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import Look, band, error, looks_at, spaced
 from hinge.experiments.sets import choose, held_out
 from hinge.problems import Regularized, SlackConstrained, Solution
@@ -124,8 +124,7 @@ class SimbaFigure1(Experiment):
             "n": n,
             "d": d,
             "nonzeros": int(X.nnz),
-            "label": chosen.label,
-            "note": chosen.note,
+            **chosen.about,
         }
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
@@ -134,8 +133,7 @@ class SimbaFigure1(Experiment):
         figures, rows = [], []
         for tuned, on in TUNED.items():
             panels = []
-            for name in results.of("set"):
-                part = results.where(set=name)
+            for name, part in results.by("set"):
                 best = {m: _tuned(part.where(method=m), tuned) for m in LABELS if part.where(method=m)}
                 level = WITHIN * _lowest(best["Pegasos"]) if "Pegasos" in best else None
                 for of in CONVENTIONS:
@@ -146,7 +144,7 @@ class SimbaFigure1(Experiment):
                     claims += [*_claims(SETS[name], best, tuned, level), _guess(SETS[name], best, tuned, level)]
             caption = (
                 f"Test error against feature accesses, ν and λ tuned on {on}. Every access counts, but for "
-                f"Frugal, which keeps its cells. Median of {len(results.of('seed'))} seeds (Frugal on "
+                f"Frugal, which keeps its cells. Median of {results.seeds} seeds (Frugal on "
                 f"news20: {min(SEEDS[scale], FRUGAL_SEEDS['news20'])}), the band is their range. The panels "
                 "name the sets that they show, which need not be those of the paper."
             )
@@ -189,7 +187,7 @@ def _mean(part: CellResults, of: str, what: str) -> tuple[np.ndarray, np.ndarray
 
 def _tuned(part: CellResults, by: str) -> CellResults:
     """The runs of the setting whose mean curve goes lowest on these rows."""
-    lowest = {s: float(_mean(part.where(setting=s), "cells", by)[1].min()) for s in part.of("setting")}
+    lowest = {s: float(_mean(part.where(setting=s), "cells", by)[1].min()) for s in part.values_of("setting")}
     return part.where(setting=min(lowest, key=lambda s: lowest[s]))
 
 
@@ -211,12 +209,12 @@ def _row(
     forms = [
         part.where(method=form, setting=s)
         for form in ("SIMBA", "capped")
-        for s in part.where(method=form).of("setting")
+        for s in part.where(method=form).values_of("setting")
     ]
     found = [accesses for form in forms if (accesses := _reached(form, of, level)) is not None]
     hindsight = pegasos / min(found) if pegasos and found else None
     reached = [_reached(best[m], of, level) if m in best else None for m in LABELS]
-    label = part[0].values["label"]
+    label = part.first["label"]
     return [label, CONVENTIONS[of], TUNED[tuned].split(",")[0], level, *reached, hindsight]
 
 
@@ -236,12 +234,10 @@ def _claims(called: str, best: dict[str, CellResults], tuned: str, level: float)
             claim(
                 f"{called}: fewer feature accesses than Pegasos to {WITHIN:g} × its lowest test error, {counted},"
                 f" tuned on {TUNED[tuned]}",
-                100.0,
                 ratio,
+                expect(100.0, at_least=(50.0, 2.0), unit="Pegasos / SIMBA"),
                 f"{first['label']}, {first['n']:,} × {first['d']:,} to learn from, ν and λ tuned on "
                 f"{TUNED[tuned]} ({settings}), {len(best['SIMBA'])} seeds, error {100 * level:.2f}%{said}",
-                at_least=(50.0, 2.0),
-                unit="Pegasos / SIMBA",
             )
         )
     return out
@@ -253,12 +249,10 @@ def _guess(called: str, best: dict[str, CellResults], tuned: str, level: float) 
     first = best["SIMBA"][0].values
     return claim(
         f"{called}: accesses of Pegasos over SIMBA's if they were counted in two ways, tuned on {TUNED[tuned]}",
-        OPEN,
         pegasos / simba if pegasos and simba else None,
+        expect(OPEN, at_least=(50.0, 2.0), unit="Pegasos / SIMBA"),
         f"{first['label']}, {first['n']:,} × {first['d']:,}, {GUESS}, which compares unlike things; error "
         f"{100 * level:.2f}%",
-        at_least=(50.0, 2.0),
-        unit="Pegasos / SIMBA",
     )
 
 
@@ -268,7 +262,7 @@ def _panel(best: dict[str, CellResults], of: str, level: float | None) -> Panel:
         ends = [min(min(s.x) for s in series), max(max(s.x) for s in series)]
         series.append(Series(f"{WITHIN:g} × Pegasos' lowest", ends, [level, level], kind="theory"))
     label = next(iter(best.values()))[0].values["label"]
-    return Panel(label, f"feature accesses ({CONVENTIONS[of]})", "test error", series, log_x=True, log_y=True)
+    return loglog(label, f"feature accesses ({CONVENTIONS[of]})", "test error", series)
 
 
 experiment = SimbaFigure1()

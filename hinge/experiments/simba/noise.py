@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hinge.access.tables.product import ProductTable
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import growing, margin_after_slack, slope
 from hinge.experiments.simba.runtime import MARGIN, Rare
 from hinge.problems import SlackConstrained
@@ -75,8 +75,7 @@ class SimbaNoise(Experiment):
         """Iterations over r for each share of wrong labels, and whether the share matters besides."""
         lines: dict[float, dict[float, float]] = {}
         rows: list[list[str | float | int | None]] = []
-        for noise in results.of("noise"):
-            part = results.where(noise=noise)
+        for noise, part in results.by("noise"):
             lines[noise] = {}
             for r in FACTORS[scale]:
                 each = sorted(one.get(f"{r:g}", [math.inf, math.inf]) for one in part.column("found"))
@@ -89,7 +88,7 @@ class SimbaNoise(Experiment):
                     rows.append([100 * noise, r, *low, f"{met} of {len(each)}"])
         where = (
             f"synthetic, dense, n = d = {SIZES[scale]:,} ({100 * SHARE_RARE:g}% rare rows), B = {B:.2f}, ν = R*/B, "
-            f"{len(results.of('seed'))} draws, medians, looks 5% apart; 64,000 rows and columns were not run"
+            f"{results.seeds} draws, medians, looks 5% apart; 64,000 rows and columns were not run"
         )
         series = [
             Series(f"{100 * noise:g}% wrong", list(line), list(line.values())) for noise, line in lines.items() if line
@@ -100,7 +99,7 @@ class SimbaNoise(Experiment):
             law = [longest[at[0]] * (r / at[0]) ** 2 for r in at]
             series.append(Series("∝ r²", at, law, kind="theory"))
         caption = f"Iterations to a hinge loss of R* + δ with a norm of at most 2B: {where}."
-        panel = Panel("Synthetic, labels turned", "r = (R* + δ)/δ", "iterations", series, True, True)
+        panel = loglog("Synthetic, labels turned", "r = (R* + δ)/δ", "iterations", series)
         table = ReportTable(
             self.name,
             "Iterations and cells read (medians); r = 1 asks for the norm alone.",
@@ -123,11 +122,9 @@ def _claims(lines: dict[float, dict[float, float]], where: str) -> list[Claim]:
         claims.append(
             claim(
                 f"With {100 * noise:g}% of labels wrong iterations grow no faster than r² (an upper bound)",
-                2.0,
                 slope(list(line), list(line.values())) if len(line) > 2 else None,
+                expect(2.0, at_most=(2.2, 3.0), unit="exponent of r"),
                 f"{where}; r = {', '.join(f'{r:g}' for r in line)}",
-                at_most=(2.2, 3.0),
-                unit="exponent of r",
             )
         )
     quiet = lines.get(0.0, {}).get(1.0)
@@ -137,11 +134,9 @@ def _claims(lines: dict[float, dict[float, float]], where: str) -> list[Claim]:
             claim(
                 f"Noise costs through r alone: iterations with {100 * noise:g}% of labels wrong at r = 2 over those "
                 "without, which ask for the same margin",
-                1.0,
                 noisy / quiet if noisy and quiet else None,
+                expect(1.0, at_most=(2.0, 4.0), unit="ratio"),
                 where,
-                at_most=(2.0, 4.0),
-                unit="ratio",
             )
         )
     return claims

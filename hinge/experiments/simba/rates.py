@@ -10,8 +10,8 @@ import numpy as np
 
 from hinge.access import DenseTable
 from hinge.bounds import simba_iterations
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import slope, spread
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import SlackConstrained
@@ -73,14 +73,14 @@ class SimbaRates(Experiment):
         margins = results.column("margin")
         where = (
             f"synthetic, dense, separable, n = {n:,}, d = {d:,}, margins {min(margins):.2f} to {max(margins):.2f}, "
-            f"{len(results.of('seed'))} draws, mean iterate"
+            f"{results.seeds} draws, mean iterate"
         )
         lines = {s: spread(label, results.where(steps=s), "ratio", "loss") for s, label in STEPS.items()}
         lines = {s: line for s, line in lines.items() if line.x}
         series = [Series(line.label, _iterations(line, n), line.y, line.low, line.high) for line in lines.values()]
         at = _iterations(next(iter(lines.values())), n)
         series.append(Series("√(log n/T)", at, [math.sqrt(math.log(n) / T) for T in at], kind="theory"))
-        panel = Panel("Synthetic, separable", "T, iterations", "margin lost", series, True, True)
+        panel = loglog("Synthetic, separable", "T, iterations", "margin lost", series)
         caption = f"Margin lost after T iterations: {where}. The band is the range."
         rows = [
             [label, eps, *(_share(results.where(steps=s), c / eps, eps) for c in (1.0, 2.0, 4.0))]
@@ -116,28 +116,22 @@ def _claims(results: CellResults, lines: dict[str, Series], where: str) -> list[
     return [
         claim(
             "Theorem 4.3: share of runs within ε at c = 2, a 2,500th of its iterations, the worse ε",
-            "1/2 at c = 100",
             min(shares) if shares else None,
+            expect("1/2 at c = 100", at_least=(0.5, 0.25), unit="share"),
             f"{where}, ε = {' and '.join(f'{eps:g}' for eps in EPS)}, rates for T",
-            at_least=(0.5, 0.25),
-            unit="share",
             sure="w = 0 is within ε" if min(results.column("margin")) <= min(EPS) else "",
         ),
         claim(
             "The margin that is lost falls as T^-p, rates for T",
-            0.5,
             -slope(_squares(line), line.y) if line and min(line.y) > 0 else None,
+            expect(0.5, within=(0.25, 0.5), unit="exponent p"),
             where,
-            within=(0.25, 0.5),
-            unit="exponent p",
         ),
         claim(
             "What falling rates gain: the loss with rates for T over theirs, median over T",
-            OPEN,
             gain,
+            expect(OPEN, at_least=(1.0, 0.8), unit="ratio"),
             where,
-            at_least=(1.0, 0.8),
-            unit="ratio",
         ),
     ]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from hinge.access.tables.product import ProductTable
 from hinge.bounds import simba_gain
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import slope
 from hinge.experiments.simba.runtime import MARGIN, SHARE, SLACK, Rare, first_hit
 from hinge.problems import Regularized, SlackConstrained
@@ -120,11 +120,11 @@ class SimbaRegime(Experiment):
         quiet, fresh = CellResults(), CellResults()
         for r in results.where(noise=0.0):
             (fresh if r.cell["n"] == at and r.cell["seed"] >= SEEDS[scale][at] else quiet).append(r)
-        sizes = quiet.of("n")
+        sizes = quiet.values_of("n")
         reads = {n: _reads(quiet.where(n=n)) for n in sizes}
         claims: list[Claim] = []
         if at in reads:
-            claims += _gains(reads[at], at, len(quiet.where(n=at).of("seed")))
+            claims += _gains(reads[at], at, len(quiet.where(n=at).values_of("seed")))
         if fresh and sizes:
             claims += _gains_beforehand(quiet.where(n=min(sizes)), fresh)
         claims += _growth(reads)
@@ -134,13 +134,13 @@ class SimbaRegime(Experiment):
                 claims.append(_noisy(part, at, noise))
         rows = [
             _row(n, noise, method, found)
-            for n in results.of("n")
+            for n in results.values_of("n")
             for noise in NOISES
             if (part := (results if noise else quiet).where(n=n, noise=noise))
             for method, found in _reads(part).items()
         ]
         seeds = ", ".join(f"{k} at {n:,}" for n, k in SEEDS[scale].items())
-        panel = Panel("Synthetic, separable, n = d", "n = d", "cells read to the error δ", _series(reads), True, True)
+        panel = loglog("Synthetic, separable, n = d", "n = d", "cells read to the error δ", _series(reads))
         caption = (
             f"Cells until the error of the distribution is δ = {SHARE * FEW:g}/n, a tenth of the rare rows, of which "
             f"there are {FEW}; rows of norm one in 63 directions, turned at random into d dimensions. Median over the "
@@ -219,9 +219,9 @@ def _gains_beforehand(small: CellResults, fresh: CellResults) -> list[Claim]:
     chosen = min(tried, key=lambda name: float(np.mean(np.log(tried[name]))), default="SIMBA")
     each = _every(fresh).get(chosen)
     said = chosen.removeprefix(TUNED).removeprefix("SIMBA").removeprefix(", ") or "η, average"
-    n, (at, *_) = small[0].cell["n"], fresh.of("n")
+    n, (at, *_) = small[0].cell["n"], fresh.values_of("n")
     how = f"η and iterate as they were best at n = d = {n:,}, on further draws"
-    return _beside(_reads(fresh), Reads(each, said) if each else None, how, at, len(fresh.of("seed")))
+    return _beside(_reads(fresh), Reads(each, said) if each else None, how, at, fresh.seeds)
 
 
 def _beside(reads: dict[str, Reads], simba: Reads | None, how: str, n: int, seeds: int) -> list[Claim]:
@@ -237,11 +237,13 @@ def _beside(reads: dict[str, Reads], simba: Reads | None, how: str, n: int, seed
         claims.append(
             claim(
                 f"At n = d = {n:,} SIMBA, {how}, reads fewer cells than {label} to the same error (theirs / its)",
-                f"{float(simba_gain(n, B, SHARE * FEW / n, 0.0)):.0f}, without constants",
                 gain,
+                expect(
+                    f"{float(simba_gain(n, B, SHARE * FEW / n, 0.0)):.0f}, without constants",
+                    at_least=(ENOUGH, SOME),
+                    unit="ratio",
+                ),
                 _where(n, seeds) + (f"; SIMBA {simba.setting}" if simba and simba.setting else "") + said,
-                at_least=(ENOUGH, SOME),
-                unit="ratio",
             )
         )
     return claims
@@ -270,11 +272,9 @@ def _growth(reads: dict[int, dict[str, Reads]]) -> list[Claim]:
     return [
         claim(
             "The gain over the best method that reads rows grows with n = d as Eq. (10) over Eq. (11) says",
-            slope(list(known), theory),
             slope(list(known), list(known.values())),
+            expect(slope(list(known), theory), within=(0.25, 0.5), unit="exponent of n"),
             f"{_where(max(known), min(len(r['SIMBA'].each) for r in reads.values() if 'SIMBA' in r))} or more; {gains}",
-            within=(0.25, 0.5),
-            unit="exponent of n",
         )
     ]
 
@@ -293,11 +293,9 @@ def _noisy(part: CellResults, n: int, noise: float) -> Claim:
     theory = float(simba_gain(n, B, SHARE * FEW / n, 2 * noise))
     return claim(
         f"With {100 * noise:g}% of labels wrong the gain is gone: the best method that reads rows / SIMBA",
-        f"{theory:.2g} by Eq. (10) over Eq. (11), R* = {2 * noise:g}",
         gain,
-        _where(n, len(part.of("seed")), noise) + said,
-        at_most=(1.0, 5.0),
-        unit="ratio",
+        expect(f"{theory:.2g} by Eq. (10) over Eq. (11), R* = {2 * noise:g}", at_most=(1.0, 5.0), unit="ratio"),
+        _where(n, part.seeds, noise) + said,
     )
 
 

@@ -11,8 +11,8 @@ from scipy.special import ndtr
 
 from hinge.access import DenseTable
 from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import growing, slope
 from hinge.problems import LinearProblem, Regularized, SlackConstrained
 from hinge.solvers import Pegasos, Perceptron, Simba, Solver, trace
@@ -120,7 +120,7 @@ class SimbaRuntime(Experiment):
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel and the exponents for each of d, B and δ."""
         panels, claims, rows = [], [], []
-        for sweep in results.of("sweep"):
+        for sweep in results.values_of("sweep"):
             lines = _lines(results.where(sweep=sweep), sweep)
             if lines:
                 panels.append(_panel(sweep, lines))
@@ -128,7 +128,7 @@ class SimbaRuntime(Experiment):
                 rows += _rows(sweep, lines)
         caption = (
             "Feature accesses until the error of the distribution is δ, a tenth of the share of rare points; "
-            f"synthetic, dense, separable. Median of {len(results.of('seed'))} draws; the band is "
+            f"synthetic, dense, separable. Median of {results.seeds} draws; the band is "
             "from the first to the third quartile. Dashed: the bounds, through the first measured point."
         )
         table = ReportTable(
@@ -161,7 +161,7 @@ def _lines(part: CellResults, sweep: str) -> dict[str, list[Point]]:
     """Medians and quartiles of each method along a sweep, where more than half of the draws got there."""
     parameter = {"d": "d", "B": "shrink", "δ": "r"}[sweep]
     lines: dict[str, list[Point]] = {method: [] for method in LABELS}
-    for value in part.of(parameter):
+    for value in part.values_of(parameter):
         group = part.where(**{parameter: value})
         cell, found = group[0].cell, group.column("found")
         here = {"n": cell["n"], "d": cell["d"], "B": 1 / (MARGIN * cell["shrink"]), "δ": SHARE * cell["r"]}
@@ -217,7 +217,7 @@ def _panel(sweep: str, lines: dict[str, list[Point]]) -> Panel:
         "δ": f"n ~ 1/δ, d = {first['d']}, B = {first['B']:.1f}",
     }[sweep]
     label = {"d": "d, features", "B": "B, one over the margin", "δ": "1/δ, one over the error"}[sweep]
-    return Panel(f"Synthetic: {fixed}", label, "feature accesses", series, log_x=True, log_y=True)
+    return loglog(f"Synthetic: {fixed}", label, "feature accesses", series)
 
 
 def _rows(sweep: str, lines: dict[str, list[Point]]) -> list[list[str | float | int | None]]:
@@ -256,19 +256,15 @@ def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
         return [
             claim(
                 "SIMBA's accesses grow as n + d",
-                1.0,
                 _exponent(simba, "n + d", "reads"),
+                expect(1.0, within=(0.15, 0.3), unit="exponent of n + d"),
                 where,
-                within=(0.15, 0.3),
-                unit="exponent of n + d",
             ),
             claim(
                 "Online accesses grow as d",
-                1.0,
                 _exponent(online, "d", "reads"),
+                expect(1.0, within=(0.15, 0.3), unit="exponent of d"),
                 where,
-                within=(0.15, 0.3),
-                unit="exponent of d",
             ),
         ]
     if sweep == "B":
@@ -276,47 +272,37 @@ def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
         return [
             claim(
                 "SIMBA's iterations grow as B²",
-                2.0,
                 _exponent(simba, "B", "iterations"),
+                expect(2.0, within=(0.25, 0.5), unit="exponent of B"),
                 where,
-                within=(0.25, 0.5),
-                unit="exponent of B",
             ),
             claim(
                 "SIMBA's iterations are at most c² B² log n: the largest c (Theorem 4.3, ε = 1/B)",
-                100.0,
                 max((math.sqrt(p["iterations"] / math.log(p["n"])) / p["B"] for p in simba), default=None),
+                expect(100.0, at_most=(100.0, 200.0), unit="c"),
                 where,
-                at_most=(100.0, 200.0),
-                unit="c",
                 sure="the constant allows more iterations than a run is given",
             ),
             claim(
                 "Online accesses grow as B²",
-                2.0,
                 _exponent(online, "B", "reads"),
+                expect(2.0, within=(0.25, 0.5), unit="exponent of B"),
                 where,
-                within=(0.25, 0.5),
-                unit="exponent of B",
             ),
         ]
     where += f"; d = {first['d']}, B = {first['B']:.1f}, n ~ 1/δ, δ = {_span(simba, 'δ')}"
     claims = [
         claim(
             "SIMBA's iterations do not depend on δ, but for log n",
-            "exponent 0",
             _exponent(simba, "1/δ", "iterations"),
+            expect("exponent 0", at_most=(0.2, 0.5), unit="exponent of 1/δ"),
             where,
-            at_most=(0.2, 0.5),
-            unit="exponent of 1/δ",
         ),
         claim(
             "Online accesses grow as 1/δ",
-            1.0,
             _exponent(online, "1/δ", "reads"),
+            expect(1.0, within=(0.25, 0.5), unit="exponent of 1/δ"),
             where,
-            within=(0.25, 0.5),
-            unit="exponent of 1/δ",
         ),
     ]
     common = sorted({p["δ"] for p in simba} & {p["δ"] for p in online}, reverse=True)
@@ -330,19 +316,15 @@ def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
     claims += [
         claim(
             "The gain over the online method grows as Eq. (10) over Eq. (11) says",
-            slope(over, theory),
             slope(over, gains),
+            expect(slope(over, theory), within=(0.25, 0.5), unit="exponent of 1/δ"),
             where,
-            within=(0.25, 0.5),
-            unit="exponent of 1/δ",
         ),
         claim(
             f"SIMBA beats the best online method at δ = {common[-1]:g}",
-            "for d ≫ B² and small δ",
             least / reads["SIMBA"][common[-1]],
+            expect("for d ≫ B² and small δ", at_least=(2.0, 1.0), unit="online / SIMBA"),
             where,
-            at_least=(2.0, 1.0),
-            unit="online / SIMBA",
         ),
     ]
     return claims

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable
-from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
+from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import spread
 from hinge.experiments.survey.sdp import matrices
 from hinge.monitoring import Stop
@@ -92,14 +92,13 @@ class SurveyBisection(Experiment):
             if not part:
                 continue
             series.append(spread(f"order {n}, {m} constraints", part, "eps", "shortfall"))
-            for eps in part.of("eps"):
-                some = part.where(eps=eps)
+            for eps, some in part.by("eps"):
                 lost, excess = some.column("shortfall"), some.column("excess")
                 share = sum(some.column("right")) / max(1, sum(some.column("told")))
                 rows.append(
                     [n, m, eps, float(np.median(lost)), max(lost), share, float(np.median(some.column("iterations")))]
                 )
-                optimum = some[0].values["optimum"]
+                optimum = some.first["optimum"]
                 claims += _claims(lost, excess, share, eps, optimum, _where(n, m, eps, len(some), optimum))
         caption = (
             "What the largest c that was proved feasible lacks of the optimum, in units of the largest eigenvalue of "
@@ -127,28 +126,22 @@ def _claims(
     return [
         claim(
             f"Bisection over Algorithm 3 finds the optimum within 2ε (ε = {eps:g}), the worst seed, in multiples of ε",
-            "an optimum",
             max(lost) / eps,
+            expect("an optimum", at_most=(2.0, 5.0), unit="shortfall / ε"),
             where,
-            at_most=(2.0, 5.0),
-            unit="shortfall / ε",
             sure="X = 0 is within 2ε" if optimum[0] <= 2 * eps else "",
         ),
         claim(
             f"Decisions that are right (ε = {eps:g})",
-            OPEN,
             share,
+            expect(OPEN, at_least=(0.9, 0.7), unit="share"),
             f"{where}; Algorithm 3 need not find an X where the best one satisfies all constraints by less than ε",
-            at_least=(0.9, 0.7),
-            unit="share",
         ),
         claim(
             f"No c above the optimum is proved (ε = {eps:g})",
-            "by the X that is found",
             max(excess),
+            expect("by the X that is found", at_most=(1e-6, 1e-3), unit="excess"),
             where,
-            at_most=(1e-6, 1e-3),
-            unit="excess",
             sure="a c counts only with an X that shows it",
         ),
     ]

@@ -13,10 +13,10 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from hinge.bounds import sdp_iterations
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid, mended
-from hinge.experiments.measure import Look, band, slope, spread
-from hinge.experiments.survey.primal_dual import loss_after
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid, revise
+from hinge.experiments.measure import Look, slope, spread
+from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.semidefinite.svec import svec
 from hinge.saddle.front_doors import semidefinite
@@ -166,7 +166,7 @@ class SurveySdp(Experiment):
             tables.append(table)
         caption = (
             "Left: what the answer after T iterations loses, synthetic matrices of Frobenius norm one, "
-            f"{RARE} of which need a second direction; median of {len(guarantee.of('seed'))} seeds, the "
+            f"{RARE} of which need a second direction; median of {guarantee.seeds} seeds, the "
             f"band is their range. Right: milliseconds of an iteration, m = {M}, ε = {TIMED_EPS:g}."
         )
         return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
@@ -176,14 +176,14 @@ def _fixed(n: int, m: int, value: float, ratio: float, seed: int) -> Look:
     """Algorithm 3 with exact projections, at T = ratio² log m."""
     problem = Semidefinite(matrices(n, m), relative=False)
     solver = PrimalDual("fixed", problem.scale, ratio)
-    return {"ratio": ratio, **loss_after(problem, solver, solver.horizon(problem), value, KEEP, seed)}
+    return {"ratio": ratio, **losses.loss_after(problem, solver, solver.horizon(problem), value, KEEP, seed)}
 
 
 def _by_hazan(n: int, m: int, value: float, eps: float, seed: int) -> Look:
     """Algorithm 3 as printed, with Hazan's projection to ε/2, at c = 2."""
     problem = Semidefinite(matrices(n, m), relative=False, projection="sparse", accuracy=eps / 2)
     solver = PrimalDual("fixed", eps, 2.0)
-    return loss_after(problem, solver, solver.horizon(problem), value, KEEP, seed)
+    return losses.loss_after(problem, solver, solver.horizon(problem), value, KEEP, seed)
 
 
 @lru_cache(maxsize=1)
@@ -204,27 +204,24 @@ def _timed(n: int, projection: Literal["exact", "sparse"], seed: int) -> dict[st
 
 
 def _instances(results: CellResults) -> list[CellResults]:
-    return [results.where(n=n, m=m) for n in results.of("n") for m in results.of("m") if results.where(n=n, m=m)]
-
-
-def _share(part: CellResults, c: float, eps: float) -> float | None:
-    """The share of runs at T = c² log m / ε² whose loss is at most ε; None where there are none."""
-    found = [
-        look["loss"] <= eps for looks in part.column("looks") for look in looks if math.isclose(look["ratio"], c / eps)
+    return [
+        results.where(n=n, m=m)
+        for n in results.values_of("n")
+        for m in results.values_of("m")
+        if results.where(n=n, m=m)
     ]
-    return float(np.mean(found)) if found else None
 
 
 def _shares(results: CellResults) -> ReportTable:
     rows: list[list[str | float | int | None]] = []
     for part in _instances(results):
-        n, m, value = part[0].cell["n"], part[0].cell["m"], part[0].values["value"]
+        n, m, value = part[0].cell["n"], part[0].cell["m"], part.first["value"]
         for eps in EPS:
             T = float(sdp_iterations(m, eps))
-            rows.append([n, m, value, eps, *(_share(part, c, eps) for c in CS), T])
+            rows.append([n, m, value, eps, *(losses.share_within(part, c, eps) for c in CS), T])
     caption = (
         "Share of runs within ε after T = c² log m / ε² iterations on synthetic matrices of order n; the "
-        f"exact optimum σ by {results[0].values['by']}. The theorem has c = 60, the T in the last column."
+        f"exact optimum σ by {results.first['by']}. The theorem has c = 60, the T in the last column."
     )
     columns = ["n", "m", "σ", "ε", *(f"c = {c:g}" for c in CS), "T of the theorem"]
     return ReportTable("survey-sdp-shares", caption, columns, rows)
@@ -232,59 +229,33 @@ def _shares(results: CellResults) -> ReportTable:
 
 def _claims(results: CellResults, scale: Scale) -> list[Claim]:
     parts = _instances(results)
-    enough = None  # the smallest c from which on nine tenths of the runs of every case are within ε
-    for c in reversed(CS):
-        known = [s for part in parts for eps in EPS if (s := _share(part, c, eps)) is not None]
-        if known and min(known) < 0.9:
-            break
-        enough = c if known else enough
-    two = [s for part in parts for eps in EPS if (s := _share(part, 2.0, eps)) is not None]
-    exponents, looks = [], [look for r in results for look in r.values["looks"]]
-    for part in parts:
-        T = [look["T"] for look in part[0].values["looks"]]
-        medians = [float(np.median([one[k]["loss"] for one in part.column("looks")])) for k in range(len(T))]
-        if min(medians) > 0:
-            exponents.append(-slope(T, medians))
+    two = losses.shares_within(parts, 2.0, EPS)
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in SHAPES[scale])
     where = (
         f"synthetic matrices of Frobenius norm one, {RARE} of which need a second direction, {shapes}; "
-        f"ε = .2, .1, .05; exact projections; {len(results.of('seed'))} seeds"
+        f"ε = .2, .1, .05; exact projections; {results.seeds} seeds"
     )
     return [
         claim(
             "The constant c of T = c² log m / ε² at which 9 in 10 runs are within ε, in every case",
-            "60 in the proof",
-            enough,
+            losses.smallest_constant(parts, CS, EPS, 0.9),
+            expect("60 in the proof", at_most=(60.0, 120.0), unit="c"),
             f"{where}; c up to 4 was tried",
-            at_most=(60.0, 120.0),
-            unit="c",
             sure="c up to 4 is tried, and up to 60 would pass",
         ),
         claim(
             "Share of runs within ε at c = 2, a 900th of the theorem's iterations, the worst case",
-            "high probability at c = 60",
             min(two) if two else None,
+            expect("high probability at c = 60", at_least=(0.9, 0.5), unit="share"),
             where,
-            at_least=(0.9, 0.5),
-            unit="share",
         ),
         claim(
             "The loss falls as T^-p",
-            0.5,
-            float(np.median(exponents)) if exponents else None,
+            losses.median_exponent(parts),
+            expect(0.5, within=(0.25, 0.5), unit="exponent p"),
             where,
-            within=(0.25, 0.5),
-            unit="exponent p",
         ),
-        claim(
-            "The certificate of every run holds the exact optimum",
-            "by duality",
-            float(np.mean([look["held"] for look in looks])),
-            f"{where}; exact by {results[0].values['by']}",
-            at_least=(1.0, 1.0),
-            unit="share",
-            sure="it is a theorem, of which this tests our code",
-        ),
+        losses.certificates_hold("optimum", losses.all_looks(results), f"{where}; exact by {results.first['by']}"),
     ]
 
 
@@ -293,31 +264,23 @@ def _hazan_claim(results: CellResults) -> Claim:
     eps = results[0].cell["eps"]
     return claim(
         "Theorem 4.6 with Hazan's projection to ε/2: share of runs within ε at c = 2, a 900th of its iterations",
-        "high probability at c = 60",
         float(np.mean([loss <= eps for loss in results.column("loss")])),
+        expect("high probability at c = 60", at_least=(0.9, 0.5), unit="share"),
         f"synthetic matrices of Frobenius norm one, {RARE} of which need a second direction, {shapes}, ε = {eps:g}, "
-        f"{len(results.of('seed'))} seeds; Frank-Wolfe with Lanczos products to the accuracy that it needs",
-        at_least=(0.9, 0.5),
-        unit="share",
+        f"{results.seeds} seeds; Frank-Wolfe with Lanczos products to the accuracy that it needs",
         sure="X = 0 is within ε" if min(results.column("value")) <= eps else "",
     )
 
 
 def _panel(part: CellResults) -> Panel:
-    cell, traces = part[0].cell, part.column("looks")
-    T = [look["T"] for look in traces[0]]
-    return Panel(
-        f"Synthetic, n = {cell['n']}, m = {cell['m']}, σ = {part[0].values['value']:.3f}",
-        "T, iterations",
-        "loss",
-        [
-            band("loss", traces, "T", "loss"),
-            band("certified gap", traces, "T", "gap"),
-            Series("√(log m/T)", T, [math.sqrt(math.log(cell["m"]) / t) for t in T], kind="theory"),
-            Series("60 √(log m/T), the proof", T, [60 * math.sqrt(math.log(cell["m"]) / t) for t in T], kind="theory"),
-        ],
-        log_x=True,
-        log_y=True,
+    cell = part[0].cell
+    title = f"Synthetic, n = {cell['n']}, m = {cell['m']}, σ = {part.first['value']:.3f}"
+
+    def law(T: int) -> float:
+        return math.sqrt(math.log(cell["m"]) / T)
+
+    return losses.losses_panel(
+        title, "loss", part, {"√(log m/T)": law, "60 √(log m/T), the proof": lambda T: 60 * law(T)}
     )
 
 
@@ -329,8 +292,8 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
         if results.where(projection=kind)
     }
     where = (
-        f"synthetic, m = {M}, n up to {max(results.of('n'))}, ε = {TIMED_EPS:g}, projection to ε/2, time of the "
-        f"processor, {len(results.of('seed'))} seeds, as implemented here"
+        f"synthetic, m = {M}, n up to {max(results.values_of('n'))}, ε = {TIMED_EPS:g}, projection to ε/2, time of the "
+        f"processor, {results.seeds} seeds, as implemented here"
     )
     exponent = {
         kind: slope(line.x[len(line.x) // 2 :], line.y[len(line.y) // 2 :]) if len(line.x) > 2 else None
@@ -339,15 +302,13 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
     new, old = (
         claim(
             "An iteration with Hazan's projection takes Õ(n²) (exponent of the larger orders)",
-            2.0,
             found,
+            expect(2.0, at_most=(2.2, 3.0), unit="exponent"),
             where,
-            at_most=(2.2, 3.0),
-            unit="exponent",
         )
         for found in (exponent.get("sparse"), BEFORE)
     )
-    claims = [mended(new, old, WHY_LANCZOS)]
+    claims = [revise(new, old, WHY_LANCZOS)]
     cost = {kind: dict(zip(line.x, line.y, strict=True)) for kind, line in lines.items()}
     both = set(cost.get("exact", {})) & set(cost.get("sparse", {}))
     if both:
@@ -355,11 +316,9 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
         claims.append(
             claim(
                 f"Hazan's projection is cheaper than all eigenvalues at order {n:g}",
-                "Õ(n²) against O(n³)",
                 cost["exact"][n] / cost["sparse"][n],
+                expect("Õ(n²) against O(n³)", at_least=(1.0, 0.5), unit="times faster"),
                 where,
-                at_least=(1.0, 0.5),
-                unit="times faster",
             )
         )
     rows: list[list[str | float | int | None]] = [
@@ -368,11 +327,11 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
             *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")),
             math.ceil(float(sdp_iterations(M, TIMED_EPS, 2.0))),
         ]
-        for n in results.of("n")
+        for n in results.values_of("n")
     ]
     table = ReportTable(
         "survey-sdp-seconds",
-        f"Milliseconds of an iteration (median of {len(results.of('seed'))} seeds), m = {M}, and the "
+        f"Milliseconds of an iteration (median of {results.seeds} seeds), m = {M}, and the "
         f"iterations of c = 2 at ε = {TIMED_EPS:g}, which do not depend on n.",
         ["n", "all eigenvalues", "Hazan's projection", "T at c = 2"],
         rows,
@@ -384,13 +343,8 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
             Series("n²", x, [y[-1] * (n / x[-1]) ** 2 for n in x], kind="theory"),
             Series("n³", x, [y[-1] * (n / x[-1]) ** 3 for n in x], kind="theory"),
         ]
-    panel = Panel(
-        "Synthetic: the cost of an iteration",
-        "n, order of the matrices",
-        "milliseconds",
-        [*lines.values(), *theory],
-        log_x=True,
-        log_y=True,
+    panel = loglog(
+        "Synthetic: the cost of an iteration", "n, order of the matrices", "milliseconds", [*lines.values(), *theory]
     )
     return claims, panel, table
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import Look, band, looks_at
 from hinge.experiments.sets import choose
 from hinge.experiments.talk.sgd_dca import least, prepared
@@ -60,7 +60,7 @@ class TalkCombination(Experiment):
 
         epochs = [k / 4 for k in range(1, 4 * QUARTERS)] + list(range(QUARTERS, cell["epochs"] + 1))
         at = [round(epoch * m) for epoch in epochs]
-        values: dict[str, Any] = {"m": m, "label": chosen.label, "note": chosen.note}
+        values: dict[str, Any] = {"m": m, **chosen.about}
         for name, solver in METHODS.items():
             looks = looks_at(problem, solver, at, evaluate, cell["seed"])
             values[name] = [{"epoch": look["iteration"] / m, "rho": look["rho"]} for look in looks]
@@ -71,10 +71,9 @@ class TalkCombination(Experiment):
         claims: list[Claim] = []
         rows: list[list[Any]] = []
         over, curves = [], []
-        for name in results.of("set"):
-            part = results.where(set=name)
-            label, m = part[0].values["label"], part[0].values["m"]
-            needed = {lam_m: _needed(part.where(lam_m=lam_m)) for lam_m in part.of("lam_m")}
+        for _, part in results.by("set"):
+            label, m = part.first["label"], part.first["m"]
+            needed = {lam_m: _needed(part.where(lam_m=lam_m)) for lam_m in part.values_of("lam_m")}
             rows += [
                 [label, lam_m, *(_shown(found[method], scale) for method in METHODS)] for lam_m, found in needed.items()
             ]
@@ -88,7 +87,7 @@ class TalkCombination(Experiment):
                 for method in METHODS
             ]
             if series:
-                curves.append(Panel(label, "epochs", "ρ, objective above the minimum", series, True, True))
+                curves.append(loglog(label, "epochs", "ρ, objective above the minimum", series))
         if not claims:
             return Outcome([])
         seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."
@@ -157,7 +156,7 @@ def _needed_panel(needed: dict[float, dict[str, list[float]]], label: str) -> Pa
                 [max(v) for v in kept.values()],
             )
         )
-    return Panel(label, "λm", f"epochs to ρ = {TARGET:g}", series, log_x=True, log_y=True)
+    return loglog(label, "λm", f"epochs to ρ = {TARGET:g}", series)
 
 
 def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scale) -> list[Claim]:
@@ -178,19 +177,15 @@ def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scal
     return [
         claim(
             f"Epochs that the gradient pass saves DCA, median over λm from {LARGE:g} on",
-            "open question",
             float(np.median(saved)) if saved else None,
+            expect("open question", at_least=(0.5, 0.1), unit="epochs"),
             f"{where}, {seeds}",
-            at_least=(0.5, 0.1),
-            unit="epochs",
         ),
         claim(
             "The combination has the better of both: its epochs over those of the better, at the worst λm",
-            "open question",
             max(ratios) if ratios else None,
+            expect("open question", at_most=(1.1, 1.5), unit="ratio"),
             f"{where}, {seeds}; {reached}",
-            at_most=(1.1, 1.5),
-            unit="ratio",
         ),
     ]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import sgd_runtime_more_data
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResult, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResult, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import error, looks_at, spaced
 from hinge.experiments.sets import choose, held_out
 from hinge.monitoring import Stop
@@ -123,8 +123,7 @@ class TalkMoreData(Experiment):
             "m": len(y),
             "target": targets["test"],
             "pool": len(pool.y),
-            "label": data.label,
-            "note": data.note,
+            **data.about,
             "n_test": len(y_test),
             "n_val": len(pool.y_val),
         }
@@ -138,11 +137,11 @@ class TalkMoreData(Experiment):
         """Iterations and seconds over m, each with λ and stop chosen in both ways."""
         if not results:
             return Outcome([])
-        first, tables, claims = results[0].values, [], []
+        first, tables, claims = results.first, [], []
         iterations: list[Series] = []
         seconds: list[Series] = []
         fitted = ""
-        for way in results.of("way"):
+        for way in results.values_of("way"):
             for rule, words in RULES.items():
                 rows = _best(results.where(way=way), rule)
                 tables.append(_table(self.name, way, rule, words, rows, first))
@@ -173,8 +172,8 @@ class TalkMoreData(Experiment):
         if not iterations:
             return Outcome(claims, [], tables, results.notes())
         panels = [
-            Panel(label, "m, training rows", "iterations to the target", iterations, True, True),
-            Panel(label, "m, training rows", "seconds to the target", seconds, True, True),
+            loglog(label, "m, training rows", "iterations to the target", iterations),
+            loglog(label, "m, training rows", "seconds to the target", seconds),
         ]
         caption = (
             f"Pegasos to a test error of {first['target']:.4f}, {SLACK[scale]:g} times that of the SVM on "
@@ -190,9 +189,9 @@ class TalkMoreData(Experiment):
 def _best(part: CellResults, rule: str) -> list[Row]:
     """For each m the λ with the least median of iterations; infinite where most seeds never arrive."""
     rows = []
-    for m in part.of("m"):
+    for m in part.values_of("m"):
         choices = []
-        for lam in part.of("lam"):
+        for lam in part.values_of("lam"):
             some = part.where(m=m, lam=lam)
             if some:
                 choices.append(_row(some, lam, rule))
@@ -202,7 +201,7 @@ def _best(part: CellResults, rule: str) -> list[Row]:
 
 def _row(some: list[CellResult], lam: float, rule: str) -> Row:
     found = [r.values[rule] for r in some]
-    m = some[0].values["m"]
+    m = some.first["m"]
 
     def middle(key: str) -> float:
         return float(np.median([np.inf if one is None else one[key] for one in found]))
@@ -245,11 +244,9 @@ def _claims(reached: list[Row], where: str, way: str) -> list[Claim]:
         claims.append(
             claim(
                 f"Iterations to a fixed test error fall as m grows ({way}): smallest m that reaches it / largest",
-                "decreases",
                 fall,
+                expect("decreases", at_least=(1.5, 1.1), unit="ratio"),
                 where,
-                at_least=(1.5, 1.1),
-                unit="ratio",
             )
         )
     if way == "average":  # the last iterate goes up and down from look to look
@@ -257,22 +254,18 @@ def _claims(reached: list[Row], where: str, way: str) -> list[Claim]:
             claim(
                 f"Iterations never rise from one size to the next ({way}): largest ratio of neighbours (looks "
                 "are 15% apart)",
-                "decreases",
                 max(rises) if rises else None,
+                expect("decreases", at_most=(1.16, 1.35), unit="ratio"),
                 where,
-                at_most=(1.16, 1.35),
-                unit="ratio",
             )
         )
     else:
         claims.append(
             claim(
                 f"Seconds to a fixed test error fall as m grows ({way}): smallest m that reaches it / largest",
-                "decreases",
                 time,
+                expect("decreases", at_least=(1.5, 1.1), unit="ratio"),
                 where,
-                at_least=(1.5, 1.1),
-                unit="ratio",
             )
         )
     return claims

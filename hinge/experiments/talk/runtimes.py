@@ -9,8 +9,8 @@ import numpy as np
 
 from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import Look, looks_at, mean_hinge, slope, spaced
 from hinge.experiments.sets import held_out
 from hinge.kernels import Linear
@@ -141,7 +141,7 @@ class TalkRuntimes(Experiment):
         """Work over ε on logarithmic scales, with the exponents of the fit beside the bounds'."""
         if not results:
             return Outcome([])
-        B, best = results[0].values["B"], results[0].values["best"]
+        B, best = results.first["B"], results.first["best"]
         data = (
             f"synthetic text of {WORDS} words and {NOISE:.0%} turned labels, up to {ROWS[scale]:,} rows; B = "
             f"{B:.1f}, least loss in that ball {best:.3f}; m and λ chosen on {HELD:,} validation rows for "
@@ -151,7 +151,7 @@ class TalkRuntimes(Experiment):
         series: list[Series] = []
         exponents: dict[str, float] = {}
         last: dict[str, float] = {}
-        for solver in results.of("solver"):
+        for solver in results.values_of("solver"):
             chosen = _chosen(results.where(solver=solver), EPS[scale])
             rows += [[solver, *row] for row in chosen]
             kept = [row for row in chosen if row[3] is not None]
@@ -171,7 +171,7 @@ class TalkRuntimes(Experiment):
                 law = learning_runtime(BOUNDS[solver], B, np.array(EPS[scale]))
                 scaled = np.asarray(law) * first.y[0] / float(learning_runtime(BOUNDS[solver], B, first.x[0]))
                 series.append(Series(label, list(EPS[scale]), scaled.tolist(), kind="theory"))
-        panel = Panel("synthetic text", "ε, excess test hinge loss", "inner products", series, True, True)
+        panel = loglog("synthetic text", "ε, excess test hinge loss", "inner products", series)
         caption = (
             "Work to an excess loss of ε over the best of ‖w‖ ≤ B: rows read, and kernel values for SMO with "
             f"its cache. {data[0].upper()}{data[1:]}; bands are their range. Dashed: the bounds' slopes, "
@@ -191,8 +191,8 @@ def _chosen(part: CellResults, eps: tuple[float, ...]) -> list[tuple[Any, ...]]:
     found = []
     for k, level in enumerate(eps):
         choices: list[tuple[float, Any]] = []
-        for m in part.of("m"):
-            for lam in part.of("lam"):
+        for m in part.values_of("m"):
+            for lam in part.values_of("lam"):
                 reached = [one[k] for one in part.where(m=m, lam=lam).column("reached")]
                 if not reached:
                     continue
@@ -211,11 +211,9 @@ def _chosen(part: CellResults, eps: tuple[float, ...]) -> list[tuple[Any, ...]]:
 def _exponent_claim(solver: str, exponent: float | None, data: str, bound: float) -> Claim:
     return claim(
         f"Work of {solver} grows as (1/ε)^p with p no larger than its bound's {bound:g} (an upper bound)",
-        bound,
         exponent,
+        expect(bound, at_most=(bound + 0.3, bound + 0.8), unit="exponent p"),
         data,
-        at_most=(bound + 0.3, bound + 0.8),
-        unit="exponent p",
     )
 
 
@@ -229,27 +227,21 @@ def _between(exponents: dict[str, float], last: dict[str, float], data: str, eps
     return [
         claim(
             "SGD has the smallest exponent: that of the best rival less SGD's",
-            2.0,
             ahead,
+            expect(2.0, at_least=(0.0, -0.2), unit="difference of exponents"),
             named,
-            at_least=(0.0, -0.2),
-            unit="difference of exponents",
         ),
         claim(
             f"SGD needs the least work: the best rival's over SGD's at ε = {eps:g}",
-            "(B/ε)² by the bounds",
             less,
+            expect("(B/ε)² by the bounds", at_least=(2.0, 1.0), unit="ratio"),
             named,
-            at_least=(2.0, 1.0),
-            unit="ratio",
         ),
         claim(
             f"SGD and DCA need about the same: DCA's work over SGD's at ε = {eps:g}",
-            "B²/ε² for both, by the refined analysis",
             last["DCA"] / last["SGD"] if {"DCA", "SGD"} <= set(last) else None,
+            expect("B²/ε² for both, by the refined analysis", at_most=(2.0, 4.0), unit="ratio"),
             data,
-            at_most=(2.0, 4.0),
-            unit="ratio",
         ),
     ]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import dca_gap, dca_over_sgd
-from hinge.display.figure import Figure, Panel, ReportTable, Series
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import Look, band, error, looks_at
 from hinge.experiments.sets import choose, held_out
 from hinge.monitoring import Stop
@@ -90,7 +90,7 @@ class TalkSgdDca(Experiment):
                 "test": error(solution, data.X_test, data.y_test),
             }
 
-        values: dict[str, Any] = {"m": m, "label": chosen.label, "note": chosen.note}
+        values: dict[str, Any] = {"m": m, **chosen.about}
         for name, solver in METHODS.items():
             looks = looks_at(problem, solver, [round(e * m) for e in EPOCHS], evaluate, cell["seed"])
             values[name] = [{**look, "epoch": look["iteration"] / m} for look in looks]
@@ -101,9 +101,8 @@ class TalkSgdDca(Experiment):
         claims: list[Claim] = []
         rows: list[tuple[Any, ...]] = []
         ratios, curves, errors = [], [], []
-        for name in results.of("set"):
-            part = results.where(set=name)
-            label, m = part[0].values["label"], part[0].values["m"]
+        for _, part in results.by("set"):
+            label, m = part.first["label"], part.first["m"]
             where = f"{label}, of which m = {m:,} are learned from, median of {SEEDS[scale]} seeds"
             for epochs, when in ((JUDGED, "after whole epochs"), (EARLY, "within the first epoch")):
                 found = _points(part, m, label, epochs)
@@ -112,23 +111,19 @@ class TalkSgdDca(Experiment):
                     claim(
                         f"DCA is ahead in ρ where (1 + λm)/log T < 1, SGD elsewhere, {when}: share of "
                         f"{len(found)} points (λ, T) where the predicted one is",
-                        "depends on λm against log T",
                         float(np.mean([row[4] == row[5] for row in found])),
-                        f"{where}, λm from {min(part.of('lam_m')):g} to {max(part.of('lam_m')):g}, T of "
+                        expect("depends on λm against log T", at_least=(0.8, 0.6), unit="share"),
+                        f"{where}, λm from {min(part.values_of('lam_m')):g} to {max(part.values_of('lam_m')):g}, T of "
                         f"{' and '.join(f'{e:g}' for e in epochs)} epochs, last iterates, rows drawn with "
                         "replacement",
-                        at_least=(0.8, 0.6),
-                        unit="share",
                     )
                 )
             claims.append(
                 claim(
                     f"ρ of DCA is within 8 ln(1/δ)(1/λ + m)/T, δ = {FAILS:g}: the largest share of the bound",
-                    1.0,
                     _of_bound(part, m),
+                    expect(1.0, at_most=(1.0, 3.0), unit="ratio"),
                     f"{where}, every λ, T and seed",
-                    at_most=(1.0, 3.0),
-                    unit="ratio",
                     sure="for most λ and T the bound is more than w = 0 has",
                 )
             )
@@ -140,11 +135,9 @@ class TalkSgdDca(Experiment):
             claims.append(
                 claim(
                     "In test error DCA is not behind: error of DCA / error of SGD after one epoch, each at its best λ",
-                    "a single epoch is enough",
                     ratio,
+                    expect("a single epoch is enough", at_most=(1.05, 1.15), unit="ratio"),
                     f"{where}; λ chosen on validation rows: {chosen}",
-                    at_most=(1.05, 1.15),
-                    unit="ratio",
                 )
             )
         if not claims:
@@ -182,7 +175,7 @@ def _median(part: CellResults, method: str, epoch: float, key: str) -> float:
 def _points(part: CellResults, m: int, label: str, epochs: tuple[float, ...]) -> list[tuple[Any, ...]]:
     """One row of the table for each λ and T."""
     rows = []
-    for lam_m in part.of("lam_m"):
+    for lam_m in part.values_of("lam_m"):
         for epoch in epochs:
             some, steps = part.where(lam_m=lam_m), epoch * m
             sgd, dca = (_median(some, method, epoch, "rho") for method in ("SGD", "DCA"))
@@ -202,7 +195,7 @@ def _of_bound(part: CellResults, m: int) -> float:
 
 
 def _ratio_panel(part: CellResults, m: int, label: str) -> Panel:
-    at, series = part.of("lam_m"), []
+    at, series = part.values_of("lam_m"), []
     for epoch in (*EARLY, *JUDGED):
         place = EPOCHS.index(epoch)
         groups = [
@@ -219,7 +212,7 @@ def _ratio_panel(part: CellResults, m: int, label: str) -> Panel:
         Series("ratio of the bounds", at, law, kind="theory"),
         Series("equal", [min(at), max(at)], [1.0, 1.0], kind="theory"),
     ]
-    return Panel(label, "λm", "ρ of DCA / ρ of SGD", series, log_x=True, log_y=True)
+    return loglog(label, "λm", "ρ of DCA / ρ of SGD", series)
 
 
 def _curve_panel(part: CellResults, label: str) -> Panel:
@@ -229,14 +222,14 @@ def _curve_panel(part: CellResults, label: str) -> Panel:
         if (some := part.where(lam_m=lam_m))
         for method in METHODS
     ]
-    return Panel(label, "epochs", "ρ, objective above the minimum", series, log_x=True, log_y=True)
+    return loglog(label, "epochs", "ρ, objective above the minimum", series)
 
 
 def _error_panel(part: CellResults, label: str) -> tuple[Panel, float, str]:
     """Test errors at the λ that validation rows choose after one epoch; DCA's over SGD's; the choices."""
     series, after, chosen = [], {}, []
     for method in METHODS:
-        lam_m = min(part.of("lam_m"), key=lambda v: _median(part.where(lam_m=v), method, 1.0, "validation"))
+        lam_m = min(part.values_of("lam_m"), key=lambda v: _median(part.where(lam_m=v), method, 1.0, "validation"))
         some = part.where(lam_m=lam_m)
         series.append(band(method, some.column(method), "epoch", "test"))
         after[method] = _median(some, method, 1.0, "test")
