@@ -11,12 +11,11 @@ from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
 from hinge.solvers import SGD, Norma, Pegasos, Solver
 
-LAM = 2e-4
 SEEDS = {"tiny": 2, "full": 5}
 ROWS = {"tiny": 1500, "full": None}
 LAST = {"tiny": 20_000, "full": 1_000_000}
-ETAS = (0.001, 0.01, 0.1, 1.0, 10.0)
 SUGGESTED = 1e-5  # by the analysis of Zhang 2004: where the paper began its search
+ETAS = (0.001, 0.01, 0.1, 1.0, 10.0)
 SOLVERS: dict[str, Solver] = {
     "Pegasos": Pegasos(output="last"),
     "Norma": Norma(p=0.71),
@@ -35,6 +34,8 @@ class PegasosFigure2(Experiment):
         "iterations. Fixed steps are as good for some η and fail for others, and η is hard to find."
     )
 
+    lam = 2e-4
+
     def cells(self, scale: Scale) -> list[Cell]:
         """Every solver over the seeds."""
         return grid(
@@ -49,8 +50,8 @@ class PegasosFigure2(Experiment):
         """Objective above the optimum and mean hinge loss on the test rows, on the way to T."""
         data = choose(cell["set"], cell["rows"])
         X, y, X_test, y_test = data.parts
-        problem = Regularized(X, y, LAM)
-        best = minimum(cell["set"], cell["rows"], LAM)
+        problem = Regularized(X, y, self.lam)
+        best = minimum(cell["set"], cell["rows"], self.lam)
 
         def evaluate(solution: Solution) -> dict[str, float]:
             return {"excess": problem.objective(solution) - best, "test": mean_hinge(solution, X_test, y_test)}
@@ -75,11 +76,11 @@ class PegasosFigure2(Experiment):
                 )
             ]
             caption = (
-                f"{label}, λ = {LAM:g}, optimum {part.first['optimum']:.4f}: last iterates. "
+                f"{label}, λ = {self.lam:g}, optimum {part.first['optimum']:.4f}: last iterates. "
                 f"Median of {seeds} seeds; the band is their range."
             )
             figures.append(Figure(f"{self.name}-{name}", caption, panels))
-            where = f"{label}, λ = {LAM:g}, T = {LAST[scale]:,}, last iterate, median of {seeds} seeds"
+            where = f"{label}, λ = {self.lam:g}, T = {LAST[scale]:,}, last iterate, median of {seeds} seeds"
             claims += _norma_claims(excess, test, where)
             claims += _fixed_claims(excess, where)
         return Outcome(claims, figures, notes=results.notes())

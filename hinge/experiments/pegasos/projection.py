@@ -11,11 +11,9 @@ from hinge.experiments.sets import choose
 from hinge.problems import Regularized
 from hinge.solvers import Norma, Pegasos
 
-LAM = 2e-4
 SEEDS = {"tiny": 2, "full": 5}
 ROWS = {"tiny": 1500, "full": None}
 LAST = {"tiny": 10_000, "full": 1_000_000}
-SMALL = (100, 1000)  # below 1/λ = 5,000, from which on even orthogonal unit rows keep w in the ball
 
 
 class PegasosProjection(Experiment):
@@ -26,6 +24,9 @@ class PegasosProjection(Experiment):
         "Without its projection on the ball of radius 1/√λ Pegasos is said to converge worse, above all when "
         "T is small; Norma is said to gain from one too. The paper had no room for the graphs."
     )
+
+    lam = 2e-4
+    early = (100, 1000)  # below 1/λ = 5,000, from which on even orthogonal unit rows keep w in the ball
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Both solvers, with and without, over the seeds."""
@@ -41,8 +42,8 @@ class PegasosProjection(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """The objective of the last iterate above the optimum, on the way to T."""
         data = choose(cell["set"], cell["rows"])
-        problem = Regularized(*data.parts[:2], LAM)
-        best = minimum(cell["set"], cell["rows"], LAM)
+        problem = Regularized(*data.parts[:2], self.lam)
+        best = minimum(cell["set"], cell["rows"], self.lam)
         solver = (
             Pegasos(projection=cell["projection"], output="last")
             if cell["solver"] == "Pegasos"
@@ -66,8 +67,8 @@ class PegasosProjection(Experiment):
                         called = f"{solver}, {'' if projection else 'not '}projected"
                         lines[solver, projection] = band(called, found.column("looks"), "iteration", "excess")
             panels.append(loglog(label, "T, iterations", "objective above the optimum", list(lines.values())))
-            where = f"{label}, λ = {LAM:g}, last iterate, median of {seeds} seeds"
-            for T in SMALL:
+            where = f"{label}, λ = {self.lam:g}, last iterate, median of {seeds} seeds"
+            for T in self.early:
                 claims.append(
                     claim(
                         f"The projection is important for Pegasos when T is small (T = {T:,}: excess without / with)",
@@ -85,7 +86,7 @@ class PegasosProjection(Experiment):
                     where,
                 )
             )
-            for T in (SMALL[-1], last):
+            for T in (self.early[-1], last):
                 claims.append(
                     claim(
                         f"The projection also improves Norma (T = {T:,}: excess without / with)",
@@ -95,7 +96,7 @@ class PegasosProjection(Experiment):
                     )
                 )
         caption = (
-            f"Objective of the last iterate above the optimum, λ = {LAM:g}, k = 1, with the projection on "
+            f"Objective of the last iterate above the optimum, λ = {self.lam:g}, k = 1, with the projection on "
             f"the ball of radius 1/√λ and without. Median of {seeds} seeds; the band is their range."
         )
         return Outcome(claims, [Figure(self.name, caption, panels)], notes=results.notes())

@@ -24,8 +24,6 @@ SETS: dict[str, tuple[float, float | None]] = {"adult": (10.0, 1.0), "mnist": (2
 ROWS = {"tiny": 150, "full": 1000}
 SEEDS = {"tiny": 2, "full": 10}
 FIRST, LAST = 30, {"tiny": 1_200, "full": 30_000}
-LATE = 10  # the rate is fitted from T/LAST = 1/30 on: earlier, w is hardly a direction
-TOL = 1e-6
 
 
 class Given(NamedTuple):
@@ -47,9 +45,9 @@ def _given(name: str, rows: int) -> Given:
     K = np.asarray(Gaussian(1 / (2 * variance))(X, X))
     if C is None:
         factor = np.linalg.cholesky(K + 1e-10 * np.eye(len(y)))
-        found = max_margin(factor * np.asarray(y, float)[:, None], eps=TOL, relative=False)
+        found = max_margin(factor * np.asarray(y, float)[:, None], eps=experiment.tol, relative=False)
         return Given(K, y, 0.0, (found.lower + found.upper) / 2, data.about)
-    model = SVC(C, kernel="precomputed", fit_intercept=False, tol=TOL, random_state=0).fit(K, y)
+    model = SVC(C, kernel="precomputed", fit_intercept=False, tol=experiment.tol, random_state=0).fit(K, y)
     beta = np.zeros(len(y))
     beta[model.support_] = model.dual_coef_[0]
     c, nu = y * (K @ beta) / float(np.sqrt(beta @ K @ beta)), float(model.slack_)
@@ -64,6 +62,9 @@ class SBPRate(Experiment):
         "After T iterations the mean of the iterates is within O(√(log(1/δ)/T)) of the best margin after slack, with "
         "probability 1 - δ; without slack (ν = 0) steps are exact supergradients. The paper measures errors instead."
     )
+
+    late = 10  # the rate is fitted from T/LAST = 1/30 on: earlier, w is hardly a direction
+    tol = 1e-6
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every seed, on two sets."""
@@ -106,14 +107,14 @@ class SBPRate(Experiment):
             rows.append([title, line.x[-1], line.y[-1], line.y[-1] * math.sqrt(line.x[-1])])
         caption = (
             f"What the plain mean of T iterates loses. Median of {SEEDS[scale]} seeds; the band is their range. The "
-            f"optimum is that of an SVM to a gap of {TOL:g}."
+            f"optimum is that of an SVM to a gap of {self.tol:g}."
         )
         table = ReportTable(self.name, "At the last T.", ["set", "T", "loss", "loss × √T"], rows)
         return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], [table], results.notes())
 
 
 def _claims(line: Series, part: CellResults, where: str, which: str) -> list[Claim]:
-    late = [(x, y) for x, y in zip(line.x, line.y, strict=True) if x >= LATE * FIRST and y > 0]
+    late = [(x, y) for x, y in zip(line.x, line.y, strict=True) if x >= experiment.late * FIRST and y > 0]
     ends = sorted(looks[-1]["loss"] for looks in part.column("looks"))
     apart = ends[-1] / ends[len(ends) // 2] if ends[len(ends) // 2] > 0 else None
     allowed = math.sqrt(math.log(max(2, len(ends))) / math.log(2))
@@ -122,7 +123,7 @@ def _claims(line: Series, part: CellResults, where: str, which: str) -> list[Cla
             f"Lemma 3.2, {which}: the loss falls at least as T^-1/2",
             -slope(*zip(*late, strict=True)) if len(late) > 2 else None,
             expect(0.5, at_least=(0.45, 0.3), unit="exponent"),
-            f"{where}; fitted from T = {LATE * FIRST} on",
+            f"{where}; fitted from T = {experiment.late * FIRST} on",
         ),
         claim(
             f"Lemma 3.2, {which}: the loss of one seed in {len(ends)} over the median is as √log(1/δ) says, or less",

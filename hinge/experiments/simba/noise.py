@@ -18,8 +18,6 @@ from hinge.solvers import Simba, trace
 
 SIZES = {"tiny": 400, "full": 4_000}
 """n = d. The regime of the theorem begins at 16,000 (`simba-regime`)."""
-SHARE_RARE = 0.05
-NOISES = (0.0, 0.001, 0.01)
 SEEDS = {"tiny": 2, "full": 5}
 FACTORS = {"tiny": (1.0, 2.0, 3.0), "full": (1.0, 2.0, 3.0, 5.0, 9.0)}
 """r = (R* + δ)/δ, from which δ = R*/(r - 1) follows."""
@@ -31,7 +29,7 @@ B = 1 / MARGIN
 @lru_cache(maxsize=1)
 def _rows(n: int, noise: float, seed: int) -> tuple[Rare, np.ndarray]:
     """Rows, and labels of which a share is turned, at least two where there is any."""
-    data = Rare(n, n, SHARE_RARE, 1.0, seed)
+    data = Rare(n, n, experiment.share_rare, 1.0, seed)
     turned = np.random.default_rng([seed, 3]).permutation(n)[: max(2, round(noise * n)) if noise else 0]
     labels = data.y.copy()
     labels[turned] *= -1
@@ -47,10 +45,17 @@ class SimbaNoise(Experiment):
         "r = (R* + δ)/δ: noise costs through r alone. The corollary puts the sample size in the place of n."
     )
 
+    share_rare = 0.05
+    noises = (0.0, 0.001, 0.01)
+
     def cells(self, scale: Scale) -> list[Cell]:
         """One run tells of every r."""
         return grid(
-            n=[SIZES[scale]], noise=NOISES, seed=range(SEEDS[scale]), factors=[list(FACTORS[scale])], most=[MOST[scale]]
+            n=[SIZES[scale]],
+            noise=self.noises,
+            seed=range(SEEDS[scale]),
+            factors=[list(FACTORS[scale])],
+            most=[MOST[scale]],
         )
 
     def run(self, cell: Cell) -> dict[str, Any]:
@@ -87,8 +92,8 @@ class SimbaNoise(Experiment):
                     low = [iterations, cells] if math.isfinite(iterations) else [None, None]
                     rows.append([100 * noise, r, *low, f"{met} of {len(each)}"])
         where = (
-            f"synthetic, dense, n = d = {SIZES[scale]:,} ({100 * SHARE_RARE:g}% rare rows), B = {B:.2f}, ν = R*/B, "
-            f"{results.seeds} draws, medians, looks 5% apart; 64,000 rows and columns were not run"
+            f"synthetic, dense, n = d = {SIZES[scale]:,} ({100 * self.share_rare:g}% rare rows), B = {B:.2f}, ν = "
+            f"R*/B, {results.seeds} draws, medians, looks 5% apart; 64,000 rows and columns were not run"
         )
         series = [
             Series(f"{100 * noise:g}% wrong", list(line), list(line.values())) for noise, line in lines.items() if line
@@ -117,7 +122,7 @@ def _enough(r: float) -> float:
 
 def _claims(lines: dict[float, dict[float, float]], where: str) -> list[Claim]:
     claims = []
-    for noise in NOISES[1:]:
+    for noise in experiment.noises[1:]:
         line = {r: T for r, T in lines.get(noise, {}).items() if r >= 2.0}  # below, the norm is what takes time
         claims.append(
             claim(
@@ -128,7 +133,7 @@ def _claims(lines: dict[float, dict[float, float]], where: str) -> list[Claim]:
             )
         )
     quiet = lines.get(0.0, {}).get(1.0)
-    for noise in NOISES[1:]:
+    for noise in experiment.noises[1:]:
         noisy = lines.get(noise, {}).get(2.0)
         claims.append(
             claim(

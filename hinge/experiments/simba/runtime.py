@@ -35,7 +35,6 @@ SWEEPS: dict[str, dict[str, list[dict[str, float]]]] = {
         "δ": [{"n": round(16 / r), "d": 4000, "r": r, "shrink": 1.0} for r in (0.04, 0.02, 0.01, 0.005, 0.0025)],
     },
 }
-LAMS = (1e-2, 1e-3, 1e-4)
 SHARE = 0.1  # the error asked for is this share of the rare points
 LABELS = {"SIMBA": "SIMBA", "Perceptron": "Perceptron (online)", "Pegasos": "Pegasos, best λ"}
 SLACK = 1e-5  # ν: nothing, since the points are separable
@@ -91,6 +90,8 @@ class SimbaRuntime(Experiment):
         "norm, and dependent on δ through n ~ B²/δ alone. Online methods take B²d/δ: more by 1/δ."
     )
 
+    lams = (1e-2, 1e-3, 1e-4)
+
     def cells(self, scale: Scale) -> list[Cell]:
         """Every point of every sweep, over draws of the data; all methods see the same rows."""
         return [
@@ -112,7 +113,7 @@ class SimbaRuntime(Experiment):
         found = {"SIMBA": first_hit(simba, solver, data.error, enough, 8 * n * d, seed)}
         rows = Regularized(X, data.y, 1.0)  # the Perceptron ignores λ
         found["Perceptron"] = first_hit(rows, Perceptron(passes=20), data.error, enough, 20 * n * d, seed)
-        for lam in LAMS:
+        for lam in self.lams:
             problem, solver = Regularized(X, data.y, lam), Pegasos(output="last")
             found[f"Pegasos {lam:g}"] = first_hit(problem, solver, data.error, enough, 20 * n * d, seed)
         return {"found": found}

@@ -21,8 +21,6 @@ SHAPES = {"tiny": ((4, 10),), "full": ((8, 50), (16, 200))}
 """Order and number of constraints."""
 EPS = {"tiny": (0.2,), "full": (0.2, 0.1, 0.05)}
 SEEDS = {"tiny": 2, "full": 5}
-STEPS = 6  # of the bisection: to 1/64 of the first interval
-EXACT = 1e-3  # interval of the optimum, by PDHG, in units of the largest eigenvalue of C
 
 
 @lru_cache(maxsize=4)
@@ -31,7 +29,7 @@ def _objective(n: int, m: int) -> tuple[np.ndarray, float, float, float]:
     rng = np.random.default_rng(1)
     C = rng.standard_normal((n, n))
     C = (C + C.T) / np.linalg.norm(C + C.T)
-    found = maximize_semidefinite(C, matrices(n, m), EXACT)
+    found = maximize_semidefinite(C, matrices(n, m), experiment.tolerance)
     return C, float(np.linalg.eigvalsh(C)[-1]), found.lower, found.upper
 
 
@@ -44,10 +42,13 @@ class SurveyBisection(Experiment):
         "says no more of it."
     )
 
+    steps = 6  # of the bisection: to 1/64 of the first interval
+    tolerance = 1e-3  # interval of the optimum, by PDHG, in units of the largest eigenvalue of C
+
     def cells(self, scale: Scale) -> list[Cell]:
         """Every shape and ε, over the seeds of Algorithm 3."""
         return [
-            {"n": n, "m": m, "eps": eps, "steps": STEPS, "seed": seed}
+            {"n": n, "m": m, "eps": eps, "steps": self.steps, "seed": seed}
             for n, m in SHAPES[scale]
             for eps in EPS[scale]
             for seed in range(SEEDS[scale])
@@ -102,8 +103,8 @@ class SurveyBisection(Experiment):
                 claims += _claims(lost, excess, share, eps, optimum, _where(n, m, eps, len(some), optimum))
         caption = (
             "What the largest c that was proved feasible lacks of the optimum, in units of the largest eigenvalue of "
-            f"C, after {STEPS} steps of bisection with Algorithm 3 at ε; the optimum is known to {EXACT:g} by a "
-            "certificate. Median over the seeds, the band is their range."
+            f"C, after {self.steps} steps of bisection with Algorithm 3 at ε; the optimum is known to "
+            f"{self.tolerance:g} by a certificate. Median over the seeds, the band is their range."
         )
         figures = []
         if series:
@@ -115,7 +116,8 @@ class SurveyBisection(Experiment):
 
 def _where(n: int, m: int, eps: float, seeds: int, optimum: list[float]) -> str:
     return (
-        f"synthetic, order {n}, {m} constraints, ε = {eps:g}, T = 2² log m/ε² for each of {STEPS} decisions, {seeds} "
+        f"synthetic, order {n}, {m} constraints, ε = {eps:g}, T = 2² log m/ε² for each of {experiment.steps} "
+        f"decisions, {seeds} "
         f"seeds; the optimum lies in [{optimum[0]:.3f}, {optimum[1]:.3f}] of the largest eigenvalue"
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from hinge.experiments.measure import Look, band, slope
 from hinge.problems.max_min.base import MaxMin
 from hinge.solvers import PrimalDual, trace
 from hinge.solvers.base import certified
+
+Law = Callable[[int], Any]
+"""A bound on the loss after T iterations."""
 
 
 def loss_after(
@@ -69,12 +73,18 @@ def median_exponent(parts: Iterable[CellResults]) -> float | None:
     return float(np.median(known)) if known else None
 
 
-def losses_panel(title: str, axis: str, part: CellResults, laws: Mapping[str, Callable[[int], float]]) -> Panel:
+def root_law(letter: str, n: int, constant: float = 1, more: str = "") -> dict[str, Law]:
+    """The law constant · √(log n/T), under the name that it has in a legend."""
+    label = f"{'' if constant == 1 else f'{constant:g} '}√(log {letter}/T){more}"
+    return {label: lambda T: constant * math.sqrt(math.log(n) / T)}
+
+
+def losses_panel(title: str, axis: str, part: CellResults, laws: Mapping[str, Law]) -> Panel:
     """Losses and certified gaps over T, beside laws of T."""
     traces = part.column("looks")
     T = [look["T"] for look in traces[0]]
     measured = [band("loss", traces, "T", "loss"), band("certified gap", traces, "T", "gap")]
-    theory = [Series(label, T, [law(t) for t in T], kind="theory") for label, law in laws.items()]
+    theory = [Series(label, T, [float(law(t)) for t in T], kind="theory") for label, law in laws.items()]
     return loglog(title, "T, iterations", axis, [*measured, *theory])
 
 

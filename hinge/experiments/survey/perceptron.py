@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,6 @@ SEEDS = {"tiny": 2, "full": 20}
 READ_SEEDS = {"tiny": 2, "full": 5}
 RATIOS = {"tiny": (2.5, 5.0, 10.0), "full": (2.5, 5.0, 10.0, 20.0, 40.0)}
 """c/ε: T = (c/ε)² log n is all that a run depends on, so that one of them tells of several ε."""
-EPS = (0.2, 0.1, 0.05)
-CS = (0.5, 1.0, 2.0, 4.0)
 SIZES = {"tiny": (100, 200), "full": (250, 500, 1000, 2000)}
 RARE = 6
 """Rows that need a second direction: without them a handful of rows would determine the answer."""
@@ -34,7 +32,6 @@ FAMILIES = {
     "digits": "scikit-learn's digits 0 and 1 (real)",
     "mixed": "synthetic, not separable",
 }
-KEEP = 1e-6  # how far the exact margins that are computed may be off
 
 
 @lru_cache(maxsize=8)
@@ -60,7 +57,7 @@ def rows_of(family: str, n: int = 300, d: int = 50, seed: int = 0) -> tuple[np.n
         noise = rng.standard_normal((n, d - 3))
         noise *= (np.sqrt(1 - (along**2).sum(axis=1)) / np.linalg.norm(noise, axis=1))[:, None]
         A = np.hstack([along, noise])
-    exact = max_margin(A, eps=KEEP, relative=False)
+    exact = max_margin(A, eps=experiment.tolerance, relative=False)
     return A, (exact.lower + exact.upper) / 2
 
 
@@ -72,6 +69,10 @@ class SurveyPerceptron(Experiment):
         "After 200² log n / ε² iterations, each of which reads a row and a column, the margin is within ε of "
         "the widest with probability 1/2. The classical perceptron takes 1/ε² passes."
     )
+
+    accuracies = (0.2, 0.1, 0.05)
+    constants = (0.5, 1.0, 2.0, 4.0)
+    tolerance = 1e-6  # how far the exact margins that are computed may be off
 
     def cells(self, scale: Scale) -> list[Cell]:
         """All T of a family and a seed make one cell; so do all looks of a size and a seed."""
@@ -117,7 +118,10 @@ class SurveyPerceptron(Experiment):
         problem = MaxMargin(A, relative=False)
         solver = PrimalDual("fixed", 1.0 * problem.scale, ratio)
         T = solver.horizon(problem)
-        return {"ratio": ratio, **losses.loss_after(problem, solver, T, margin, 2 * KEEP, seed, problem.scale)}
+        return {
+            "ratio": ratio,
+            **losses.loss_after(problem, solver, T, margin, 2 * self.tolerance, seed, problem.scale),
+        }
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Losses and their bound, shares within ε, and reads."""
@@ -155,21 +159,28 @@ def _loss_of(A: np.ndarray, margin: float) -> Callable[[Any], Look]:
 def _shares(results: CellResults) -> ReportTable:
     rows: list[list[str | float | int | None]] = []
     for family, part in results.by("family"):
-        for eps in EPS:
+        for eps in experiment.accuracies:
             lost = [look["loss"] for look in losses.all_looks(part) if math.isclose(look["ratio"], 2 / eps)]
             rows.append(
-                [FAMILIES[family], eps, *(losses.share_within(part, c, eps) for c in CS), max(lost, default=None)]
+                [
+                    FAMILIES[family],
+                    eps,
+                    *(losses.share_within(part, c, eps) for c in experiment.constants),
+                    max(lost, default=None),
+                ]
             )
     caption = (
         "Share of runs within ε after T = c² log n / ε² iterations, and the worst loss at c = 2. The theorem "
         "has a share of 1/2 at c = 200."
     )
-    return ReportTable("survey-perceptron", caption, ["rows", "ε", *(f"c = {c:g}" for c in CS), "worst loss"], rows)
+    return ReportTable(
+        "survey-perceptron", caption, ["rows", "ε", *(f"c = {c:g}" for c in experiment.constants), "worst loss"], rows
+    )
 
 
 def _claims(results: CellResults) -> list[Claim]:
     looks, parts = losses.all_looks(results), [part for _, part in results.by("family")]
-    two = losses.shares_within(parts, 2.0, EPS)
+    two = losses.shares_within(parts, 2.0, experiment.accuracies)
     where = f"300 × 50 rows and the digits, ε = .2, .1, .05, {results.seeds} seeds each; c up to 4"
     sizes = {look["T"] for look in looks}
     of_bound = [
@@ -180,7 +191,7 @@ def _claims(results: CellResults) -> list[Claim]:
     return [
         claim(
             "The constant c of T = c² log n / ε² at which half of the runs are within ε, in every case",
-            losses.smallest_constant(parts, CS, EPS, 0.5),
+            losses.smallest_constant(parts, experiment.constants, experiment.accuracies, 0.5),
             expect("200 in the proof", at_most=(200.0, 400.0), unit="c"),
             where,
             sure="c up to 4 is tried, and up to 200 would pass",
@@ -204,23 +215,19 @@ def _claims(results: CellResults) -> list[Claim]:
             where,
             sure="the constant of the proof is ten times too large",
         ),
-        losses.certificates_hold("margin", looks, f"{where}; exact by construction, or by a certified gap of {KEEP:g}"),
+        losses.certificates_hold(
+            "margin", looks, f"{where}; exact by construction, or by a certified gap of {experiment.tolerance:g}"
+        ),
     ]
 
 
 def _losses(name: str, results: CellResults) -> Figure:
-    panels = [
-        losses.losses_panel(
-            f"{FAMILIES[family]}, margin {part.first['margin']:.3f}",
-            "margin lost",
-            part,
-            {
-                "√(log n/T)": lambda T, n=part.first["n"]: math.sqrt(math.log(n) / T),
-                "bound of the proof": lambda T, n=part.first["n"]: float(sublinear_perceptron_gap(T, n)),
-            },
-        )
-        for family, part in results.by("family")
-    ]
+    panels = []
+    for family, part in results.by("family"):
+        n = part.first["n"]
+        laws = {**losses.root_law("n", n), "bound of the proof": partial(sublinear_perceptron_gap, n=n)}
+        title = f"{FAMILIES[family]}, margin {part.first['margin']:.3f}"
+        panels.append(losses.losses_panel(title, "margin lost", part, laws))
     caption = (
         "Margin lost after T iterations with the rates of Algorithm 1 for this T. Median over the seeds; the "
         "band is their range. The certified gap is of x at unit norm, or of x = 0, and so may be below the "

@@ -28,9 +28,7 @@ SIZES = {"tiny": (60, 15), "full": (300, 50)}
 RATIOS = {"tiny": (2.5, 5.0, 10.0), "full": (2.5, 5.0, 10.0, 20.0, 40.0)}
 """c/ε, of which T = (c/ε)² log n is made; a run tells of every ε."""
 EPS = {"tiny": (0.2,), "full": (0.2, 0.1)}
-NU = 0.05
 PROOFS = {"margin": "200", "kernel": "200", "game": "100", "ball": "100", "slack": "100", "box": "100"}
-KEEP = 1e-5  # how far the exact values may be off, in the units of the functions
 
 
 class Instance(NamedTuple):
@@ -111,7 +109,7 @@ def instance_of(kind: str, n: int, d: int) -> Instance:
         y = np.where(np.sin(2 * X[:, 0]) + X[:, 1] > 0, 1.0, -1.0)
         X[:, 1] += 0.3 * y
         factor = np.linalg.cholesky(Gaussian(1.0)(X, X) + 1e-10 * np.eye(n))
-        value = max_margin(factor * y[:, None], eps=KEEP / 2, relative=False).upper
+        value = max_margin(factor * y[:, None], eps=experiment.tolerance / 2, relative=False).upper
         return Instance(
             lambda: KernelMaxMargin(X, y, Gaussian(1.0), relative=False),
             value,
@@ -126,17 +124,19 @@ def instance_of(kind: str, n: int, d: int) -> Instance:
     if kind == "ball":
         A = rng.standard_normal((n, d)) * np.arange(1, d + 1) ** -0.5
         A /= np.linalg.norm(A, axis=1).max()
-        ball = enclosing_ball(A, KEEP / 2, relative=False)
+        ball = enclosing_ball(A, experiment.tolerance / 2, relative=False)
         return Instance(lambda: EnclosingBall(A, relative=False), ball.upper, "enclosing ball (synthetic)")
     if kind == "slack":
         X = rng.standard_normal((n, d))
         X /= np.linalg.norm(X, axis=1)[:, None]
         y = np.where(X[:, :3].sum(axis=1) + 0.1 * rng.standard_normal(n) > 0, 1, -1)
-        value = solve_slack(SlackConstrained(X, y, NU), stop=Stop(KEEP / 2)).certificate.bound
+        value = solve_slack(
+            SlackConstrained(X, y, experiment.nu), stop=Stop(experiment.tolerance / 2)
+        ).certificate.bound
         return Instance(
-            lambda: SlackGame(X, y, NU, bias=False, relative=False),
+            lambda: SlackGame(X, y, experiment.nu, bias=False, relative=False),
             value,
-            f"margin with slack, ν = {NU:g} (SIMBA's problem, synthetic)",
+            f"margin with slack, ν = {experiment.nu:g} (SIMBA's problem, synthetic)",
         )
     G = rng.standard_normal((n, d)) + 0.3
     G /= np.linalg.norm(G, axis=1)[:, None] * math.sqrt(d)  # values of at most one
@@ -152,6 +152,9 @@ class SurveyPrimalDual(Experiment):
         "mean square of one, is solved to ε with probability 1/2 after max(T_ε(LRA), log n/ε²) iterations."
     )
     version = 2  # the loss of the start is kept
+
+    nu = 0.05
+    tolerance = 1e-5  # how far the exact values may be off, in the units of the functions
 
     def cells(self, scale: Scale) -> list[Cell]:
         """All T of a problem and a seed make one cell."""
@@ -202,10 +205,7 @@ class SurveyPrimalDual(Experiment):
         )
         panels = [
             losses.losses_panel(
-                part.first["label"],
-                "loss, units of an estimate",
-                part,
-                {"√(log n/T)": lambda T, n=part.first["n"]: math.sqrt(math.log(n) / T)},
+                part.first["label"], "loss, units of an estimate", part, losses.root_law("n", part.first["n"])
             )
             for part in parts.values()
         ]
@@ -223,7 +223,7 @@ def _fixed(instance: Instance, ratio: float, seed: int) -> Look:
 def _after(instance: Instance, solver: PrimalDual, T: int, seed: int) -> Look:
     problem = instance.make()
     unit = problem.scale * math.sqrt(problem.second_moment)
-    return losses.loss_after(problem, solver, T, instance.value, KEEP, seed, unit)
+    return losses.loss_after(problem, solver, T, instance.value, experiment.tolerance, seed, unit)
 
 
 def _loss_at_start(instance: Instance) -> float:
@@ -307,7 +307,8 @@ def _claims(parts: dict[str, CellResults], scale: Scale) -> list[Claim]:
         losses.certificates_hold(
             "value",
             every,
-            f"{len(every)} runs, all problems; exact by construction, by HiGHS, or by a certified gap of {KEEP:g}",
+            f"{len(every)} runs, all problems; exact by construction, by HiGHS, or by a certified gap of "
+            f"{experiment.tolerance:g}",
         ),
     ]
 

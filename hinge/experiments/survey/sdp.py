@@ -6,7 +6,7 @@ import copy
 import math
 import time
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,31 +25,16 @@ from hinge.solvers.saddle.primal_dual import PrimalDualState
 
 SEEDS = {"tiny": 2, "full": 20}
 TIMED_SEEDS = {"tiny": 2, "full": 5}
-LARGE_SEEDS = 2
 RATIOS = {"tiny": (5.0, 10.0), "full": (5.0, 10.0, 20.0, 40.0)}
 """c/ε, of which T = (c/ε)² log m is made; a run tells of every ε."""
-EPS = (0.2, 0.1, 0.05)
-CS = (0.5, 1.0, 2.0, 4.0)
 SHAPES = {"tiny": ((4, 20),), "full": ((8, 50), (16, 200))}
 SPARSE_SHAPES = {"tiny": ((4, 20),), "full": ((8, 50), (32, 50))}
 SPARSE_SEEDS = {"tiny": 1, "full": 5}
-SPARSE_EPS = 0.1
-"""ε of the runs by Hazan's projection, to ε/2 as the theorem has it; less than σ, so that X = 0 is not enough."""
 ORDERS = {"tiny": (4, 8), "full": (8, 16, 32, 64, 128, 256, 512, 1024)}
-LARGE = 256  # from this order on fewer seeds, and fewer iterations on the clock
-M = 20  # constraints where seconds are measured
-RARE = 3  # constraints that need a second direction
-TIMED_EPS = 0.1
-WARM_UP = 60
-COUNT = {"exact": 60, "sparse": 1}  # iterations that are timed; of large orders 3 and 1
-BEFORE = 3.03
-"""The exponent of the full run of 15 November 2026, at orders up to 64."""
 WHY_LANCZOS = (
     "what was timed was not Hazan's algorithm but an eigendecomposition for each of its steps; now its vertices are "
     "found by Lanczos products"
 )
-KEEP = 1e-5  # how far the exact values may be off
-TIMED_SOLVER = PrimalDual("fixed", TIMED_EPS, 2.0)
 
 
 @lru_cache(maxsize=2)
@@ -58,7 +43,7 @@ def matrices(n: int, m: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     q, r = np.linalg.qr(rng.standard_normal((n, 2)))[0].T
     along = np.tile([0.4, 0.0], (m, 1))
-    along[rng.choice(m, RARE, replace=False)] = (-0.1, 0.4)
+    along[rng.choice(m, experiment.rare, replace=False)] = (-0.1, 0.4)
     G = rng.standard_normal((m, n, n))
     G = G + G.transpose(0, 2, 1)
     axes = np.stack([np.outer(q, q), np.outer(r, r)])
@@ -74,7 +59,7 @@ def exact_value(n: int, m: int) -> tuple[float, str]:
     try:
         return _clarabel(A), "Clarabel"
     except ImportError:
-        found = semidefinite(A, KEEP / 2, relative=False)
+        found = semidefinite(A, experiment.tolerance / 2, relative=False)
         return (found.lower + found.upper) / 2, "our own certificate"
 
 
@@ -115,6 +100,25 @@ class SurveySdp(Experiment):
     )
     timed = True
 
+    large_seeds = 2
+    accuracies = (0.2, 0.1, 0.05)
+    constants = (0.5, 1.0, 2.0, 4.0)
+    sparse_eps = 0.1
+    """ε of the runs by Hazan's projection, to ε/2 as the theorem has it; less than σ, so that X = 0 is not enough."""
+    large = 256  # from this order on fewer seeds, and fewer iterations on the clock
+    timed_m = 20  # constraints where seconds are measured
+    rare = 3  # constraints that need a second direction
+    timed_eps = 0.1
+    warm_up = 60
+    timed_iterations: ClassVar[dict[str, int]] = {
+        "exact": 60,
+        "sparse": 1,
+    }  # iterations that are timed; of large orders 3 and 1
+    exponent_before = 3.03
+    """The exponent of the full run of 15 November 2026, at orders up to 64."""
+    tolerance = 1e-5  # how far the exact values may be off
+    timed_solver = PrimalDual("fixed", timed_eps, 2.0)
+
     def cells(self, scale: Scale) -> list[Cell]:
         """All T of an instance and a seed make one cell; an order and a projection another."""
         guarantee: list[Cell] = [
@@ -123,14 +127,14 @@ class SurveySdp(Experiment):
             for seed in range(SEEDS[scale])
         ]
         by_hazan: list[Cell] = [
-            {"part": "sparse", "n": n, "m": m, "eps": SPARSE_EPS, "seed": seed}
+            {"part": "sparse", "n": n, "m": m, "eps": self.sparse_eps, "seed": seed}
             for n, m in SPARSE_SHAPES[scale]
             for seed in range(SPARSE_SEEDS[scale])
         ]
         seconds: list[Cell] = []
         for n in ORDERS[scale]:
-            seeds = range(TIMED_SEEDS[scale] if n < LARGE else LARGE_SEEDS)
-            seconds += grid(part=["seconds"], n=[n], m=[M], seed=seeds, projection=["exact", "sparse"])
+            seeds = range(TIMED_SEEDS[scale] if n < self.large else self.large_seeds)
+            seconds += grid(part=["seconds"], n=[n], m=[self.timed_m], seed=seeds, projection=["exact", "sparse"])
         return guarantee + by_hazan + seconds
 
     def run(self, cell: Cell) -> dict[str, Any]:
@@ -166,8 +170,8 @@ class SurveySdp(Experiment):
             tables.append(table)
         caption = (
             "Left: what the answer after T iterations loses, synthetic matrices of Frobenius norm one, "
-            f"{RARE} of which need a second direction; median of {guarantee.seeds} seeds, the "
-            f"band is their range. Right: milliseconds of an iteration, m = {M}, ε = {TIMED_EPS:g}."
+            f"{self.rare} of which need a second direction; median of {guarantee.seeds} seeds, the "
+            f"band is their range. Right: milliseconds of an iteration, m = {self.timed_m}, ε = {self.timed_eps:g}."
         )
         return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
 
@@ -176,30 +180,46 @@ def _fixed(n: int, m: int, value: float, ratio: float, seed: int) -> Look:
     """Algorithm 3 with exact projections, at T = ratio² log m."""
     problem = Semidefinite(matrices(n, m), relative=False)
     solver = PrimalDual("fixed", problem.scale, ratio)
-    return {"ratio": ratio, **losses.loss_after(problem, solver, solver.horizon(problem), value, KEEP, seed)}
+    return {
+        "ratio": ratio,
+        **losses.loss_after(problem, solver, solver.horizon(problem), value, experiment.tolerance, seed),
+    }
 
 
 def _by_hazan(n: int, m: int, value: float, eps: float, seed: int) -> Look:
     """Algorithm 3 as printed, with Hazan's projection to ε/2, at c = 2."""
     problem = Semidefinite(matrices(n, m), relative=False, projection="sparse", accuracy=eps / 2)
     solver = PrimalDual("fixed", eps, 2.0)
-    return losses.loss_after(problem, solver, solver.horizon(problem), value, KEEP, seed)
+    return losses.loss_after(problem, solver, solver.horizon(problem), value, experiment.tolerance, seed)
 
 
 @lru_cache(maxsize=1)
 def _filled(n: int, seed: int) -> PrimalDualState:
     """The state after some iterations by exact projections, which have filled Y."""
-    (now,) = trace(Semidefinite(matrices(n, M), relative=False), TIMED_SOLVER, [WARM_UP], seed=seed)
+    (now,) = trace(
+        Semidefinite(matrices(n, experiment.timed_m), relative=False),
+        experiment.timed_solver,
+        [experiment.warm_up],
+        seed=seed,
+    )
     state: PrimalDualState = now.state
     return state
 
 
 def _timed(n: int, projection: Literal["exact", "sparse"], seed: int) -> dict[str, Any]:
     """The processor's time of an iteration, with a Y that was filled by others."""
-    problem = Semidefinite(matrices(n, M), relative=False, projection=projection, accuracy=TIMED_EPS / 2)
-    count = COUNT[projection] if n < LARGE else max(1, COUNT[projection] // 20)
-    at = WARM_UP + 1, WARM_UP + 1 + count
-    at_marks = [time.process_time() for _ in trace(problem, TIMED_SOLVER, at, state=copy.deepcopy(_filled(n, seed)))]
+    problem = Semidefinite(
+        matrices(n, experiment.timed_m), relative=False, projection=projection, accuracy=experiment.timed_eps / 2
+    )
+    count = (
+        experiment.timed_iterations[projection]
+        if n < experiment.large
+        else max(1, experiment.timed_iterations[projection] // 20)
+    )
+    at = experiment.warm_up + 1, experiment.warm_up + 1 + count
+    at_marks = [
+        time.process_time() for _ in trace(problem, experiment.timed_solver, at, state=copy.deepcopy(_filled(n, seed)))
+    ]
     return {"milliseconds": 1e3 * (at_marks[1] - at_marks[0]) / count}
 
 
@@ -216,29 +236,29 @@ def _shares(results: CellResults) -> ReportTable:
     rows: list[list[str | float | int | None]] = []
     for part in _instances(results):
         n, m, value = part[0].cell["n"], part[0].cell["m"], part.first["value"]
-        for eps in EPS:
+        for eps in experiment.accuracies:
             T = float(sdp_iterations(m, eps))
-            rows.append([n, m, value, eps, *(losses.share_within(part, c, eps) for c in CS), T])
+            rows.append([n, m, value, eps, *(losses.share_within(part, c, eps) for c in experiment.constants), T])
     caption = (
         "Share of runs within ε after T = c² log m / ε² iterations on synthetic matrices of order n; the "
         f"exact optimum σ by {results.first['by']}. The theorem has c = 60, the T in the last column."
     )
-    columns = ["n", "m", "σ", "ε", *(f"c = {c:g}" for c in CS), "T of the theorem"]
+    columns = ["n", "m", "σ", "ε", *(f"c = {c:g}" for c in experiment.constants), "T of the theorem"]
     return ReportTable("survey-sdp-shares", caption, columns, rows)
 
 
 def _claims(results: CellResults, scale: Scale) -> list[Claim]:
     parts = _instances(results)
-    two = losses.shares_within(parts, 2.0, EPS)
+    two = losses.shares_within(parts, 2.0, experiment.accuracies)
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in SHAPES[scale])
     where = (
-        f"synthetic matrices of Frobenius norm one, {RARE} of which need a second direction, {shapes}; "
+        f"synthetic matrices of Frobenius norm one, {experiment.rare} of which need a second direction, {shapes}; "
         f"ε = .2, .1, .05; exact projections; {results.seeds} seeds"
     )
     return [
         claim(
             "The constant c of T = c² log m / ε² at which 9 in 10 runs are within ε, in every case",
-            losses.smallest_constant(parts, CS, EPS, 0.9),
+            losses.smallest_constant(parts, experiment.constants, experiment.accuracies, 0.9),
             expect("60 in the proof", at_most=(60.0, 120.0), unit="c"),
             f"{where}; c up to 4 was tried",
             sure="c up to 4 is tried, and up to 60 would pass",
@@ -266,8 +286,8 @@ def _hazan_claim(results: CellResults) -> Claim:
         "Theorem 4.6 with Hazan's projection to ε/2: share of runs within ε at c = 2, a 900th of its iterations",
         float(np.mean([loss <= eps for loss in results.column("loss")])),
         expect("high probability at c = 60", at_least=(0.9, 0.5), unit="share"),
-        f"synthetic matrices of Frobenius norm one, {RARE} of which need a second direction, {shapes}, ε = {eps:g}, "
-        f"{results.seeds} seeds; Frank-Wolfe with Lanczos products to the accuracy that it needs",
+        f"synthetic matrices of Frobenius norm one, {experiment.rare} of which need a second direction, {shapes}, ε "
+        f"= {eps:g}, {results.seeds} seeds; Frank-Wolfe with Lanczos products to the accuracy that it needs",
         sure="X = 0 is within ε" if min(results.column("value")) <= eps else "",
     )
 
@@ -276,12 +296,8 @@ def _panel(part: CellResults) -> Panel:
     cell = part[0].cell
     title = f"Synthetic, n = {cell['n']}, m = {cell['m']}, σ = {part.first['value']:.3f}"
 
-    def law(T: int) -> float:
-        return math.sqrt(math.log(cell["m"]) / T)
-
-    return losses.losses_panel(
-        title, "loss", part, {"√(log m/T)": law, "60 √(log m/T), the proof": lambda T: 60 * law(T)}
-    )
+    laws = losses.root_law("m", cell["m"]) | losses.root_law("m", cell["m"], 60, ", the proof")
+    return losses.losses_panel(title, "loss", part, laws)
 
 
 def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
@@ -292,8 +308,8 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
         if results.where(projection=kind)
     }
     where = (
-        f"synthetic, m = {M}, n up to {max(results.values_of('n'))}, ε = {TIMED_EPS:g}, projection to ε/2, time of the "
-        f"processor, {results.seeds} seeds, as implemented here"
+        f"synthetic, m = {experiment.timed_m}, n up to {max(results.values_of('n'))}, ε = {experiment.timed_eps:g}, "
+        f"projection to ε/2, time of the processor, {results.seeds} seeds, as implemented here"
     )
     exponent = {
         kind: slope(line.x[len(line.x) // 2 :], line.y[len(line.y) // 2 :]) if len(line.x) > 2 else None
@@ -306,7 +322,7 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
             expect(2.0, at_most=(2.2, 3.0), unit="exponent"),
             where,
         )
-        for found in (exponent.get("sparse"), BEFORE)
+        for found in (exponent.get("sparse"), experiment.exponent_before)
     )
     claims = [revise(new, old, WHY_LANCZOS)]
     cost = {kind: dict(zip(line.x, line.y, strict=True)) for kind, line in lines.items()}
@@ -325,14 +341,14 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
         [
             n,
             *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")),
-            math.ceil(float(sdp_iterations(M, TIMED_EPS, 2.0))),
+            math.ceil(float(sdp_iterations(experiment.timed_m, experiment.timed_eps, 2.0))),
         ]
         for n in results.values_of("n")
     ]
     table = ReportTable(
         "survey-sdp-seconds",
-        f"Milliseconds of an iteration (median of {results.seeds} seeds), m = {M}, and the "
-        f"iterations of c = 2 at ε = {TIMED_EPS:g}, which do not depend on n.",
+        f"Milliseconds of an iteration (median of {results.seeds} seeds), m = {experiment.timed_m}, and the "
+        f"iterations of c = 2 at ε = {experiment.timed_eps:g}, which do not depend on n.",
         ["n", "all eigenvalues", "Hazan's projection", "T at c = 2"],
         rows,
     )

@@ -16,12 +16,8 @@ from hinge.solvers import SDCA, Pegasos, Solver
 
 SETS = {"tiny": (("ccat", 3000), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
 LAM_M = {"tiny": (1.0, 10.0), "full": (1.0, 3.0, 10.0, 30.0, 100.0)}
-SHOWN = (1.0, 10.0)
-LARGE = 10.0
-"""λm from here on counts as large: about log T, where the talk has SGD begin to win."""
 SEEDS = {"tiny": 2, "full": 5}
 EPOCHS = {"tiny": 5, "full": 16}
-QUARTERS = 3  # epochs with a look at each quarter, before there is one an epoch
 TARGET = 1e-3
 METHODS: dict[str, Solver] = {
     "SGD": Pegasos(projection=False, output="last"),
@@ -39,6 +35,11 @@ class TalkCombination(Experiment):
         "exact dual step of the rows seen so far is a gradient pass whose end is a feasible dual point of "
         "the whole problem, from which the ascent goes on."
     )
+
+    shown = (1.0, 10.0)
+    large = 10.0
+    """λm from here on counts as large: about log T, where the talk has SGD begin to win."""
+    quarters = 3  # epochs with a look at each quarter, before there is one an epoch
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every set, λ and seed; a cell runs all three methods."""
@@ -58,7 +59,7 @@ class TalkCombination(Experiment):
         def evaluate(solution: Solution) -> Look:
             return {"rho": max(problem.objective(solution) - best, 1e-12)}
 
-        epochs = [k / 4 for k in range(1, 4 * QUARTERS)] + list(range(QUARTERS, cell["epochs"] + 1))
+        epochs = [k / 4 for k in range(1, 4 * self.quarters)] + list(range(self.quarters, cell["epochs"] + 1))
         at = [round(epoch * m) for epoch in epochs]
         values: dict[str, Any] = {"m": m, **chosen.about}
         for name, solver in METHODS.items():
@@ -82,7 +83,7 @@ class TalkCombination(Experiment):
             over += [panel] if panel.series else []
             series = [
                 band(f"{method}, λm = {lam_m:g}", some.column(method), "epoch", "rho")
-                for lam_m in SHOWN
+                for lam_m in self.shown
                 if (some := part.where(lam_m=lam_m))
                 for method in METHODS
             ]
@@ -170,13 +171,13 @@ def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scal
                 ratios.append(cap / min(sgd, dca))
             continue
         ratios.append(both / min(sgd, dca, cap))
-        if lam_m >= LARGE:
+        if lam_m >= experiment.large:
             saved.append(min(dca, cap) - both)
     seeds = f"ρ = {TARGET:g}, at most {EPOCHS[scale]} epochs, median of {SEEDS[scale]} seeds"
     reached = f"{len(ratios)} of {len(needed)} values of λm, of which one of the methods gets there"
     return [
         claim(
-            f"Epochs that the gradient pass saves DCA, median over λm from {LARGE:g} on",
+            f"Epochs that the gradient pass saves DCA, median over λm from {experiment.large:g} on",
             float(np.median(saved)) if saved else None,
             expect("open question", at_least=(0.5, 0.1), unit="epochs"),
             f"{where}, {seeds}",

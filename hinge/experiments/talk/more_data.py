@@ -201,7 +201,7 @@ def _best(part: CellResults, rule: str) -> list[Row]:
 
 def _row(some: list[CellResult], lam: float, rule: str) -> Row:
     found = [r.values[rule] for r in some]
-    m = some.first["m"]
+    m = some[0].values["m"]
 
     def middle(key: str) -> float:
         return float(np.median([np.inf if one is None else one[key] for one in found]))

@@ -21,8 +21,6 @@ from hinge.solvers import SDCA, SMO, CuttingPlane, Pegasos, UniformDCA, solve
 WORDS, NONZEROS, TOPICS, NOISE, HELD = 300, 60, 4, 0.05, 10_000
 """Narrow, noisy text: the norm of its best separator is bounded, so that a decade of ε is in reach of SMO."""
 ROWS = {"tiny": 8_000, "full": 100_000}
-LAM_BALL = 1e-5
-"""λ of the SVM on all rows. The norm of its answer is B; by optimality no answer of that norm has less loss."""
 LAMS = {"tiny": (1e-3, 3e-3), "full": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)}
 SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "tiny": {"SMO": (80, 160, 320), "SVM-Perf": (80, 320, 1280), "DCA": (80, 320, 1280)},
@@ -36,10 +34,6 @@ SEEDS = {"tiny": 2, "full": 5}
 EPS = {"tiny": (0.3, 0.25, 0.2), "full": tuple(float(e) for e in np.geomspace(0.3, 0.03, 7).round(4))}
 BOUNDS = {"SMO": "smo", "SVM-Perf": "svm_perf", "SGD": "sgd", "DCA": "dca"}
 EXPONENTS = {"SMO": 4.0, "SVM-Perf": 4.0, "SGD": 2.0, "DCA": 3.0}
-REFINED = 2.0
-"""DCA's by the talk's refined analysis."""
-EPOCHS = 4
-PASSES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 
 
 class Sample(NamedTuple):
@@ -62,7 +56,7 @@ def _sample(rows: int) -> Sample:
     X, y, X_val, y_val = held_out(text.X_train, text.y_train, HELD / (rows + HELD))
     X_test, y_test = text.X_test, text.y_test
     assert y_test is not None
-    best = solve(Regularized(X, y, LAM_BALL), SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
+    best = solve(Regularized(X, y, experiment.lam_ball), SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
     return Sample(
         X,
         y,
@@ -85,6 +79,13 @@ class TalkRuntimes(Experiment):
         "time of (B/ε)⁴ by their bounds, and stochastic gradient descent (B/ε)². Dual coordinate ascent takes B²/ε³, "
         '"Is this really the case?", and (B/ε)² by a refined analysis.'
     )
+
+    lam_ball = 1e-5
+    """λ of the SVM on all rows. The norm of its answer is B; by optimality no answer of that norm has less loss."""
+    refined = 2.0
+    """DCA's by the talk's refined analysis."""
+    epochs = 4
+    passes = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every method, sample size, λ and seed; SGD has all rows, as a row costs it nothing until drawn."""
@@ -127,9 +128,9 @@ class TalkRuntimes(Experiment):
             if cell["solver"] == "SGD":
                 looks = looks_at(problem, Pegasos(), spaced(10, m, 12), excess, cell["seed"])
             elif cell["solver"] == "DCA":
-                looks = looks_at(problem, UniformDCA(), spaced(m // 16, EPOCHS * m, 12), excess, cell["seed"])
+                looks = looks_at(problem, UniformDCA(), spaced(m // 16, self.epochs * m, 12), excess, cell["seed"])
             else:
-                looks = looks_at(problem, CuttingPlane(capacity=50), PASSES, excess)
+                looks = looks_at(problem, CuttingPlane(capacity=50), self.passes, excess)
             work = [look["reads"] / a_row for look in looks]
         reached = []
         for eps in cell["eps"]:
@@ -163,7 +164,7 @@ class TalkRuntimes(Experiment):
                 exponents[solver] = -slope(eps, work)
                 last[solver] = work[-1]
         claims = [_exponent_claim(solver, exponents.get(solver), data, bound) for solver, bound in EXPONENTS.items()]
-        claims += [_exponent_claim("DCA", exponents.get("DCA"), data, REFINED)]
+        claims += [_exponent_claim("DCA", exponents.get("DCA"), data, self.refined)]
         claims += _between(exponents, last, data, EPS[scale][-1])
         for label, solver in (("bound of SGD, ε⁻²", "SGD"), ("bound of the others, ε⁻⁴", "SMO")):
             first = next((one for one in series if one.label == solver), None)

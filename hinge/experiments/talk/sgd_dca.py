@@ -19,12 +19,8 @@ from hinge.solvers import SDCA, Newton, Pegasos, Solver, UniformDCA, solve
 
 SETS = {"tiny": (("ccat", 1500), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
 LAM_M = {"tiny": (0.1, 1.0, 10.0, 100.0), "full": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
-SHOWN = (1.0, 10.0, 100.0)
 SEEDS = {"tiny": 2, "full": 5}
 EPOCHS = (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
-JUDGED = (1.0, 3.0)
-EARLY = (0.25, 0.5)  # before DCA can have seen all rows
-FAILS = 0.1  # the δ of the theorem
 NARROW = 200  # columns up to which Newton's method finds the minimum soonest
 
 
@@ -68,6 +64,11 @@ class TalkSgdDca(Experiment):
         "below log T, SGD above it. In test error both should need about the same number of iterations."
     )
 
+    shown = (1.0, 10.0, 100.0)
+    judged = (1.0, 3.0)
+    early = (0.25, 0.5)  # before DCA can have seen all rows
+    delta = 0.1  # the δ of the theorem
+
     def cells(self, scale: Scale) -> list[Cell]:
         """Every set, λ and seed; a cell runs both methods."""
         return [
@@ -104,7 +105,7 @@ class TalkSgdDca(Experiment):
         for _, part in results.by("set"):
             label, m = part.first["label"], part.first["m"]
             where = f"{label}, of which m = {m:,} are learned from, median of {SEEDS[scale]} seeds"
-            for epochs, when in ((JUDGED, "after whole epochs"), (EARLY, "within the first epoch")):
+            for epochs, when in ((self.judged, "after whole epochs"), (self.early, "within the first epoch")):
                 found = _points(part, m, label, epochs)
                 rows += found
                 claims.append(
@@ -120,7 +121,7 @@ class TalkSgdDca(Experiment):
                 )
             claims.append(
                 claim(
-                    f"ρ of DCA is within 8 ln(1/δ)(1/λ + m)/T, δ = {FAILS:g}: the largest share of the bound",
+                    f"ρ of DCA is within 8 ln(1/δ)(1/λ + m)/T, δ = {self.delta:g}: the largest share of the bound",
                     _of_bound(part, m),
                     expect(1.0, at_most=(1.0, 3.0), unit="ratio"),
                     f"{where}, every λ, T and seed",
@@ -188,7 +189,7 @@ def _points(part: CellResults, m: int, label: str, epochs: tuple[float, ...]) ->
 def _of_bound(part: CellResults, m: int) -> float:
     """The largest ρ of DCA over the bound of the talk's theorem."""
     return max(
-        look["rho"] / float(dca_gap(look["iteration"], m, result.cell["lam_m"] / m, FAILS))
+        look["rho"] / float(dca_gap(look["iteration"], m, result.cell["lam_m"] / m, experiment.delta))
         for result in part
         for look in result.values["DCA"]
     )
@@ -196,7 +197,7 @@ def _of_bound(part: CellResults, m: int) -> float:
 
 def _ratio_panel(part: CellResults, m: int, label: str) -> Panel:
     at, series = part.values_of("lam_m"), []
-    for epoch in (*EARLY, *JUDGED):
+    for epoch in (*experiment.early, *experiment.judged):
         place = EPOCHS.index(epoch)
         groups = [
             [
@@ -218,7 +219,7 @@ def _ratio_panel(part: CellResults, m: int, label: str) -> Panel:
 def _curve_panel(part: CellResults, label: str) -> Panel:
     series = [
         band(f"{method}, λm = {lam_m:g}", some.column(method), "epoch", "rho")
-        for lam_m in SHOWN
+        for lam_m in experiment.shown
         if (some := part.where(lam_m=lam_m))
         for method in METHODS
     ]
