@@ -51,7 +51,7 @@ def reproduce(
     missing = [package for package in ("matplotlib", "plotly") if find_spec(package) is None]
     if missing:  # before an hour of work, not after it
         raise ValueError(f'The report needs {" and ".join(missing)}: pip install "hinge[report]"')
-    from hinge.experiments.runner import Run, kept, machine, names_in, run
+    from hinge.experiments.runner import Run, machine, names_in, run, stored_results
 
     made(out)
     began = time.perf_counter()
@@ -67,13 +67,13 @@ def reproduce(
     from hinge.report.section import Section
 
     others = [e for e in find(names_in(out)) if e not in chosen]
-    earlier = [Run(e, kept(e, scale.value, out), []) for e in others]
+    earlier = [Run(e, stored_results(e, scale.value, out), []) for e in others]
     earlier = [one for one in earlier if one.results]
     found = [
         (one, one.experiment.outcome(one.results, scale.value))
         for one in sorted([*runs, *earlier], key=lambda one: registry.names().index(one.experiment.name))
     ]
-    sections = [Section.of(one.experiment, outcome, one.results, one.failures) for one, outcome in found]
+    sections = [Section.from_run(one.experiment, outcome, one.results, one.failures) for one, outcome in found]
     outcomes = [(one.experiment, outcome) for one, outcome in found if one.experiment in chosen]
     failures = [line for one in runs for line in one.failures]
     command = f"hinge reproduce {shlex.join(names)} --scale {scale.value}"

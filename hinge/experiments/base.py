@@ -166,7 +166,7 @@ class Experiment:
 
     A subclass says in `cells` what is to be measured, measures one cell in `run`, and puts the results beside
     the paper in `outcome`. Cells know nothing of each other, so that they may be spread over processes and a
-    run that was interrupted goes on with those that are missing.
+    run that was interrupted continues with the missing ones.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ class Picture(NamedTuple):
 
 
 def number(value: Value | np.generic, digits: int = 3) -> str:
-    """A value for readers: so many significant digits, thousands apart, powers of ten where they help."""
+    """A value for readers: `digits` significant digits, thousands apart, powers of ten where they help."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None:

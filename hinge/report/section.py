@@ -73,7 +73,7 @@ class Section:
     failures: Sequence[str] = field(default=())
 
     @classmethod
-    def of(
+    def from_run(
         cls, experiment: Described, outcome: Outcome, results: Sequence[Measured], failures: Sequence[str] = ()
     ) -> Section:
         """The section of an experiment that was run."""

@@ -259,7 +259,7 @@ class Report(Files):
     def write(self, folder, version):
         experiment = Powers(2 + version)
         (one,) = run([experiment], "tiny", folder)
-        section = Section.of(experiment, experiment.outcome(one.results, "tiny"), one.results, one.failures)
+        section = Section.from_run(experiment, experiment.outcome(one.results, "tiny"), one.results, one.failures)
         about = dict(title="Faults", scale="tiny", machine="any", command=f"powers {version}")
         write_report(folder, [section], **about)
 

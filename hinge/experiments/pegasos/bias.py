@@ -8,7 +8,7 @@ import numpy as np
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
-from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
@@ -24,7 +24,7 @@ BATCHES = {"tiny": (10, 1000), "full": (10, 100, 1000)}
 LARGEST = "exact, k = 1000"
 
 
-class Way(NamedTuple):
+class BiasMethod(NamedTuple):
     """One way to learn a bias: the bias of the problem, and the solver."""
 
     bias: Bias
@@ -32,11 +32,14 @@ class Way(NamedTuple):
 
 
 WAYS = {
-    "no bias": Way("none", Pegasos(output="last")),
-    "constant feature": Way("penalized", Pegasos(output="last")),
-    "sub-gradient": Way("free", Pegasos(output="last", bias="subgradient")),
-    "sub-gradient, η": Way("free", Pegasos(output="last", bias="eta")),
-    **{f"exact, k = {k}": Way("free", Pegasos(output="last", bias="exact", batch_size=k)) for k in BATCHES["full"]},
+    "no bias": BiasMethod("none", Pegasos(output="last")),
+    "constant feature": BiasMethod("penalized", Pegasos(output="last")),
+    "sub-gradient": BiasMethod("free", Pegasos(output="last", bias="subgradient")),
+    "sub-gradient, η": BiasMethod("free", Pegasos(output="last", bias="eta")),
+    **{
+        f"exact, k = {k}": BiasMethod("free", Pegasos(output="last", bias="exact", batch_size=k))
+        for k in BATCHES["full"]
+    },
 }
 OPTIMA: dict[str, Bias] = {"no bias": "none", "constant feature": "penalized", "free bias": "free"}
 
@@ -62,7 +65,7 @@ class PegasosBias(Experiment):
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
-        """Each answer by the objective (11), in which the bias is free, and by that of its own problem."""
+        """Each answer by the objective (11), in which the bias is free, and by the objective of its own problem."""
         data = choose(cell["set"], cell["rows"])
         X, y, X_test, y_test = data.parts
         bias = OPTIMA[cell["optimum"]] if "optimum" in cell else WAYS[cell["way"]].bias
@@ -70,7 +73,7 @@ class PegasosBias(Experiment):
         free = Regularized(X, y, cell["lam"], bias="free")
         said = {**data.about, "positive": float(np.mean(y > 0))}
 
-        def evaluate(solution: Solution) -> Look:
+        def evaluate(solution: Solution) -> Evaluation:
             return {
                 "objective": free.objective(solution),
                 "own": problem.objective(solution),
@@ -84,7 +87,9 @@ class PegasosBias(Experiment):
             return {**evaluate(result.solution), "bound": float(result.certificate.bound), **said}
         solver = WAYS[cell["way"]].solver
         k = solver.batch_size
-        looks = looks_at(problem, solver, [rows // k for rows in spaced(1000, cell["budget"])], evaluate, cell["seed"])
+        looks = evaluate_at(
+            problem, solver, [rows // k for rows in log_spaced(1000, cell["budget"])], evaluate, cell["seed"]
+        )
         return {"looks": [{**look, "rows": look["iteration"] * k} for look in looks], **said}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
@@ -124,7 +129,7 @@ class PegasosBias(Experiment):
         return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
 
 
-def _above(runs: list[list[Look]], value: str, best: float) -> list[list[Look]]:
+def _above(runs: list[list[Evaluation]], value: str, best: float) -> list[list[Evaluation]]:
     return [[{**look, "above": look[value] - best} for look in looks] for looks in runs]
 
 
@@ -151,7 +156,7 @@ def _optima_claims(optima: dict[str, dict[str, Any]], where: str) -> list[Claim]
 
 
 def _way_claims(
-    runs: dict[str, list[list[Look]]], optima: dict[str, dict[str, Any]], curves: dict[str, Series], where: str
+    runs: dict[str, list[list[Evaluation]]], optima: dict[str, dict[str, Any]], curves: dict[str, Series], where: str
 ) -> list[Claim]:
     ends = {way: curve.y[-1] for way, curve in curves.items()}
     slower = both = batch = None

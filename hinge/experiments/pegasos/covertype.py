@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from hinge.display.figure import Figure, ReportTable, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, grid, revise
-from hinge.experiments.measure import Look, error, looks_at, spaced
+from hinge.experiments.measure import Evaluation, error, evaluate_at, log_spaced
 from hinge.experiments.pegasos.table1 import ACCURACY, LAMS, PEGASOS, PERF, beside_perf, line_of, row_of, svm_perf
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
@@ -29,7 +29,7 @@ WHY = "the paper states no scaling: before, Covertype stood here with its column
 
 
 @lru_cache(maxsize=1)
-def scaled(scaling: str, rows: int | None) -> tuple[Stored, np.ndarray, Stored, np.ndarray]:
+def rescale(scaling: str, rows: int | None) -> tuple[Stored, np.ndarray, Stored, np.ndarray]:
     """Covertype with its columns in [0, 1], its rows at unit norm, or its columns at mean 0 and variance 1."""
     X, y, X_test, y_test = choose(NAME, rows).parts
     dense, tested = (np.asarray(part, np.float32) for part in (X, X_test))
@@ -69,21 +69,21 @@ class PegasosCovertype(Experiment):
         from threadpoolctl import threadpool_limits
 
         chosen = choose(NAME, cell["rows"])
-        X, y, X_test, y_test = scaled(cell["scaling"], cell["rows"])
+        X, y, X_test, y_test = rescale(cell["scaling"], cell["rows"])
         problem = Regularized(X, y, LAM)
 
-        def evaluate(solution: Solution) -> Look:
+        def evaluate(solution: Solution) -> Evaluation:
             return {"objective": problem.objective(solution), "error": error(solution, X_test, y_test)}
 
         said = {"label": f"{chosen.label}, {SCALINGS[cell['scaling']]}", "note": chosen.note, "n": len(y)}
         with threadpool_limits(1):
             if cell["method"] == PERF:
                 return {**said, **svm_perf(problem, evaluate, cell["limit"])}
-            at = spaced(10_000, cell["T"], 8)
-            return {**said, "looks": looks_at(problem, Pegasos(output="last"), at, evaluate, cell["seed"])}
+            at = log_spaced(10_000, cell["T"], 8)
+            return {**said, "looks": evaluate_at(problem, Pegasos(output="last"), at, evaluate, cell["seed"])}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
-        """A panel and three claims for each scaling; those of the first stood alone before."""
+        """A panel and three claims for each scaling; the first scaling stood alone before."""
         panels, rows = [], []
         first: list[Claim] = []
         claims: list[Claim] = []

@@ -6,7 +6,7 @@ from typing import Any
 
 from hinge.display.figure import Figure, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
-from hinge.experiments.measure import band, looks_at, mean_hinge, minimum, spaced
+from hinge.experiments.measure import band, evaluate_at, log_spaced, mean_hinge, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
 from hinge.solvers import SGD, Norma, Pegasos, Solver
@@ -56,7 +56,7 @@ class PegasosFigure2(Experiment):
         def evaluate(solution: Solution) -> dict[str, float]:
             return {"excess": problem.objective(solution) - best, "test": mean_hinge(solution, X_test, y_test)}
 
-        looks = looks_at(problem, SOLVERS[cell["solver"]], spaced(100, cell["T"]), evaluate, cell["seed"])
+        looks = evaluate_at(problem, SOLVERS[cell["solver"]], log_spaced(100, cell["T"]), evaluate, cell["seed"])
         return {"looks": looks, "optimum": best, **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:

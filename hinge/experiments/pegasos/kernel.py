@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.display.figure import Figure, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
-from hinge.experiments.measure import Look, first_below, slope, spaced
+from hinge.experiments.measure import Evaluation, first_below, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
 from hinge.monitoring import Stop
@@ -24,7 +24,7 @@ ACCURACIES = {"tiny": (0.2, 0.1, 0.07), "full": (0.1, 0.05, 0.03, 0.02)}
 
 
 @lru_cache(maxsize=1)
-def _given(rows: int) -> tuple[KernelRegularized, float, str, str]:
+def _problem(rows: int) -> tuple[KernelRegularized, float, str, str]:
     """The problem, its least value, and what the rows are."""
     data = choose(SET, rows)
     problem = KernelRegularized(*data.parts[:2], LAM, Gaussian(1 / (2 * VARIANCE)))
@@ -47,11 +47,11 @@ class PegasosKernel(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Excess, support vectors and evaluations on the way, as if nothing were kept but the coefficients."""
-        problem, best, label, note = _given(cell["rows"])
+        problem, best, label, note = _problem(cell["rows"])
         solver = KernelPegasos(projection=True, average=False)
-        looks: list[Look] = []
+        looks: list[Evaluation] = []
         evaluations, before, support = 0.0, 0, 0
-        for now in trace(problem, solver, spaced(10, cell["most"], 24), seed=cell["seed"]):
+        for now in trace(problem, solver, log_spaced(10, cell["most"], 24), seed=cell["seed"]):
             more = int(np.count_nonzero(now.solution.beta))
             evaluations += (now.iteration - before) * (support + more) / 2  # they came one by one
             before, support = now.iteration, more
@@ -95,7 +95,7 @@ class PegasosKernel(Experiment):
 
 
 def _first(part: CellResults, what: str, eps: float) -> float | None:
-    """The median over the seeds of a count at the first look within ε; None where one never is."""
+    """The median over the seeds of a count at the first evaluation within ε; None where one run has none."""
     found = [first_below(looks, what, "excess", eps) for looks in part.column("looks")]
     known = [one for one in found if one is not None]
     return float(np.median(known)) if known and len(known) == len(found) else None

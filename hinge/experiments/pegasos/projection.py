@@ -6,7 +6,7 @@ from typing import Any
 
 from hinge.display.figure import Figure, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect, grid
-from hinge.experiments.measure import band, looks_at, minimum, spaced
+from hinge.experiments.measure import band, evaluate_at, log_spaced, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
 from hinge.solvers import Norma, Pegasos
@@ -49,8 +49,8 @@ class PegasosProjection(Experiment):
             if cell["solver"] == "Pegasos"
             else Norma(projection=cell["projection"])
         )
-        looks = looks_at(
-            problem, solver, spaced(10, cell["T"]), lambda w: {"excess": problem.objective(w) - best}, cell["seed"]
+        looks = evaluate_at(
+            problem, solver, log_spaced(10, cell["T"]), lambda w: {"excess": problem.objective(w) - best}, cell["seed"]
         )
         return {"looks": looks, **data.about}
 

@@ -11,7 +11,7 @@ import numpy as np
 from hinge.bounds import Numbers, pegasos_iterations
 from hinge.display.figure import Figure, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect
-from hinge.experiments.measure import Look, minimum, slope, spaced
+from hinge.experiments.measure import Evaluation, log_spaced, minimum, slope
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
 from hinge.solvers import Pegasos, trace
@@ -53,8 +53,8 @@ class PegasosScaling(Experiment):
         problem = Regularized(*data.parts[:2], cell["lam"])
         best = minimum(cell["set"], cell["rows"], cell["lam"], 1e-4)
         most = pegasos_iterations(cell["lam"], cell["eps"]) / 5  # where to give up
-        looks: list[Look] = []
-        for now in trace(problem, Pegasos(output="last"), spaced(100, int(most), 8), seed=cell["seed"]):
+        looks: list[Evaluation] = []
+        for now in trace(problem, Pegasos(output="last"), log_spaced(100, int(most), 8), seed=cell["seed"]):
             looks.append({"iteration": now.iteration, "excess": problem.objective(now.solution) - best})
             if looks[-1]["excess"] <= cell["eps"]:
                 break
@@ -82,7 +82,7 @@ class PegasosScaling(Experiment):
             for title, axis, measured, law in zip(titles, axes, (by_m, by_eps, by_lam), laws, strict=True):
                 lines = []
                 if measured.x:
-                    lines = [measured, _scaled(measured, np.asarray(law(np.array(measured.x))))]
+                    lines = [measured, _fit_law(measured, np.asarray(law(np.array(measured.x))))]
                 panels.append(loglog(f"{label}: {title}", axis, "T, iterations", lines))
             caption = (
                 f"{label}: iterations until the last iterate is within ε of the optimum, {seeds}, the band "
@@ -94,21 +94,21 @@ class PegasosScaling(Experiment):
             claims += [
                 claim(
                     "T does not depend on the number m of rows (T ~ m^p, |p|)",
-                    _size(_exponent(by_m, len(SIZES[scale]))),
+                    _magnitude(_exponent(by_m, len(SIZES[scale]))),
                     expect("p = 0", at_most=(0.1, 0.3), unit="exponent p"),
-                    f"{where}m = {_listed(SIZES[scale])}, {titles[0]}",
+                    f"{where}m = {_join_numbers(SIZES[scale])}, {titles[0]}",
                 ),
                 claim(
                     "T grows as 1/ε (T ~ ε^-p)",
-                    _negative(_exponent(by_eps, len(ACCURACIES[scale]))),
+                    _negate(_exponent(by_eps, len(ACCURACIES[scale]))),
                     expect(1.0, within=(0.2, 0.4), unit="exponent p"),
-                    f"{where}ε = {_listed(ACCURACIES[scale])}, {titles[1]}",
+                    f"{where}ε = {_join_numbers(ACCURACIES[scale])}, {titles[1]}",
                 ),
                 claim(
                     "T grows as 1/λ (T ~ λ^-p)",
-                    _negative(_exponent(by_lam, len(LAMS[scale]))),
+                    _negate(_exponent(by_lam, len(LAMS[scale]))),
                     expect(1.0, within=(0.2, 0.4), unit="exponent p"),
-                    f"{where}λ = {_listed(LAMS[scale])}, {titles[2]}",
+                    f"{where}λ = {_join_numbers(LAMS[scale])}, {titles[2]}",
                 ),
                 claim(
                     "T is within the theorem's bound (largest T / bound)",
@@ -121,8 +121,8 @@ class PegasosScaling(Experiment):
         return Outcome(claims, figures, notes=results.notes())
 
 
-def _reached(looks: Sequence[Look], eps: float) -> float | None:
-    """The T at which the excess first meets ε, between two looks by interpolation on logarithmic scales."""
+def _first_accurate(looks: Sequence[Evaluation], eps: float) -> float | None:
+    """The T at which the excess first meets ε, by interpolation on logarithmic scales between two evaluations."""
     for before, after in pairwise(looks):
         if after["excess"] <= eps < before["excess"]:
             x = np.log([before["iteration"], after["iteration"]])
@@ -135,7 +135,7 @@ def _points(places: Sequence[tuple[float, CellResults, float]]) -> Series:
     """The median T over the seeds at each place; a place that some seed did not reach is left out."""
     at, middle, low, high = [], [], [], []
     for x, results, eps in places:
-        reached = [_reached(looks, eps) for looks in results.column("looks")]
+        reached = [_first_accurate(looks, eps) for looks in results.column("looks")]
         found = [T for T in reached if T is not None]
         if found and len(found) == len(reached):
             at.append(x)
@@ -145,7 +145,7 @@ def _points(places: Sequence[tuple[float, CellResults, float]]) -> Series:
     return Series("Pegasos", at, middle, low, high)
 
 
-def _scaled(measured: Series, law: np.ndarray) -> Series:
+def _fit_law(measured: Series, law: np.ndarray) -> Series:
     factor = np.exp(np.mean(np.log(measured.y) - np.log(law)))
     return Series(f"theorem × {factor:.2g}", measured.x, (factor * law).tolist(), kind="theory")
 
@@ -154,11 +154,11 @@ def _exponent(measured: Series, wanted: int) -> float | None:
     return slope(measured.x, measured.y) if len(measured.x) == wanted else None
 
 
-def _negative(value: float | None) -> float | None:
+def _negate(value: float | None) -> float | None:
     return None if value is None else -value
 
 
-def _size(value: float | None) -> float | None:
+def _magnitude(value: float | None) -> float | None:
     return None if value is None else abs(value)
 
 
@@ -167,7 +167,7 @@ def _above_bound(measured: Sequence[Series], laws: Sequence[Callable[..., Number
     return max(ratios, default=None)
 
 
-def _listed(values: Sequence[float]) -> str:
+def _join_numbers(values: Sequence[float]) -> str:
     return ", ".join(f"{v:,}" if v >= 1 else f"{v:g}" for v in values)
 
 

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid, revise
-from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
 from hinge.problems import Regularized, Solution
@@ -43,7 +43,7 @@ TOLERANCES = (1.0, 0.1)  # of scikit-learn's LinearSVC: its default asks for far
 PERF, PEGASOS, LIBSVM = "SVM-Perf", "Pegasos", "LIBSVM"
 OUTPUTS = {PEGASOS: "last", "Pegasos, weighted average": "weighted"}
 OTHERS = ("hinge, default", "scikit-learn LinearSVC")
-Evaluate = Callable[[Solution], Look]
+Evaluate = Callable[[Solution], Evaluation]
 
 
 class PegasosTable1(Experiment):
@@ -76,7 +76,7 @@ class PegasosTable1(Experiment):
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(1):  # SVM-Perf's planes and Newton's Hessian are for BLAS
-            return _measured(cell)
+            return _run_method(cell)
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """The table, the curves, and the ratios of seconds."""
@@ -179,7 +179,7 @@ def _sparse(name: str, rows: int | None) -> Chosen:
     return chosen._replace(data=replace(chosen.data, X_train=sp.csr_matrix(X)))
 
 
-def _measured(cell: Cell) -> dict[str, Any]:
+def _run_method(cell: Cell) -> dict[str, Any]:
     data = _sparse(cell["set"], cell["rows"])
     X, y, X_test, y_test = data.parts
     if "part" in cell:
@@ -187,27 +187,27 @@ def _measured(cell: Cell) -> dict[str, Any]:
         X, y = X[kept], y[kept]
     problem = Regularized(X, y, LAMS[cell["set"]])
 
-    def evaluate(solution: Solution) -> Look:
+    def evaluate(solution: Solution) -> Evaluation:
         return {"objective": problem.objective(solution), "error": error(solution, X_test, y_test)}
 
     method = cell["method"]
     said: dict[str, Any] = {**data.about, "n": len(y)}
     if method in OUTPUTS:
         solver = Pegasos(output=OUTPUTS[method])  # type: ignore[arg-type]
-        at = spaced(10_000, cell["T"], 8)
-        return {**said, "looks": looks_at(problem, solver, at, evaluate, cell["seed"])}
+        at = log_spaced(10_000, cell["T"], 8)
+        return {**said, "looks": evaluate_at(problem, solver, at, evaluate, cell["seed"])}
     if method == PERF:
         return {**said, **svm_perf(problem, evaluate, cell["limit"])}
     if method == LIBSVM:
         return {**said, **_libsvm(problem, X, y, evaluate)}
     if method == OTHERS[0]:
-        return {**said, **_default(problem, evaluate, cell["limit"], cell["seed"])}
+        return {**said, **_run_default(problem, evaluate, cell["limit"], cell["seed"])}
     return {**said, "looks": _liblinear(problem, X, y, evaluate, cell["seed"])}
 
 
 def svm_perf(problem: Regularized, evaluate: Evaluate, limit: float) -> dict[str, Any]:
     """Passes until the gap is at most the accuracy, in absolute terms as the paper's ε."""
-    looks: list[Look] = []
+    looks: list[Evaluation] = []
     for now in trace(problem, CuttingPlane(), count(1)):
         primal, dual = now.state.primal, now.state.dual
         if not looks or now.seconds > 1.1 * looks[-1]["seconds"]:
@@ -218,9 +218,9 @@ def svm_perf(problem: Regularized, evaluate: Evaluate, limit: float) -> dict[str
     return {"looks": looks, "bound": dual, "gap": primal - dual, "passes": now.iteration}
 
 
-def _default(problem: Regularized, evaluate: Evaluate, limit: float, seed: int) -> dict[str, Any]:
+def _run_default(problem: Regularized, evaluate: Evaluate, limit: float, seed: int) -> dict[str, Any]:
     """What the library chooses by itself, certificates on the clock."""
-    looks: list[Look] = []
+    looks: list[Evaluation] = []
 
     def look(record: Record, solution: Solution) -> None:
         looks.append({"seconds": record.seconds, **evaluate(solution)})
@@ -233,7 +233,7 @@ def _default(problem: Regularized, evaluate: Evaluate, limit: float, seed: int) 
     return {"looks": looks, "bound": float(result.certificate.bound), "by": type(solver).__name__}
 
 
-def _liblinear(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate, seed: int) -> list[Look]:
+def _liblinear(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate, seed: int) -> list[Evaluation]:
     """A fit for each tolerance, each with its own seconds."""
     from sklearn.svm import LinearSVC
 
@@ -241,7 +241,7 @@ def _liblinear(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluat
     C = 1.0 / (problem.lam * problem.n)
     for tol in TOLERANCES:
         model = LinearSVC(loss="hinge", C=C, tol=tol, fit_intercept=False, random_state=seed)
-        looks.append(_fitted(model, X, y, evaluate))
+        looks.append(_fit_and_evaluate(model, X, y, evaluate))
     return looks
 
 
@@ -250,11 +250,11 @@ def _libsvm(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate) 
 
     C = 1.0 / (problem.lam * problem.n)
     model = SVC(kernel="linear", C=C, cache_size=500, max_iter=experiment.libsvm_steps)
-    look = _fitted(model, X, y, evaluate)
+    look = _fit_and_evaluate(model, X, y, evaluate)
     return {"looks": [look], "cut_off": bool(np.max(model.n_iter_) >= experiment.libsvm_steps)}
 
 
-def _fitted(model: BaseEstimator, X: Stored, y: np.ndarray, evaluate: Evaluate) -> Look:
+def _fit_and_evaluate(model: BaseEstimator, X: Stored, y: np.ndarray, evaluate: Evaluate) -> Evaluation:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a limit was met shows in the objective
         began = time.perf_counter()
@@ -265,7 +265,7 @@ def _fitted(model: BaseEstimator, X: Stored, y: np.ndarray, evaluate: Evaluate) 
     return {"seconds": seconds, **evaluate(Solution(np.ascontiguousarray(w.ravel(), np.float64), b))}
 
 
-def line_of(method: str, runs: list[list[Look]], best: float) -> Series:
+def line_of(method: str, runs: list[list[Evaluation]], best: float) -> Series:
     """Excess against seconds; separate fits are points, at the medians of both."""
     above = [[{**look, "excess": max(look["objective"] - best, 1e-9)} for look in run] for run in runs]
     if method != OTHERS[1]:  # the run of median length: runs differ in seconds, not in what they do
@@ -278,8 +278,8 @@ def line_of(method: str, runs: list[list[Look]], best: float) -> Series:
     return Series(method, x, y, kind="points")
 
 
-def _at_goal(looks: list[Look], goal: float) -> Look:
-    """The first look at or below the goal; the last one if there is none."""
+def _at_goal(looks: list[Evaluation], goal: float) -> Evaluation:
+    """The first evaluation at or below the goal; the last one if there is none."""
     return next((look for look in looks if look["objective"] <= goal), looks[-1])
 
 

@@ -16,7 +16,7 @@ from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.estimators import SVC
 from hinge.estimators.constant_predictions import ConstantPredictionWarning
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, revise
-from hinge.experiments.measure import Look, band, spaced
+from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
 from hinge.problems import KernelProblem, KernelRegularized, KernelSlackConstrained
@@ -26,8 +26,8 @@ from hinge.types import Stored
 VARIANCE = {"reuters": 0.5, "adult": 10.0, "mnist": 25.0}
 
 
-class Part(NamedTuple):
-    """What is run of a set: its rows, or so many of them; seeds; epochs, and those of the Perceptron where they differ.
+class SetRuns(NamedTuple):
+    """What is run of a set: the number of rows, or None for all; seeds; epochs, and the epochs of the Perceptron.
 
     The Perceptron's later epochs on Adult are the paper's: to see it overfit.
     """
@@ -39,9 +39,13 @@ class Part(NamedTuple):
     late: int
 
 
-PARTS: dict[str, tuple[Part, ...]] = {
-    "tiny": (Part("reuters", 300, 2, 4, 4), Part("adult", 300, 2, 4, 10), Part("mnist", 300, 2, 4, 4)),
-    "full": (Part("reuters", None, 10, 10, 10), Part("adult", None, 10, 10, 100), Part("mnist", None, 10, 10, 10)),
+PARTS: dict[str, tuple[SetRuns, ...]] = {
+    "tiny": (SetRuns("reuters", 300, 2, 4, 4), SetRuns("adult", 300, 2, 4, 10), SetRuns("mnist", 300, 2, 4, 4)),
+    "full": (
+        SetRuns("reuters", None, 10, 10, 10),
+        SetRuns("adult", None, 10, 10, 100),
+        SetRuns("mnist", None, 10, 10, 10),
+    ),
 }
 METHODS = ("SBP", "Pegasos", "SDCA", "SMO", "Perceptron")
 NEAR = 0.002
@@ -92,7 +96,7 @@ class Kernels(NamedTuple):
 
 
 def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, variance: float) -> Kernels:
-    """The kernel values of all but large sets, computed once, so that runs look them up; and the optimum."""
+    """The kernel values of all but large sets, computed once for all runs; and the optimum."""
     kernel = Gaussian(1 / (2 * variance))
 
     def values(A: Stored, B: Stored) -> np.ndarray:
@@ -100,7 +104,7 @@ def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, varian
         if sp.issparse(A) and A.shape[1] < NARROW:
             A, B = (cast(sp.csr_array, part).toarray() for part in (A, B))
         found = np.empty((A.shape[0], B.shape[0]), np.result_type(A.dtype, np.float32))
-        for lo in range(0, len(found), BAND):  # all products at once would take twice the memory
+        for lo in range(0, len(found), BAND):  # all products together would take twice the memory
             dots: Any = A[lo : lo + BAND] @ B.T
             found[lo : lo + BAND] = dots.toarray() if sp.issparse(dots) else dots
             kernel.of_dots(found[lo : lo + BAND], sizes[0][lo : lo + BAND], sizes[1])
@@ -146,19 +150,19 @@ def solvers(method: str, epochs: int = 1) -> dict[str, Solver]:
     return found[method]
 
 
-def looks(
+def evaluate_run(
     problem: KernelProblem,
     ways: Mapping[str, Solver],
     at: Sequence[int],
     error_of: Callable[[np.ndarray], float],
     seed: int,
-) -> list[Look]:
+) -> list[Evaluation]:
     """The errors of all ways to give an answer, at these iterations of one run, beside the bill."""
     runs = next(iter(ways.values()))
-    found: list[Look] = []
+    found: list[Evaluation] = []
     for now in trace(problem, runs, at, seed=seed):
         done = now.iteration
-        look: Look = {"iteration": done, "charged": done * problem.n, "computed": now.kernel_evals}
+        look: Evaluation = {"iteration": done, "charged": done * problem.n, "computed": now.kernel_evals}
         for way, solver in ways.items():
             answer = solver.solution(problem, now.state)
             look[way] = error_of(answer.beta)
@@ -198,9 +202,9 @@ class SBPFigure2(Experiment):
         """Errors on the way, of the last iterate and of the average where there is one."""
         data, given = choose(cell["set"], cell["rows"]), _kernels_of(cell["set"], cell["rows"])
         n, method = len(given.y), cell["method"]
-        at = sorted({n, *spaced(max(10, n // 100), cell["epochs"] * n, per_decade=8)})
+        at = sorted({n, *log_spaced(max(10, n // 100), cell["epochs"] * n, per_decade=8)})
         ways = solvers(method, cell["epochs"])
-        found = looks(given.problem(method), ways, at, given.error_of, cell["seed"])
+        found = evaluate_run(given.problem(method), ways, at, given.error_of, cell["seed"])
         return {"looks": found, "n": n, "nu": given.nu, "svm": given.error, **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
@@ -286,7 +290,7 @@ def _arrival(series: Series, svm: float) -> float | None:
 
 
 def _ahead(part: CellResults, svm: float, where: str) -> list[Claim]:
-    """How many times as many evaluations others need to arrive."""
+    """Kernel evaluations that others need to arrive, over the evaluations of the SBP."""
     claims = []
     for other, way, ours, axis in (
         ("Pegasos", "average", "average", "charged"),
@@ -330,7 +334,7 @@ def _smo(part: CellResults, where: str) -> list[Claim]:
     critical = trace[late[-1] + 1] if late else None
     what, paper, rule = "SMO is of little use before", "little progress until a critical point", (1.5, 1.1)
 
-    def judged(when: str, share: float, point: Look | None, end: Look | None) -> Claim:
+    def judge(when: str, share: float, point: Evaluation | None, end: Evaluation | None) -> Claim:
         early = [look for look in trace if point is not None and look["charged"] <= share * point["charged"]]
         ratio, said = None, ""
         if early and end is not None and end["last"] > 0:
@@ -338,14 +342,14 @@ def _smo(part: CellResults, where: str) -> list[Claim]:
             said = f"; {100 * early[-1]['last']:.2f}% there, and {100 * end['last']:.2f}% at the end"
         return claim(f"{what} {when}", ratio, expect(paper, at_least=rule, unit="ratio"), where + said)
 
-    new = judged(
+    new = judge(
         f"a critical point, from which on its error stays within {100 * NEAR:g}% of its last: the error half way to "
         "it, in evaluations, over the last",
         0.5,
         critical,
         trace[-1] if trace else None,
     )
-    old = judged("it has converged", 0.1, converged, converged)
+    old = judge("it has converged", 0.1, converged, converged)
     why = (
         "a tenth of the evaluations to a gap of 0.001 lies past the critical point, which is not where the "
         "optimisation ends but where the error stops changing"
@@ -385,7 +389,7 @@ def _perceptron(part: CellResults, where: str) -> list[Claim]:
 
 
 def _apart(part: CellResults, way: str, axis: str) -> float | None:
-    """The Perceptron's error less the SBP's in the first epoch, where both were looked at: the median of the looks."""
+    """The Perceptron's error less the SBP's in the first epoch: the median over the evaluations."""
     first, sbp = (_curve(part, method, way, axis, last=1) for method in ("Perceptron", "SBP"))
     if not len(first.x) or not len(sbp.x):
         return None

@@ -12,7 +12,7 @@ from hinge.access import Gram, as_points
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.estimators import SVC
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
-from hinge.experiments.measure import Look, band, margin_after_slack, slope, spaced
+from hinge.experiments.measure import Evaluation, band, log_spaced, margin_after_slack, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
 from hinge.problems import KernelSlackConstrained
@@ -26,7 +26,7 @@ SEEDS = {"tiny": 2, "full": 10}
 FIRST, LAST = 30, {"tiny": 1_200, "full": 30_000}
 
 
-class Given(NamedTuple):
+class SlackProblem(NamedTuple):
     """Kernel values, labels, ν, and the largest margin after that slack."""
 
     K: np.ndarray
@@ -37,7 +37,7 @@ class Given(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _given(name: str, rows: int) -> Given:
+def _problem(name: str, rows: int) -> SlackProblem:
     variance, C = SETS[name]
     data = choose(name, rows)
     X, y = data.parts[:2]
@@ -46,12 +46,12 @@ def _given(name: str, rows: int) -> Given:
     if C is None:
         factor = np.linalg.cholesky(K + 1e-10 * np.eye(len(y)))
         found = max_margin(factor * np.asarray(y, float)[:, None], eps=experiment.tol, relative=False)
-        return Given(K, y, 0.0, (found.lower + found.upper) / 2, data.about)
+        return SlackProblem(K, y, 0.0, (found.lower + found.upper) / 2, data.about)
     model = SVC(C, kernel="precomputed", fit_intercept=False, tol=experiment.tol, random_state=0).fit(K, y)
     beta = np.zeros(len(y))
     beta[model.support_] = model.dual_coef_[0]
     c, nu = y * (K @ beta) / float(np.sqrt(beta @ K @ beta)), float(model.slack_)
-    return Given(K, y, nu, margin_after_slack(c, nu), data.about)
+    return SlackProblem(K, y, nu, margin_after_slack(c, nu), data.about)
 
 
 class SBPRate(Experiment):
@@ -76,11 +76,11 @@ class SBPRate(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The loss of the mean on the way to T."""
-        given = _given(cell["set"], cell["rows"])
+        given = _problem(cell["set"], cell["rows"])
         problem = KernelSlackConstrained(Gram(as_points(given.K, Precomputed()), 2 * given.K.nbytes), given.y, given.nu)
         solver = SBP(output="uniform", passes=math.ceil(cell["T"] / problem.n) + 1)
-        looks: list[Look] = []
-        for now in trace(problem, solver, spaced(FIRST, cell["T"], 6), seed=cell["seed"]):
+        looks: list[Evaluation] = []
+        for now in trace(problem, solver, log_spaced(FIRST, cell["T"], 6), seed=cell["seed"]):
             level = margin_after_slack(given.y * now.solution.responses, given.nu)
             looks.append({"iteration": now.iteration, "loss": given.best - level})
         return {"looks": looks, "nu": given.nu, "best": given.best, "n": problem.n, **given.about}

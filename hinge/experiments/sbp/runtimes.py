@@ -15,7 +15,7 @@ from hinge.datasets import load
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.estimators import SVC
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
-from hinge.experiments.measure import Look, band, looks_at, spaced
+from hinge.experiments.measure import Evaluation, band, evaluate_at, log_spaced
 from hinge.experiments.sets import SHUFFLED, choose, is_own
 from hinge.kernels import Gaussian
 from hinge.problems import Expansion, KernelSlackConstrained
@@ -180,7 +180,7 @@ def _sbp(data: KernelSet, cell: Cell) -> dict[str, Any]:
     apart = Gram(as_points(sp.csr_matrix(both) if sp.issparse(both) else both, kernel))
     tested = np.arange(n, apart.n)
 
-    def evaluate(answer: Expansion) -> Look:
+    def evaluate(answer: Expansion) -> Evaluation:
         used = np.flatnonzero(answer.beta)
         _, b, _ = problem.level(answer)  # of w at unit norm
         scores = apart.pass_over(used, answer.beta[used], tested) + b * np.sqrt(problem.checked(answer))
@@ -188,12 +188,12 @@ def _sbp(data: KernelSet, cell: Cell) -> dict[str, Any]:
         return {"error": error, "support": len(used)}
 
     last = max(16, int(cell["epochs"] * n / experiment.batch_size))
-    looks = looks_at(problem, solver, spaced(8, last, 4), evaluate, cell["seed"])
+    looks = evaluate_at(problem, solver, log_spaced(8, last, 4), evaluate, cell["seed"])
     end = looks[-1]
     return {"looks": looks, "nu": nu, "seconds": end["seconds"], "error": end["error"], "support": int(end["support"])}
 
 
-def _traces(part: CellResults) -> list[list[Look]]:
+def _traces(part: CellResults) -> list[list[Evaluation]]:
     found = part.where(solver="SBP").column("looks")
     return [[{**look, "error": 100 * look["error"]} for look in looks] for looks in found]
 

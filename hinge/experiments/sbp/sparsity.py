@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
-from hinge.experiments.measure import Look, band, spaced
+from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, Kernels, kernels, solvers
 from hinge.experiments.sets import choose
 from hinge.solvers import trace
@@ -26,7 +26,7 @@ def _kernels_of(name: str, rows: int) -> Kernels:
 
 
 class SBPSparsity(Experiment):
-    """Support vectors of an answer whose error is near the SVM's, beside those of the SVM."""
+    """Support vectors of an answer whose error is near the SVM's, beside the SVM's own."""
 
     name = "sbp-sparsity"
     question = (
@@ -43,8 +43,8 @@ class SBPSparsity(Experiment):
         data, given = choose(cell["set"], cell["rows"]), _kernels_of(cell["set"], cell["rows"])
         n = len(given.y)
         solver = solvers(cell["method"], cell["epochs"])["average"]
-        looks: list[Look] = []
-        at = spaced(max(10, n // 100), cell["epochs"] * n, per_decade=12)
+        looks: list[Evaluation] = []
+        at = log_spaced(max(10, n // 100), cell["epochs"] * n, per_decade=12)
         for now in trace(given.problem(cell["method"]), solver, at, seed=cell["seed"]):
             beta = now.solution.beta
             support = float(np.count_nonzero(beta))

@@ -12,8 +12,8 @@ import numpy as np
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Experiment, Scale, claim, expect, grid, revise
-from hinge.experiments.measure import band, first_below, slope, spaced
-from hinge.experiments.sbp.figure2 import METHODS, Kernels, kernels, looks, solvers
+from hinge.experiments.measure import band, first_below, log_spaced, slope
+from hinge.experiments.sbp.figure2 import METHODS, Kernels, evaluate_run, kernels, solvers
 from hinge.kernels import Gaussian
 from hinge.report.outcome import Claim, Outcome, Verdict
 
@@ -93,7 +93,7 @@ def _teacher(name: str | None) -> Teacher:
 
 
 @lru_cache(maxsize=1)
-def _drawn(name: str | None, noise: float, n: int, tested: int, seed: int) -> Kernels:
+def _draw(name: str | None, noise: float, n: int, tested: int, seed: int) -> Kernels:
     """Training points with noisy labels, test points with true ones."""
     rng = np.random.default_rng([seed, n])
     X, u = _teacher(name).draw(rng, n)
@@ -154,17 +154,17 @@ class SBPTable1(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """The excess error on the way, every iteration charged n evaluations."""
         n, method = cell["n"], cell["method"]
-        given = _drawn(cell.get("teacher"), cell["noise"], n, cell["tested"], cell["seed"])
+        given = _draw(cell.get("teacher"), cell["noise"], n, cell["tested"], cell["seed"])
         epochs = 1 if method == "Perceptron" else cell["epochs"]  # its guarantee is for one pass
         (way, solver), *_ = solvers(method, epochs).items()
 
         def excess(beta: np.ndarray) -> float:
             return (1 - 2 * cell["noise"]) * given.error_of(beta)  # of noisy labels, above the noise
 
-        found = looks(
+        found = evaluate_run(
             given.problem(method),
             {way: solver},
-            spaced(1 if "teacher" in cell else 8, epochs * n, 10),
+            log_spaced(1 if "teacher" in cell else 8, epochs * n, 10),
             excess,
             cell["seed"],
         )

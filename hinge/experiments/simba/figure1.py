@@ -13,8 +13,8 @@ from hinge.access import SparseTable
 from hinge.access.tables.bill import Bill
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
-from hinge.experiments.measure import Look, band, error, looks_at, spaced
-from hinge.experiments.sets import choose, held_out
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced
+from hinge.experiments.sets import choose, hold_out
 from hinge.problems import Regularized, SlackConstrained, Solution
 from hinge.solvers import SDCA, Frugal, Pegasos, Perceptron, Simba, trace
 
@@ -48,7 +48,7 @@ GUESS = "d charged to Pegasos for a row, nonzeros to SIMBA: a guess at how the p
 def parts_of(name: str, rows: int | None) -> tuple[Any, ...]:
     """Rows to learn from, by rows and by columns, and labels; to validate on; to report."""
     X, y, X_test, y_test = choose(name, rows).parts
-    X, y, X_val, y_val = held_out(X, y)
+    X, y, X_val, y_val = hold_out(X, y)
     return X, cast(sp.csr_matrix, X).tocsc(), y, X_val, y_val, X_test, y_test
 
 
@@ -94,7 +94,7 @@ class SimbaFigure1(Experiment):
         X, columns, y, X_val, y_val, X_test, y_test = parts_of(cell["set"], cell["rows"])
         n, d = X.shape
 
-        def errors(solution: Solution) -> Look:
+        def errors(solution: Solution) -> Evaluation:
             return {"val": error(solution, X_val, y_val), "test": error(solution, X_test, y_test)}
 
         setting, passes, seed = cell["setting"], cell["passes"], cell["seed"]
@@ -109,16 +109,16 @@ class SimbaFigure1(Experiment):
                 solver = Simba("capped", cap=setting, certify=False)
                 problem = SlackConstrained(table, y, setting / 10, bias="free")
             last = max(100, passes * n * d // (n + d))
-            looks = looks_at(problem, solver, spaced(40, last, 6), _billed(errors, table.bill), seed)
+            looks = evaluate_at(problem, solver, log_spaced(40, last, 6), _with_bill(errors, table.bill), seed)
         else:
             rows = Regularized(X, y, setting or 1.0)  # the Perceptron ignores λ
-            at = spaced(max(20, n // 100), 2 * passes * n, 6)
+            at = log_spaced(max(20, n // 100), 2 * passes * n, 6)
             solvers: dict[str, Any] = {
                 "Pegasos": Pegasos(output="last"),
                 "SDCA": SDCA(),
                 "Perceptron": Perceptron(passes=2 * passes),
             }
-            looks = looks_at(rows, solvers[cell["method"]], at, errors, seed)
+            looks = evaluate_at(rows, solvers[cell["method"]], at, errors, seed)
             looks = [{**look, "cells": look["iteration"] * d, "nonzeros": look["reads"]} for look in looks]
         return {
             "looks": [{k: look[k] for k in ("cells", "nonzeros", "val", "test")} for look in looks],
@@ -135,14 +135,14 @@ class SimbaFigure1(Experiment):
         for tuned, on in TUNED.items():
             panels = []
             for name, part in results.by("set"):
-                best = {m: _tuned(part.where(method=m), tuned) for m in LABELS if part.where(method=m)}
+                best = {m: _best_setting(part.where(method=m), tuned) for m in LABELS if part.where(method=m)}
                 level = self.within * _lowest(best["Pegasos"]) if "Pegasos" in best else None
                 for of in CONVENTIONS:
                     panels.append(_panel(best, of, level))
                     if level is not None:
                         rows.append(_row(part, best, of, tuned, level))
                 if level is not None and "SIMBA" in best:
-                    claims += [*_claims(SETS[name], best, tuned, level), _guess(SETS[name], best, tuned, level)]
+                    claims += [*_claims(SETS[name], best, tuned, level), _guess_claim(SETS[name], best, tuned, level)]
             caption = (
                 f"Test error against feature accesses, ν and λ tuned on {on}. Every access counts, but for "
                 f"Frugal, which keeps its cells. Median of {results.seeds} seeds (Frugal on "
@@ -159,16 +159,16 @@ class SimbaFigure1(Experiment):
         return Outcome(claims, figures, [ReportTable(self.name, caption, columns, rows)], results.notes())
 
 
-def _billed(errors: Callable[[Any], Look], bill: Bill) -> Callable[[Any], Look]:
+def _with_bill(errors: Callable[[Any], Evaluation], bill: Bill) -> Callable[[Any], Evaluation]:
     """The errors together with the reads so far, counted as cells and as nonzeros."""
     return lambda solution: {"cells": bill.cells, "nonzeros": bill.nonzeros, **errors(solution)}
 
 
-def _frugal(problem: Regularized, errors: Callable[[Any], Look], seed: int) -> list[Look]:
+def _frugal(problem: Regularized, errors: Callable[[Any], Evaluation], seed: int) -> list[Evaluation]:
     """Errors each time that it has learned from a batch."""
     bill, looks = problem.table.bill, []
     for now in trace(problem, Frugal(flips=0.0), seed=seed):
-        looks.append(_billed(errors, bill)(now.solution))
+        looks.append(_with_bill(errors, bill)(now.solution))
         if bill.cells > ENOUGH * problem.n * problem.d:
             break
     return looks
@@ -186,7 +186,7 @@ def _mean(part: CellResults, of: str, what: str) -> tuple[np.ndarray, np.ndarray
     return at, np.mean(lines, axis=0)
 
 
-def _tuned(part: CellResults, by: str) -> CellResults:
+def _best_setting(part: CellResults, by: str) -> CellResults:
     """The runs of the setting whose mean curve goes lowest on these rows."""
     lowest = {s: float(_mean(part.where(setting=s), "cells", by)[1].min()) for s in part.values_of("setting")}
     return part.where(setting=min(lowest, key=lambda s: lowest[s]))
@@ -196,7 +196,7 @@ def _lowest(part: CellResults) -> float:
     return float(_mean(part, "cells", "test")[1].min())
 
 
-def _reached(part: CellResults, of: str, level: float) -> float | None:
+def _accesses_to(part: CellResults, of: str, level: float) -> float | None:
     """Accesses at which the mean test error is first at most the level."""
     at, mean = _mean(part, of, "test")
     hit = np.flatnonzero(mean <= level)
@@ -206,15 +206,15 @@ def _reached(part: CellResults, of: str, level: float) -> float | None:
 def _row(
     part: CellResults, best: dict[str, CellResults], of: str, tuned: str, level: float
 ) -> list[str | float | int | None]:
-    pegasos = _reached(best["Pegasos"], of, level)
+    pegasos = _accesses_to(best["Pegasos"], of, level)
     forms = [
         part.where(method=form, setting=s)
         for form in ("SIMBA", "capped")
         for s in part.where(method=form).values_of("setting")
     ]
-    found = [accesses for form in forms if (accesses := _reached(form, of, level)) is not None]
+    found = [accesses for form in forms if (accesses := _accesses_to(form, of, level)) is not None]
     hindsight = pegasos / min(found) if pegasos and found else None
-    reached = [_reached(best[m], of, level) if m in best else None for m in LABELS]
+    reached = [_accesses_to(best[m], of, level) if m in best else None for m in LABELS]
     label = part.first["label"]
     return [label, CONVENTIONS[of], TUNED[tuned].split(",")[0], level, *reached, hindsight]
 
@@ -223,7 +223,7 @@ def _claims(called: str, best: dict[str, CellResults], tuned: str, level: float)
     first = best["SIMBA"][0].values
     out = []
     for of, counted in CONVENTIONS.items():
-        pegasos, simba = (_reached(best[m], of, level) for m in ("Pegasos", "SIMBA"))
+        pegasos, simba = (_accesses_to(best[m], of, level) for m in ("Pegasos", "SIMBA"))
         spent = float(_mean(best["SIMBA"], of, "test")[0][-1])
         ratio, said = None, ""
         if pegasos is not None and simba is not None:
@@ -244,9 +244,9 @@ def _claims(called: str, best: dict[str, CellResults], tuned: str, level: float)
     return out
 
 
-def _guess(called: str, best: dict[str, CellResults], tuned: str, level: float) -> Claim:
+def _guess_claim(called: str, best: dict[str, CellResults], tuned: str, level: float) -> Claim:
     """The ratio by which the paper's hundred would follow, if it charged Pegasos whole rows and SIMBA nonzeros."""
-    pegasos, simba = _reached(best["Pegasos"], "cells", level), _reached(best["SIMBA"], "nonzeros", level)
+    pegasos, simba = _accesses_to(best["Pegasos"], "cells", level), _accesses_to(best["SIMBA"], "nonzeros", level)
     first = best["SIMBA"][0].values
     return claim(
         f"{called}: accesses of Pegasos over SIMBA's if they were counted in two ways, tuned on {TUNED[tuned]}",

@@ -1,4 +1,4 @@
-"""SIMBA where its theorem speaks: as many rows as columns, up to 256,000 of each, of which nothing is stored."""
+"""SIMBA where its theorem speaks: n = d up to 256,000, with no matrix stored."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _every(part: CellResults) -> dict[str, list[float]]:
 
 
 def _reads(part: CellResults) -> dict[str, Reads]:
-    """SIMBA's cells, and those of each rival at the setting whose median is least."""
+    """Cells that SIMBA reads, and that each rival reads at the setting with the least median."""
     best: dict[str, Reads] = {}
     for name, each in _every(part).items():
         method, _, setting = (TUNED, "", name[len(TUNED) + 2 :]) if name.startswith(TUNED) else name.partition(", ")
@@ -227,7 +227,7 @@ def _gains_beforehand(small: CellResults, fresh: CellResults) -> list[Claim]:
 
 
 def _beside(reads: dict[str, Reads], simba: Reads | None, how: str, n: int, seeds: int) -> list[Claim]:
-    """Cells of each rival over SIMBA's; from so many times on, which was asked for beforehand."""
+    """Cells of each rival over SIMBA's; the factor that counts was set before the measurement."""
     claims = []
     for rival, label in RIVALS.items():
         gain, said = None, ""

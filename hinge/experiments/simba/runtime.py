@@ -144,7 +144,7 @@ class SimbaRuntime(Experiment):
 def first_hit(
     problem: LinearProblem, solver: Solver, error: Callable[[np.ndarray], float], enough: float, most: float, seed: int
 ) -> list[float] | None:
-    """Iterations and reads at the first look at which the error is small enough; looks are 5% apart."""
+    """Iterations and reads at the first evaluation whose error is small enough; evaluations are 5% apart."""
     for now in trace(problem, solver, growing(), seed=seed):
         if error(now.solution.w) <= enough:
             return [float(now.iteration), float(now.feature_reads)]

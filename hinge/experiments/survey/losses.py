@@ -10,7 +10,7 @@ import numpy as np
 
 from hinge.display.figure import Panel, Series, loglog
 from hinge.experiments.base import CellResults, Claim, claim, expect
-from hinge.experiments.measure import Look, band, slope
+from hinge.experiments.measure import Evaluation, band, slope
 from hinge.problems.max_min.base import MaxMin
 from hinge.solvers import PrimalDual, trace
 from hinge.solvers.base import certified
@@ -21,7 +21,7 @@ Law = Callable[[int], Any]
 
 def loss_after(
     problem: MaxMin, solver: PrimalDual, T: int, value: float, tolerance: float, seed: int, unit: float = 1.0
-) -> Look:
+) -> Evaluation:
     """The loss of the mean of all x in T iterations, and whether the certificate holds the exact value."""
     (now,) = trace(problem, solver, [T], seed=seed)
     loss = value - float(problem.values(now.state.x_sum / T).min())
@@ -30,7 +30,7 @@ def loss_after(
     return {"T": T, "loss": loss / unit, "gap": (upper - lower) / unit, "held": held}
 
 
-def all_looks(results: CellResults) -> list[Look]:
+def all_looks(results: CellResults) -> list[Evaluation]:
     """The losses of all cells."""
     return [look for looks in results.column("looks") for look in looks]
 
@@ -88,7 +88,7 @@ def losses_panel(title: str, axis: str, part: CellResults, laws: Mapping[str, La
     return loglog(title, "T, iterations", axis, [*measured, *theory])
 
 
-def certificates_hold(what: str, looks: Sequence[Look], conditions: str) -> Claim:
+def certificates_hold(what: str, looks: Sequence[Evaluation], conditions: str) -> Claim:
     """That the certificate of every run holds the exact value."""
     return claim(
         f"The certificate of every run holds the exact {what}",

@@ -13,7 +13,7 @@ from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear
 from hinge.datasets import make_separable
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, revise
-from hinge.experiments.measure import Look, first_below, looks_at, slope, spaced, spread
+from hinge.experiments.measure import Evaluation, evaluate_at, first_below, log_spaced, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
 from hinge.saddle.front_doors import max_margin
@@ -75,7 +75,7 @@ class SurveyPerceptron(Experiment):
     tolerance = 1e-6  # how far the exact margins that are computed may be off
 
     def cells(self, scale: Scale) -> list[Cell]:
-        """All T of a family and a seed make one cell; so do all looks of a size and a seed."""
+        """All T of a family and a seed make one cell; so do all evaluations of a size and a seed."""
         guarantee: list[Cell] = [
             {"part": "guarantee", "family": family, "ratios": list(RATIOS[scale]), "seed": seed}
             for family in FAMILIES
@@ -94,7 +94,7 @@ class SurveyPerceptron(Experiment):
         if cell["part"] == "guarantee":
             A, margin = rows_of(cell["family"])
             return {
-                "looks": [self._fixed(A, margin, ratio, cell["seed"]) for ratio in cell["ratios"]],
+                "looks": [self._run_fixed_rates(A, margin, ratio, cell["seed"]) for ratio in cell["ratios"]],
                 "n": len(A),
                 "margin": margin,
             }
@@ -103,17 +103,17 @@ class SurveyPerceptron(Experiment):
         if cell["method"] == "sublinear":
             problem: Any = MaxMargin(A, relative=False)
             horizon = math.ceil(8 * math.log(n) / margin**2)
-            looks = looks_at(problem, PrimalDual(), spaced(16, horizon, 16), _loss_of(A, margin), seed)
+            looks = evaluate_at(problem, PrimalDual(), log_spaced(16, horizon, 16), _loss_of(A, margin), seed)
         else:
             y = np.where(np.arange(n) % 2, 1, -1)
             problem = Regularized(A * y[:, None], y, 1.0)  # the Perceptron ignores λ
-            passes = math.ceil(1 / margin**2)  # those of the theory, where a pass finds one mistake
+            passes = math.ceil(1 / margin**2)  # the bound of the theory, where a pass finds one mistake
             solver = Perceptron(average=False, passes=passes)
-            looks = looks_at(problem, solver, spaced(16, passes * n, 16), _loss_of(A, margin), seed)
+            looks = evaluate_at(problem, solver, log_spaced(16, passes * n, 16), _loss_of(A, margin), seed)
         found = first_below(looks, "reads", "loss", 0.999 * margin)  # all rows on the right side
         return {"reads": found, "most": looks[-1]["reads"], "margin": margin}
 
-    def _fixed(self, A: np.ndarray, margin: float, ratio: float, seed: int) -> Look:
+    def _run_fixed_rates(self, A: np.ndarray, margin: float, ratio: float, seed: int) -> Evaluation:
         """The algorithm to the letter, but for the constant of T."""
         problem = MaxMargin(A, relative=False)
         solver = PrimalDual("fixed", 1.0 * problem.scale, ratio)
@@ -145,10 +145,10 @@ class SurveyPerceptron(Experiment):
         return Outcome(claims, figures, tables, results.notes())
 
 
-def _loss_of(A: np.ndarray, margin: float) -> Callable[[Any], Look]:
+def _loss_of(A: np.ndarray, margin: float) -> Callable[[Any], Evaluation]:
     """The margin lost by the direction of an answer, of either kind."""
 
-    def loss(answer: Strategies | Solution) -> Look:
+    def loss(answer: Strategies | Solution) -> Evaluation:
         w = answer.x if isinstance(answer, Strategies) else answer.w
         norm = float(np.linalg.norm(w))
         return {"loss": margin - float((A @ w).min()) / norm if norm > 0 else margin}

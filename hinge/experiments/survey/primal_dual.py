@@ -14,7 +14,7 @@ from hinge.bounds import generic_iterations
 from hinge.datasets import make_separable
 from hinge.display.figure import Figure, ReportTable
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
-from hinge.experiments.measure import Look
+from hinge.experiments.measure import Evaluation
 from hinge.experiments.survey import losses
 from hinge.kernels import Gaussian
 from hinge.monitoring import Stop
@@ -144,7 +144,7 @@ def instance_of(kind: str, n: int, d: int) -> Instance:
 
 
 class SurveyPrimalDual(Experiment):
-    """Losses of one solver on six problems, after as many iterations as the theorem says and others."""
+    """Losses of one solver on six problems, after the theorem's number of iterations and after others."""
 
     name = "survey-primal-dual"
     question = (
@@ -166,15 +166,15 @@ class SurveyPrimalDual(Experiment):
         ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
-        """Losses at each T, at those of the theorem, and with the rate that the survey prints."""
+        """Losses at each T, at the T of the theorem, and with the rate that the survey prints."""
         instance = instance_of(cell["problem"], cell["n"], cell["d"])
         n, seed = instance.make().n, cell["seed"]
-        looks = [_fixed(instance, ratio, seed) for ratio in cell["ratios"]]
+        looks = [_run_fixed_rates(instance, ratio, seed) for ratio in cell["ratios"]]
         at_theorem, printed = [], []
         for eps in cell["eps"]:
             T = float(generic_iterations(n, eps))
-            at_theorem.append({"eps": eps, **_fixed(instance, math.sqrt(T / math.log(n)), seed)})
-            printed.append({"eps": eps, **_after(instance, PrimalDual(rate=0.01), math.ceil(T), seed)})
+            at_theorem.append({"eps": eps, **_run_fixed_rates(instance, math.sqrt(T / math.log(n)), seed)})
+            printed.append({"eps": eps, **_run(instance, PrimalDual(rate=0.01), math.ceil(T), seed)})
         return {
             "looks": looks,
             "theorem": at_theorem,
@@ -213,14 +213,14 @@ class SurveyPrimalDual(Experiment):
         return Outcome(_claims(parts, scale), [figure], [table], results.notes())
 
 
-def _fixed(instance: Instance, ratio: float, seed: int) -> Look:
+def _run_fixed_rates(instance: Instance, ratio: float, seed: int) -> Evaluation:
     """With fixed rates for T = ratio² log n."""
     problem = instance.make()
     solver = PrimalDual("fixed", problem.scale * math.sqrt(problem.second_moment), ratio)
-    return {"ratio": ratio, **_after(instance, solver, solver.horizon(problem), seed)}
+    return {"ratio": ratio, **_run(instance, solver, solver.horizon(problem), seed)}
 
 
-def _after(instance: Instance, solver: PrimalDual, T: int, seed: int) -> Look:
+def _run(instance: Instance, solver: PrimalDual, T: int, seed: int) -> Evaluation:
     problem = instance.make()
     unit = problem.scale * math.sqrt(problem.second_moment)
     return losses.loss_after(problem, solver, T, instance.value, experiment.tolerance, seed, unit)
@@ -233,7 +233,7 @@ def _loss_at_start(instance: Instance) -> float:
     return (instance.value - float(problem.values(problem.start()).min())) / unit
 
 
-def _enough(part: CellResults, eps: float, share: float) -> float | None:
+def _smallest_constant(part: CellResults, eps: float, share: float) -> float | None:
     """The smallest c = ratio · ε from which on this share of the seeds is within ε; None if none is."""
     found = None
     for ratio in sorted({look["ratio"] for look in losses.all_looks(part)}, reverse=True):
@@ -255,8 +255,8 @@ def _row(kind: str, part: CellResults, eps: float) -> list[str | float | int | N
     return [
         first["label"],
         eps,
-        _enough(part, eps, 0.5),
-        _enough(part, eps, 1.0),
+        _smallest_constant(part, eps, 0.5),
+        _smallest_constant(part, eps, 1.0),
         PROOFS[kind],
         T,
         _share(part, "theorem", eps),
@@ -280,7 +280,7 @@ def _claims(parts: dict[str, CellResults], scale: Scale) -> list[Claim]:
         )
         for part in parts.values()
     ]
-    found = [_enough(part, eps, 0.5) for part in parts.values()]
+    found = [_smallest_constant(part, eps, 0.5) for part in parts.values()]
     enough = [c for c in found if c is not None]
     every = [look for part in parts.values() for r in part for look in [*r.values["looks"], *r.values["theorem"]]]
     return [

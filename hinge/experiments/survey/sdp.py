@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from hinge.bounds import sdp_iterations
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid, revise
-from hinge.experiments.measure import Look, slope, spread
+from hinge.experiments.measure import Evaluation, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.semidefinite.svec import svec
@@ -141,13 +141,17 @@ class SurveySdp(Experiment):
         """Losses, or seconds of an iteration; on one core, since small matrices gain nothing by two."""
         if cell["part"] == "seconds":
             with threadpool_limits(1):
-                return _timed(cell["n"], cell["projection"], cell["seed"])
+                return _time_iteration(cell["n"], cell["projection"], cell["seed"])
         value, by = exact_value(cell["n"], cell["m"])
         if cell["part"] == "sparse":
             with threadpool_limits(1):
-                return {**_by_hazan(cell["n"], cell["m"], value, cell["eps"], cell["seed"]), "value": value, "by": by}
+                return {
+                    **_run_sparse_projection(cell["n"], cell["m"], value, cell["eps"], cell["seed"]),
+                    "value": value,
+                    "by": by,
+                }
         with threadpool_limits(1):
-            looks = [_fixed(cell["n"], cell["m"], value, ratio, cell["seed"]) for ratio in cell["ratios"]]
+            looks = [_run_fixed_rates(cell["n"], cell["m"], value, ratio, cell["seed"]) for ratio in cell["ratios"]]
         return {"looks": looks, "value": value, "by": by}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
@@ -176,7 +180,7 @@ class SurveySdp(Experiment):
         return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
 
 
-def _fixed(n: int, m: int, value: float, ratio: float, seed: int) -> Look:
+def _run_fixed_rates(n: int, m: int, value: float, ratio: float, seed: int) -> Evaluation:
     """Algorithm 3 with exact projections, at T = ratio² log m."""
     problem = Semidefinite(matrices(n, m), relative=False)
     solver = PrimalDual("fixed", problem.scale, ratio)
@@ -186,7 +190,7 @@ def _fixed(n: int, m: int, value: float, ratio: float, seed: int) -> Look:
     }
 
 
-def _by_hazan(n: int, m: int, value: float, eps: float, seed: int) -> Look:
+def _run_sparse_projection(n: int, m: int, value: float, eps: float, seed: int) -> Evaluation:
     """Algorithm 3 as printed, with Hazan's projection to ε/2, at c = 2."""
     problem = Semidefinite(matrices(n, m), relative=False, projection="sparse", accuracy=eps / 2)
     solver = PrimalDual("fixed", eps, 2.0)
@@ -194,7 +198,7 @@ def _by_hazan(n: int, m: int, value: float, eps: float, seed: int) -> Look:
 
 
 @lru_cache(maxsize=1)
-def _filled(n: int, seed: int) -> PrimalDualState:
+def _warm_state(n: int, seed: int) -> PrimalDualState:
     """The state after some iterations by exact projections, which have filled Y."""
     (now,) = trace(
         Semidefinite(matrices(n, experiment.timed_m), relative=False),
@@ -206,7 +210,7 @@ def _filled(n: int, seed: int) -> PrimalDualState:
     return state
 
 
-def _timed(n: int, projection: Literal["exact", "sparse"], seed: int) -> dict[str, Any]:
+def _time_iteration(n: int, projection: Literal["exact", "sparse"], seed: int) -> dict[str, Any]:
     """The processor's time of an iteration, with a Y that was filled by others."""
     problem = Semidefinite(
         matrices(n, experiment.timed_m), relative=False, projection=projection, accuracy=experiment.timed_eps / 2
@@ -218,7 +222,8 @@ def _timed(n: int, projection: Literal["exact", "sparse"], seed: int) -> dict[st
     )
     at = experiment.warm_up + 1, experiment.warm_up + 1 + count
     at_marks = [
-        time.process_time() for _ in trace(problem, experiment.timed_solver, at, state=copy.deepcopy(_filled(n, seed)))
+        time.process_time()
+        for _ in trace(problem, experiment.timed_solver, at, state=copy.deepcopy(_warm_state(n, seed)))
     ]
     return {"milliseconds": 1e3 * (at_marks[1] - at_marks[0]) / count}
 

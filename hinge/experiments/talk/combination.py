@@ -8,9 +8,9 @@ import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
-from hinge.experiments.measure import Look, band, looks_at
+from hinge.experiments.measure import Evaluation, band, evaluate_at
 from hinge.experiments.sets import choose
-from hinge.experiments.talk.sgd_dca import least, prepared
+from hinge.experiments.talk.sgd_dca import least, prepare
 from hinge.problems import Regularized, Solution
 from hinge.solvers import SDCA, Pegasos, Solver
 
@@ -39,7 +39,7 @@ class TalkCombination(Experiment):
     shown = (1.0, 10.0)
     large = 10.0
     """λm from here on counts as large: about log T, where the talk has SGD begin to win."""
-    quarters = 3  # epochs with a look at each quarter, before there is one an epoch
+    quarters = 3  # epochs with four evaluations each; later epochs have one
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every set, λ and seed; a cell runs all three methods."""
@@ -50,20 +50,20 @@ class TalkCombination(Experiment):
         ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
-        """ρ at each look."""
-        chosen, data = choose(cell["set"], cell["rows"]), prepared(cell["set"], cell["rows"])
+        """ρ at each evaluation."""
+        chosen, data = choose(cell["set"], cell["rows"]), prepare(cell["set"], cell["rows"])
         m = len(data.y)
         lam = cell["lam_m"] / m
         problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
 
-        def evaluate(solution: Solution) -> Look:
+        def evaluate(solution: Solution) -> Evaluation:
             return {"rho": max(problem.objective(solution) - best, 1e-12)}
 
         epochs = [k / 4 for k in range(1, 4 * self.quarters)] + list(range(self.quarters, cell["epochs"] + 1))
         at = [round(epoch * m) for epoch in epochs]
         values: dict[str, Any] = {"m": m, **chosen.about}
         for name, solver in METHODS.items():
-            looks = looks_at(problem, solver, at, evaluate, cell["seed"])
+            looks = evaluate_at(problem, solver, at, evaluate, cell["seed"])
             values[name] = [{"epoch": look["iteration"] / m, "rho": look["rho"]} for look in looks]
         return values
 
@@ -74,9 +74,10 @@ class TalkCombination(Experiment):
         over, curves = [], []
         for _, part in results.by("set"):
             label, m = part.first["label"], part.first["m"]
-            needed = {lam_m: _needed(part.where(lam_m=lam_m)) for lam_m in part.values_of("lam_m")}
+            needed = {lam_m: _epochs_needed(part.where(lam_m=lam_m)) for lam_m in part.values_of("lam_m")}
             rows += [
-                [label, lam_m, *(_shown(found[method], scale) for method in METHODS)] for lam_m, found in needed.items()
+                [label, lam_m, *(_format_epochs(found[method], scale) for method in METHODS)]
+                for lam_m, found in needed.items()
             ]
             claims += _claims(needed, f"{label}, of which m = {m:,} are learned from", scale)
             panel = _needed_panel(needed, label)
@@ -115,13 +116,13 @@ class TalkCombination(Experiment):
         return Outcome(claims, figures, [table], results.notes())
 
 
-def _needed(some: CellResults) -> dict[str, list[float]]:
+def _epochs_needed(some: CellResults) -> dict[str, list[float]]:
     """Epochs to the target of each method and seed, infinite where it is not reached."""
     return {method: [_crossing(looks) for looks in some.column(method)] for method in METHODS}
 
 
-def _crossing(looks: list[Look]) -> float:
-    before: Look | None = None
+def _crossing(looks: list[Evaluation]) -> float:
+    before: Evaluation | None = None
     for look in looks:
         if look["rho"] <= TARGET:
             if before is None:
@@ -137,7 +138,7 @@ def _median(values: list[float]) -> float:
     return sorted(values)[len(values) // 2]
 
 
-def _shown(values: list[float], scale: Scale) -> float | str:
+def _format_epochs(values: list[float], scale: Scale) -> float | str:
     middle = _median(values)
     return middle if np.isfinite(middle) else f"over {EPOCHS[scale]}"
 

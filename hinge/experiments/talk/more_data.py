@@ -12,8 +12,8 @@ from hinge.access import as_matrix
 from hinge.bounds import sgd_runtime_more_data
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResult, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
-from hinge.experiments.measure import error, looks_at, spaced
-from hinge.experiments.sets import choose, held_out
+from hinge.experiments.measure import error, evaluate_at, log_spaced
+from hinge.experiments.sets import choose, hold_out
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.solvers import SDCA, Pegasos, solve
@@ -56,7 +56,7 @@ class Row(NamedTuple):
 @lru_cache(maxsize=1)
 def _pool(rows: int | None, share: float) -> Pool:
     X, y, _, _ = choose(NAME, rows).parts
-    return Pool(*held_out(X, y, share))
+    return Pool(*hold_out(X, y, share))
 
 
 @lru_cache(maxsize=1)
@@ -105,15 +105,15 @@ class TalkMoreData(Experiment):
         )
 
     def run(self, cell: Cell) -> dict[str, Any]:
-        """The first looks at which the error on test rows, and on validation rows, is low enough."""
+        """The first evaluations at which the error on test rows, and on validation rows, is low enough."""
         data = choose(NAME, cell["rows"])
         X_test, y_test = data.parts[2:]
         pool = _pool(cell["rows"], cell["share"])
         X, y = _sample(cell["rows"], cell["share"], cell["m"], cell["seed"])
-        looks = looks_at(
+        looks = evaluate_at(
             Regularized(X, y, cell["lam"]),
             WAYS[cell["way"]],
-            spaced(*cell["looks"]),
+            log_spaced(*cell["looks"]),
             lambda s: {"test": error(s, X_test, y_test), "validation": error(s, pool.X_val, pool.y_val)},
             cell["seed"],
         )
@@ -249,7 +249,7 @@ def _claims(reached: list[Row], where: str, way: str) -> list[Claim]:
                 where,
             )
         )
-    if way == "average":  # the last iterate goes up and down from look to look
+    if way == "average":  # the last iterate goes up and down between evaluations
         claims.append(
             claim(
                 f"Iterations never rise from one size to the next ({way}): largest ratio of neighbours (looks "
@@ -272,7 +272,7 @@ def _claims(reached: list[Row], where: str, way: str) -> list[Claim]:
 
 
 def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: dict[str, Any]) -> ReportTable:
-    def shown(value: float) -> float | str:
+    def format_value(value: float) -> float | str:
         return value if np.isfinite(value) else "never"
 
     return ReportTable(
@@ -284,8 +284,8 @@ def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: d
             (
                 row.m,
                 row.lam if np.isfinite(row.iterations) else None,
-                shown(row.iterations),
-                shown(row.seconds),
+                format_value(row.iterations),
+                format_value(row.seconds),
                 row.error if np.isfinite(row.error) else None,
             )
             for row in rows

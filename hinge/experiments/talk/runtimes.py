@@ -11,8 +11,8 @@ from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
-from hinge.experiments.measure import Look, looks_at, mean_hinge, slope, spaced
-from hinge.experiments.sets import held_out
+from hinge.experiments.measure import Evaluation, evaluate_at, log_spaced, mean_hinge, slope
+from hinge.experiments.sets import hold_out
 from hinge.kernels import Linear
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized, Regularized, Solution
@@ -53,7 +53,7 @@ class Sample(NamedTuple):
 @lru_cache(maxsize=1)
 def _sample(rows: int) -> Sample:
     text = make_text(rows + HELD, WORDS, NONZEROS, topics=TOPICS, noise=NOISE, n_test=HELD, seed=0)
-    X, y, X_val, y_val = held_out(text.X_train, text.y_train, HELD / (rows + HELD))
+    X, y, X_val, y_val = hold_out(text.X_train, text.y_train, HELD / (rows + HELD))
     X_test, y_test = text.X_test, text.y_test
     assert y_test is not None
     best = solve(Regularized(X, y, experiment.lam_ball), SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
@@ -103,34 +103,36 @@ class TalkRuntimes(Experiment):
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
-        """Work at the first look within each ε on validation rows, and the test excess there."""
+        """Work at the first evaluation within each ε on validation rows, and the test excess there."""
         data = _sample(cell["rows"])
         m = cell["m"]
         taken = np.random.default_rng(cell["seed"]).permutation(len(data.y))[:m]
         X, y = data.X[taken], data.y[taken]
 
-        def excess(solution: Solution) -> Look:
+        def excess(solution: Solution) -> Evaluation:
             return {
                 "validation": mean_hinge(solution, data.X_val, data.y_val) - data.best_val,
                 "test": mean_hinge(solution, data.X_test, data.y_test) - data.best_test,
             }
 
         if cell["solver"] == "SMO":
-            looks = looks_at(
+            looks = evaluate_at(
                 KernelRegularized(X, y, cell["lam"], Linear()),
                 SMO(),
-                spaced(m // 16, 2 * m, 12),
+                log_spaced(m // 16, 2 * m, 12),
                 lambda answer: excess(Solution(X.T @ answer.beta)),
             )
             work = [look["evals"] for look in looks]
         else:
             problem, a_row = Regularized(X, y, cell["lam"]), X.nnz / m
             if cell["solver"] == "SGD":
-                looks = looks_at(problem, Pegasos(), spaced(10, m, 12), excess, cell["seed"])
+                looks = evaluate_at(problem, Pegasos(), log_spaced(10, m, 12), excess, cell["seed"])
             elif cell["solver"] == "DCA":
-                looks = looks_at(problem, UniformDCA(), spaced(m // 16, self.epochs * m, 12), excess, cell["seed"])
+                looks = evaluate_at(
+                    problem, UniformDCA(), log_spaced(m // 16, self.epochs * m, 12), excess, cell["seed"]
+                )
             else:
-                looks = looks_at(problem, CuttingPlane(capacity=50), self.passes, excess)
+                looks = evaluate_at(problem, CuttingPlane(capacity=50), self.passes, excess)
             work = [look["reads"] / a_row for look in looks]
         reached = []
         for eps in cell["eps"]:
@@ -153,7 +155,7 @@ class TalkRuntimes(Experiment):
         exponents: dict[str, float] = {}
         last: dict[str, float] = {}
         for solver in results.values_of("solver"):
-            chosen = _chosen(results.where(solver=solver), EPS[scale])
+            chosen = _best_choices(results.where(solver=solver), EPS[scale])
             rows += [[solver, *row] for row in chosen]
             kept = [row for row in chosen if row[3] is not None]
             if not kept:
@@ -165,7 +167,7 @@ class TalkRuntimes(Experiment):
                 last[solver] = work[-1]
         claims = [_exponent_claim(solver, exponents.get(solver), data, bound) for solver, bound in EXPONENTS.items()]
         claims += [_exponent_claim("DCA", exponents.get("DCA"), data, self.refined)]
-        claims += _between(exponents, last, data, EPS[scale][-1])
+        claims += _comparison_claims(exponents, last, data, EPS[scale][-1])
         for label, solver in (("bound of SGD, ε⁻²", "SGD"), ("bound of the others, ε⁻⁴", "SMO")):
             first = next((one for one in series if one.label == solver), None)
             if first is not None:
@@ -187,7 +189,7 @@ class TalkRuntimes(Experiment):
         return Outcome(claims, [Figure(self.name, caption, [panel])], [table], results.notes())
 
 
-def _chosen(part: CellResults, eps: tuple[float, ...]) -> list[tuple[Any, ...]]:
+def _best_choices(part: CellResults, eps: tuple[float, ...]) -> list[tuple[Any, ...]]:
     """For each ε: the m and λ of least median work, that work and its range, and the median test excess."""
     found = []
     for k, level in enumerate(eps):
@@ -218,7 +220,7 @@ def _exponent_claim(solver: str, exponent: float | None, data: str, bound: float
     )
 
 
-def _between(exponents: dict[str, float], last: dict[str, float], data: str, eps: float) -> list[Claim]:
+def _comparison_claims(exponents: dict[str, float], last: dict[str, float], data: str, eps: float) -> list[Claim]:
     """SGD beside the better of its rivals in the table; DCA, which has the same bound, is none."""
     rivals = [solver for solver in exponents if solver not in ("SGD", "DCA")]
     both = "SGD" in exponents and rivals

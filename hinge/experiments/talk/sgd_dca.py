@@ -11,8 +11,8 @@ from hinge.access import as_matrix
 from hinge.bounds import dca_gap, dca_over_sgd
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
-from hinge.experiments.measure import Look, band, error, looks_at
-from hinge.experiments.sets import choose, held_out
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at
+from hinge.experiments.sets import choose, hold_out
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
 from hinge.solvers import SDCA, Newton, Pegasos, Solver, UniformDCA, solve
@@ -36,17 +36,17 @@ class Prepared(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def prepared(name: str, rows: int | None) -> Prepared:
+def prepare(name: str, rows: int | None) -> Prepared:
     """A set with a fifth of its training rows held out."""
     X, y, X_test, y_test = choose(name, rows).parts
-    X, y, X_val, y_val = held_out(X, y)
+    X, y, X_val, y_val = hold_out(X, y)
     return Prepared(as_matrix(X), y, X_val, y_val, X_test, y_test)
 
 
 @lru_cache
 def least(name: str, rows: int | None, lam: float) -> float:
     """The minimum over the rows that `prepared` leaves, from below, within a relative gap of 1e-6."""
-    data = prepared(name, rows)
+    data = prepare(name, rows)
     solver: Solver = Newton() if data.X.shape[1] <= NARROW else SDCA()
     result = solve(Regularized(data.X, data.y, lam), solver, stop=Stop(tol=1e-6, max_time=60.0))
     return float(result.certificate.bound)
@@ -78,13 +78,13 @@ class TalkSgdDca(Experiment):
         ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
-        """ρ and the errors at each look, of the last iterates."""
-        chosen, data = choose(cell["set"], cell["rows"]), prepared(cell["set"], cell["rows"])
+        """ρ and the errors of the last iterate at each evaluation."""
+        chosen, data = choose(cell["set"], cell["rows"]), prepare(cell["set"], cell["rows"])
         m = len(data.y)
         lam = cell["lam_m"] / m
         problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
 
-        def evaluate(solution: Solution) -> Look:
+        def evaluate(solution: Solution) -> Evaluation:
             return {
                 "rho": max(problem.objective(solution) - best, 1e-12),
                 "validation": error(solution, data.X_val, data.y_val),
@@ -93,7 +93,7 @@ class TalkSgdDca(Experiment):
 
         values: dict[str, Any] = {"m": m, **chosen.about}
         for name, solver in METHODS.items():
-            looks = looks_at(problem, solver, [round(e * m) for e in EPOCHS], evaluate, cell["seed"])
+            looks = evaluate_at(problem, solver, [round(e * m) for e in EPOCHS], evaluate, cell["seed"])
             values[name] = [{**look, "epoch": look["iteration"] / m} for look in looks]
         return values
 
