@@ -12,7 +12,17 @@ import scipy.sparse as sp
 from hinge.display.figure import Figure, ReportTable, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, grid, revise
 from hinge.experiments.measure import Evaluation, error, evaluate_at, log_spaced
-from hinge.experiments.pegasos.table1 import ACCURACY, LAMS, PEGASOS, PERF, beside_perf, line_of, row_of, svm_perf
+from hinge.experiments.pegasos.table1 import (
+    ACCURACY,
+    COLUMNS,
+    LAMS,
+    PEGASOS,
+    PERF,
+    beside_perf,
+    line_of,
+    row_of,
+    svm_perf,
+)
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
 from hinge.solvers import Pegasos
@@ -119,17 +129,7 @@ class PegasosCovertype(Experiment):
             self.name,
             f"Seconds until the objective is within {ACCURACY:g} of what SVM-Perf ends with; SVM-Perf itself to a gap "
             f"of {ACCURACY:g}, or {LIMIT[scale]:g} s. Pegasos is given up after {LAST[scale]:,} iterations.",
-            (
-                "set",
-                "method",
-                "rows",
-                "seconds",
-                "paper's seconds",
-                "reached",
-                "objective",
-                "above SVM-Perf",
-                "test error, %",
-            ),
+            COLUMNS,
             rows,
         )
         figures = [Figure(self.name, caption, panels)] if panels else []

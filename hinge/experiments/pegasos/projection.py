@@ -68,33 +68,19 @@ class PegasosProjection(Experiment):
                         lines[solver, projection] = band(called, found.column("looks"), "iteration", "excess")
             panels.append(loglog(label, "T, iterations", "objective above the optimum", list(lines.values())))
             where = f"{label}, λ = {self.lam:g}, last iterate, median of {seeds} seeds"
-            for T in self.early:
-                claims.append(
-                    claim(
-                        f"The projection is important for Pegasos when T is small (T = {T:,}: excess without / with)",
-                        _ratio(lines, "Pegasos", T),
-                        expect("important", at_least=(1.5, 1.1), unit="ratio"),
-                        where,
-                    )
-                )
             last = LAST[scale]
-            claims.append(
-                claim(
-                    f"It matters less when T is large (T = {last:,}: excess without / with)",
-                    _ratio(lines, "Pegasos", last),
-                    expect("especially when T is small", at_most=(1.1, 1.5), unit="ratio"),
-                    where,
+            important = expect("important", at_least=(1.5, 1.1), unit="ratio")
+            improves = expect("improves", at_least=(1.1, 1.0), unit="ratio")
+            less = expect("especially when T is small", at_most=(1.1, 1.5), unit="ratio")
+            claims += [
+                claim(f"{words} (T = {T:,}: excess without / with)", _ratio(lines, solver, T), expected, where)
+                for solver, words, expected, times in (
+                    ("Pegasos", "The projection is important for Pegasos when T is small", important, self.early),
+                    ("Pegasos", "It matters less when T is large", less, (last,)),
+                    ("Norma", "The projection also improves Norma", improves, (self.early[-1], last)),
                 )
-            )
-            for T in (self.early[-1], last):
-                claims.append(
-                    claim(
-                        f"The projection also improves Norma (T = {T:,}: excess without / with)",
-                        _ratio(lines, "Norma", T),
-                        expect("improves", at_least=(1.1, 1.0), unit="ratio"),
-                        where,
-                    )
-                )
+                for T in times
+            ]
         caption = (
             f"Objective of the last iterate above the optimum, λ = {self.lam:g}, k = 1, with the projection on "
             f"the ball of radius 1/√λ and without. Median of {seeds} seeds; the band is their range."

@@ -43,6 +43,11 @@ TOLERANCES = (1.0, 0.1)  # of scikit-learn's LinearSVC: its default asks for far
 PERF, PEGASOS, LIBSVM = "SVM-Perf", "Pegasos", "LIBSVM"
 OUTPUTS = {PEGASOS: "last", "Pegasos, weighted average": "weighted"}
 OTHERS = ("hinge, default", "scikit-learn LinearSVC")
+COLUMNS = (
+    *("set", "method", "rows", "seconds", "paper's seconds"),
+    *("reached", "objective", "above SVM-Perf", "test error, %"),
+)
+"""Heads of the table, of which `row_of` makes the rows."""
 Evaluate = Callable[[Solution], Evaluation]
 
 
@@ -153,17 +158,7 @@ class PegasosTable1(Experiment):
             f"to a gap of {ACCURACY:g}. Pegasos is given up after so many iterations: "
             + ", ".join(f"{LAST[scale][name]:,} ({name})" for name in SETS[scale])
             + ". LIBSVM stands in for SVM-Light, on fewer rows and with a bias.",
-            (
-                "set",
-                "method",
-                "rows",
-                "seconds",
-                "paper's seconds",
-                "reached",
-                "objective",
-                "above SVM-Perf",
-                "test error, %",
-            ),
+            COLUMNS,
             rows,
         )
         return Outcome(claims, [Figure(self.name, caption, panels)], [table], notes)

@@ -131,7 +131,8 @@ def _squares(X: Stored) -> Stored:
 
 
 @lru_cache(maxsize=1)
-def _kernels_of(name: str, rows: int | None) -> Kernels:
+def kernels_of(name: str, rows: int | None) -> Kernels:
+    """The kernel values of one of the paper's sets."""
     return kernels(*choose(name, rows).parts, VARIANCE[name])
 
 
@@ -200,7 +201,7 @@ class SBPFigure2(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Errors on the way, of the last iterate and of the average where there is one."""
-        data, given = choose(cell["set"], cell["rows"]), _kernels_of(cell["set"], cell["rows"])
+        data, given = choose(cell["set"], cell["rows"]), kernels_of(cell["set"], cell["rows"])
         n, method = len(given.y), cell["method"]
         at = sorted({n, *log_spaced(max(10, n // 100), cell["epochs"] * n, per_decade=8)})
         ways = solvers(method, cell["epochs"])

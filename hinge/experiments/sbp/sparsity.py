@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import Evaluation, band, log_spaced
-from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, Kernels, kernels, solvers
+from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, kernels_of, solvers
 from hinge.experiments.sets import choose
 from hinge.solvers import trace
 
@@ -18,11 +17,6 @@ ROWS = {"tiny": 200, "full": 2000}
 SEEDS = {"tiny": 2, "full": 5}
 EPOCHS = {"tiny": 2, "full": 4}
 METHODS = ("SBP", "Pegasos")
-
-
-@lru_cache(maxsize=1)
-def _kernels_of(name: str, rows: int) -> Kernels:
-    return kernels(*choose(name, rows).parts, VARIANCE[name])
 
 
 class SBPSparsity(Experiment):
@@ -40,7 +34,7 @@ class SBPSparsity(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Error and support vectors of the average on the way; both iterates are made of the same points."""
-        data, given = choose(cell["set"], cell["rows"]), _kernels_of(cell["set"], cell["rows"])
+        data, given = choose(cell["set"], cell["rows"]), kernels_of(cell["set"], cell["rows"])
         n = len(given.y)
         solver = solvers(cell["method"], cell["epochs"])["average"]
         looks: list[Evaluation] = []

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from hinge.access import DenseTable
 from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.base import Cell, CellResults, Claim, Expectation, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import growing, slope
 from hinge.problems import LinearProblem, Regularized, SlackConstrained
 from hinge.solvers import Pegasos, Perceptron, Simba, Solver, trace
@@ -252,31 +252,22 @@ def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
         f"synthetic, dense, separable, rare points, {first['tried']} draws, nothing tuned but λ of Pegasos "
         f"(in hindsight); error δ = {SHARE:g} of the share of rare points"
     )
+
+    def growth(what: str, line: list[Point], x: str, y: str, expected: Expectation) -> Claim:
+        return claim(what, _exponent(line, x, y), expected._replace(unit=f"exponent of {x}"), where)
+
     if sweep == "d":
         where += f"; n = {first['n']}, B = {first['B']:.1f}, d = {_span(simba, 'd')}"
+        linear = expect(1.0, within=(0.15, 0.3))
         return [
-            claim(
-                "SIMBA's accesses grow as n + d",
-                _exponent(simba, "n + d", "reads"),
-                expect(1.0, within=(0.15, 0.3), unit="exponent of n + d"),
-                where,
-            ),
-            claim(
-                "Online accesses grow as d",
-                _exponent(online, "d", "reads"),
-                expect(1.0, within=(0.15, 0.3), unit="exponent of d"),
-                where,
-            ),
+            growth("SIMBA's accesses grow as n + d", simba, "n + d", "reads", linear),
+            growth("Online accesses grow as d", online, "d", "reads", linear),
         ]
     if sweep == "B":
         where += f"; n = {first['n']}, d = {first['d']}, B = {_span(simba, 'B')}"
+        square = expect(2.0, within=(0.25, 0.5))
         return [
-            claim(
-                "SIMBA's iterations grow as B²",
-                _exponent(simba, "B", "iterations"),
-                expect(2.0, within=(0.25, 0.5), unit="exponent of B"),
-                where,
-            ),
+            growth("SIMBA's iterations grow as B²", simba, "B", "iterations", square),
             claim(
                 "SIMBA's iterations are at most c² B² log n: the largest c (Theorem 4.3, ε = 1/B)",
                 max((math.sqrt(p["iterations"] / math.log(p["n"])) / p["B"] for p in simba), default=None),
@@ -284,27 +275,13 @@ def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
                 where,
                 sure="the constant allows more iterations than a run is given",
             ),
-            claim(
-                "Online accesses grow as B²",
-                _exponent(online, "B", "reads"),
-                expect(2.0, within=(0.25, 0.5), unit="exponent of B"),
-                where,
-            ),
+            growth("Online accesses grow as B²", online, "B", "reads", square),
         ]
     where += f"; d = {first['d']}, B = {first['B']:.1f}, n ~ 1/δ, δ = {_span(simba, 'δ')}"
+    constant, linear = expect("exponent 0", at_most=(0.2, 0.5)), expect(1.0, within=(0.25, 0.5))
     claims = [
-        claim(
-            "SIMBA's iterations do not depend on δ, but for log n",
-            _exponent(simba, "1/δ", "iterations"),
-            expect("exponent 0", at_most=(0.2, 0.5), unit="exponent of 1/δ"),
-            where,
-        ),
-        claim(
-            "Online accesses grow as 1/δ",
-            _exponent(online, "1/δ", "reads"),
-            expect(1.0, within=(0.25, 0.5), unit="exponent of 1/δ"),
-            where,
-        ),
+        growth("SIMBA's iterations do not depend on δ, but for log n", simba, "1/δ", "iterations", constant),
+        growth("Online accesses grow as 1/δ", online, "1/δ", "reads", linear),
     ]
     common = sorted({p["δ"] for p in simba} & {p["δ"] for p in online}, reverse=True)
     if len(common) < 2:

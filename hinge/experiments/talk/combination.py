@@ -8,9 +8,9 @@ import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
-from hinge.experiments.measure import Evaluation, band, evaluate_at
+from hinge.experiments.measure import Evaluation, evaluate_at
 from hinge.experiments.sets import choose
-from hinge.experiments.talk.sgd_dca import least, prepare
+from hinge.experiments.talk.sgd_dca import curve_panel, least, prepare
 from hinge.problems import Regularized, Solution
 from hinge.solvers import SDCA, Pegasos, Solver
 
@@ -82,14 +82,8 @@ class TalkCombination(Experiment):
             claims += _claims(needed, f"{label}, of which m = {m:,} are learned from", scale)
             panel = _needed_panel(needed, label)
             over += [panel] if panel.series else []
-            series = [
-                band(f"{method}, λm = {lam_m:g}", some.column(method), "epoch", "rho")
-                for lam_m in self.shown
-                if (some := part.where(lam_m=lam_m))
-                for method in METHODS
-            ]
-            if series:
-                curves.append(loglog(label, "epochs", "ρ, objective above the minimum", series))
+            panel = curve_panel(part, METHODS, self.shown)
+            curves += [panel] if panel.series else []
         if not claims:
             return Outcome([])
         seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."

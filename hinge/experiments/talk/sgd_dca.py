@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -129,7 +130,7 @@ class TalkSgdDca(Experiment):
                 )
             )
             ratios.append(_ratio_panel(part, m, label))
-            panel = _curve_panel(part, label)
+            panel = curve_panel(part, METHODS, self.shown)
             curves += [panel] if panel.series else []
             panel, ratio, chosen = _error_panel(part, label)
             errors.append(panel)
@@ -216,12 +217,14 @@ def _ratio_panel(part: CellResults, m: int, label: str) -> Panel:
     return loglog(label, "λm", "ρ of DCA / ρ of SGD", series)
 
 
-def _curve_panel(part: CellResults, label: str) -> Panel:
+def curve_panel(part: CellResults, methods: Iterable[str], shown: Iterable[float]) -> Panel:
+    """ρ over epochs, a curve for each method and each λm that is shown."""
+    label = part.first["label"]
     series = [
         band(f"{method}, λm = {lam_m:g}", some.column(method), "epoch", "rho")
-        for lam_m in experiment.shown
+        for lam_m in shown
         if (some := part.where(lam_m=lam_m))
-        for method in METHODS
+        for method in methods
     ]
     return loglog(label, "epochs", "ρ, objective above the minimum", series)
 
