@@ -225,7 +225,7 @@ def _losses(name: str, results: CellResults) -> Figure:
     panels = []
     for family, part in results.by("family"):
         n = part.first["n"]
-        laws = {**losses.root_law("n", n), "bound of the proof": partial(sublinear_perceptron_gap, n=n)}
+        laws = losses.root_law("n", n) | {"bound of the proof": partial(sublinear_perceptron_gap, n=n)}
         title = f"{FAMILIES[family]}, margin {part.first['margin']:.3f}"
         panels.append(losses.losses_panel(title, "margin lost", part, laws))
     caption = (
