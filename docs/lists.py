@@ -9,7 +9,7 @@ import inspect
 import re
 from pathlib import Path
 
-from hinge.experiments import find
+from hinge.experiments import registry as experiments
 from hinge.kernels import registry as kernels
 from hinge.solvers import registry as solvers
 
@@ -67,7 +67,7 @@ def _kernels() -> str:
 
 
 def _experiments() -> str:
-    lines = [(f"`{one.name}`", one.title, f"{one.paper}, {one.place}") for one in find(["all"])]
+    lines = [(f"`{name}`", one.title, f"{one.paper}, {one.place}") for name, one in experiments.BY_NAME.items()]
     return _table(("name", "what", "paper"), lines)
 
 

@@ -45,17 +45,22 @@ MAY_IMPORT |= {  # clients, which see all of the above
     "selection": PARTS | {"threads"},
     "files": PARTS | {"files.replacing", "version"},
     "export": {"estimators", "kernels", "files.replacing"},
-    "report": {"files.replacing", "version"},
-    "display": PARTS | {"report"},
+    "display": PARTS | {"files.replacing"},
     "explain": PARTS,
-    "experiments": PARTS | {"bounds", "saddle", "report", "files.replacing"},
-    "racing": PARTS | {"report", "experiments", "files.replacing"},
     "accel": {"estimators"},
     "dask": PARTS | {"compiled", "threads"},
+    # the laboratory
+    "bounds": set(),
+    "report": {"display", "files.replacing", "version"},
+    "experiments": PARTS | {"bounds", "saddle", "display", "report", "files.replacing"},
+    "racing": PARTS | {"display", "report", "experiments", "files.replacing"},
     "cli": PARTS
     | {"compiled", "explain", "export", "selection", "files", "files.replacing", "version", "report", "display"}
     | {"experiments", "racing"},
 }
+
+LABORATORY = {"experiments", "racing", "report", "bounds"}
+"""What measures the library: it imports the rest, and could leave without a trace but for two commands."""
 
 
 def name_of(path):
@@ -158,6 +163,18 @@ def test_imports_point_one_way(part):
 
 
 @pytest.mark.slow
+def test_nothing_needs_the_laboratory_but_the_command_line():
+    found = {
+        (name_of(path), module)
+        for path in SOURCES
+        if part_of(name_of(path)) not in LABORATORY | {"cli"}
+        for module in imports_of(path)
+        if module.startswith("hinge.") and part_of(module) in LABORATORY
+    }
+    assert not found
+
+
+@pytest.mark.slow
 def test_parts_do_not_import_the_package_itself():
     # `from hinge import …` would go through the public names, and round in a circle.
     found = {name_of(p) for p in SOURCES if p.parent != PACKAGE for m in imports_of(p) if m == "hinge"}
@@ -168,6 +185,7 @@ def test_every_part_has_its_place():
     parts = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
     assert parts == {part.partition(".")[0] for part in MAY_IMPORT} - {
         "accel",
+        "bounds",
         "compiled",
         "constraints",
         "threads",

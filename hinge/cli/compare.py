@@ -80,7 +80,7 @@ def compare(
     """
     from hinge.cli.data import two_classes
     from hinge.cli.rows import Reading, split_names
-    from hinge.racing import PEERS, Target, find, known, results, run_race, usual
+    from hinge.racing import PEERS, Target, all_contestants, default_names, find, results, run_race
 
     if lam is not None and C is not None:
         raise typer.BadParameter("give one of --C and --lam.")
@@ -113,9 +113,9 @@ def compare(
     if kind == "error" and len(course.y_test) == 0:
         raise ValueError("There are no test rows to measure an error on: give some with --test.")
     if asked is None:
-        asked = usual(course)
+        asked = default_names(course)
     elif "all" in asked:
-        asked = [name for name, one in known().items() if not _is_other_kind(one, course)]
+        asked = [name for name, one in all_contestants().items() if not _is_other_kind(one, course)]
     bar = Progress(
         TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True
     )

@@ -152,7 +152,7 @@ def two_classes(
 ) -> TwoClasses:
     """Training rows and labels of two classes, -1 and +1, test rows and labels, and the name of the data."""
     from hinge.cli.preparation import check_missing, preparation_of
-    from hinge.experiments.sets import held_out
+    from hinge.experiments.sets import hold_out
 
     found = training_data(data, test, how, positive)
     train, y_all = found.train, found.train.y
@@ -186,5 +186,5 @@ def two_classes(
             raise ValueError(f"No label of the test rows is one of {data}'s: {classes[0]} and {classes[1]}.")
         X_test = found.test.X if preparation is None else preparation.transform(found.test.X)
         return TwoClasses(X, y, X_test, signed(found.test.y), found.name)
-    X, y, X_test, y_test = held_out(X, y, HELD_OUT, seed)
+    X, y, X_test, y_test = hold_out(X, y, HELD_OUT, seed)
     return TwoClasses(X, y, X_test, y_test, f"{found.name} (a fifth held out)" if len(y_test) else found.name)

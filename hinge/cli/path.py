@@ -150,7 +150,7 @@ def path(
         write_text(out / "path.csv", csv_text(found[0]._fields, rows))
         written = ["path.csv"]
         try:
-            from hinge.report.static import save
+            from hinge.display.static import save
 
             save(front_figure(found, name, caption), out)
             written += ["path.png", "path.svg"]

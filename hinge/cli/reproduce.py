@@ -51,7 +51,7 @@ def reproduce(
     missing = [package for package in ("matplotlib", "plotly") if find_spec(package) is None]
     if missing:  # before an hour of work, not after it
         raise ValueError(f'The report needs {" and ".join(missing)}: pip install "hinge[report]"')
-    from hinge.experiments.runner import Run, kept, machine, run
+    from hinge.experiments.runner import Run, machine, names_in, run, stored_results
 
     made(out)
     began = time.perf_counter()
@@ -66,13 +66,14 @@ def reproduce(
     from hinge.report.report import write_report
     from hinge.report.section import Section
 
-    earlier = [Run(e, kept(e, scale.value, out), []) for e in find(["all"]) if e not in chosen]
+    others = [e for e in find(names_in(out)) if e not in chosen]
+    earlier = [Run(e, stored_results(e, scale.value, out), []) for e in others]
     earlier = [one for one in earlier if one.results]
     found = [
         (one, one.experiment.outcome(one.results, scale.value))
         for one in sorted([*runs, *earlier], key=lambda one: registry.names().index(one.experiment.name))
     ]
-    sections = [Section.of(one.experiment, outcome, one.results, one.failures) for one, outcome in found]
+    sections = [Section.from_run(one.experiment, outcome, one.results, one.failures) for one, outcome in found]
     outcomes = [(one.experiment, outcome) for one, outcome in found if one.experiment in chosen]
     failures = [line for one in runs for line in one.failures]
     command = f"hinge reproduce {shlex.join(names)} --scale {scale.value}"
@@ -145,11 +146,12 @@ class _Bars:
 
 
 def _show_names(as_json: bool) -> None:
+    every = registry.BY_NAME.items()  # none of them is imported
     if as_json:
-        names = [{"name": e.name, "title": e.title, "paper": e.paper, "place": e.place} for e in find(["all"])]
+        names = [{"name": name, "title": e.title, "paper": e.paper, "place": e.place} for name, e in every]
         typer.echo(json.dumps(names, indent=1))
         return
-    lines = [(e.name, e.title, f"{e.paper}, {e.place}") for e in find(["all"])]
+    lines = [(name, e.title, f"{e.paper}, {e.place}") for name, e in every]
     if console().width < PIPED_WIDTH:  # no terminal is wide enough for three columns
         lines = [(name, f"{title}\n{paper}", "") for name, title, paper in lines]
     show_table([("name", "what", "paper"), *lines] if lines[0][2] else [line[:2] for line in lines])

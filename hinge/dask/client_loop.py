@@ -31,7 +31,7 @@ class RoundRecord(NamedTuple):
     sigma: float
 
 
-class Outcome(NamedTuple):
+class LoopResult(NamedTuple):
     """What a fit on a cluster gives back: an answer and a certificate for each task."""
 
     answers: list[Solution]
@@ -90,7 +90,7 @@ class ClientLoop(ABC):
         """When the time limit is, on ``time.perf_counter``."""
         return np.inf if self.stop.max_time is None else self.began + self.stop.max_time
 
-    def run(self, keep: bool) -> Outcome:
+    def run(self, keep: bool) -> LoopResult:
         """Rounds until a limit is met; after Ctrl-C the answer so far, if it is to be kept."""
         try:
             status = self._loop()
@@ -101,7 +101,7 @@ class ClientLoop(ABC):
         if status is not Status.INTERRUPTED:
             self._last_word()
         answers, found = zip(*self._answers, strict=True)
-        return Outcome(list(answers), list(found), status, self.passes, self.reads, self.moved, self.history)
+        return LoopResult(list(answers), list(found), status, self.passes, self.reads, self.moved, self.history)
 
     def _loop(self) -> Status:
         while True:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.constraints import count
 from hinge.dask.chunks import chunks_of, row_chunks
-from hinge.dask.client_loop import ClientLoop, Outcome, RoundRecord
+from hinge.dask.client_loop import ClientLoop, LoopResult, RoundRecord
 from hinge.dask.cluster import Cluster, cluster_of, placed
 from hinge.dask.newton_rounds import NewtonRounds
 from hinge.dask.parts import Facts, Task, part_of, prepared
@@ -164,7 +164,7 @@ class OnCluster(LinearMachine):
 
     def _run(
         self, spread: Spread, parts: Sequence[Any], tasks: Sequence[Task], reports: Sequence[Report], began: float
-    ) -> Outcome:
+    ) -> LoopResult:
         """The rounds, on the parts that have rows."""
         facts = [spread.facts[k] for k in spread.used]
         masses = np.array([fact.masses.sum() for fact in facts])
@@ -206,7 +206,7 @@ class OnCluster(LinearMachine):
             return prices.newton < prices.ascent
         return isinstance(self.solver, BlockNewton) or self.solver == "blocknewton"
 
-    def _keep_outcome(self, outcome: Outcome, total: float) -> None:
+    def _keep_outcome(self, outcome: LoopResult, total: float) -> None:
         """Set the attributes of a fit, and warn if it was cut off."""
         self.coef_ = np.array([answer.w for answer in outcome.answers])
         self.intercept_ = np.array([answer.b for answer in outcome.answers])

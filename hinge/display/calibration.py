@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from hinge.display.axes import axes_or_new
-from hinge.report.palette import COLOURS
+from hinge.display.palette import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hinge.display.axes import axes_or_new
+from hinge.display.figure import Panel, Series
 from hinge.display.watched import Watched, Watcher, checked, compile_for, gaps, watch
 from hinge.monitoring import Record
-from hinge.report.figure import Panel, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,7 +184,7 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
-        from hinge.report.static import panel
+        from hinge.display.static import panel
 
         for value, allowed, what in ((against, AGAINST, "against"), (quantity, QUANTITIES, "quantity")):
             if value not in allowed:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from hinge.constraints import count
 from hinge.display.axes import axes_or_new
-from hinge.report.palette import COLOURS
+from hinge.display.palette import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hinge.display.axes import axes_or_new
+from hinge.display.figure import Panel, Series
 from hinge.display.watched import Watcher, checked, compile_for, watch
-from hinge.report.figure import Panel, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +146,7 @@ class LearningRuntimeDisplay:
         -------
         LearningRuntimeDisplay
         """
-        from hinge.report.static import panel
+        from hinge.display.static import panel
 
         if kind not in ("curves", "runtime"):
             raise ValueError(f"kind is 'curves' or 'runtime', not {kind!r}.")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from hinge.display.figure import Figure, Panel, Series
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, Series
 from hinge.solvers import Solver, choose, solve
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ class ParetoFrontDisplay:
         ParetoFrontDisplay
         """
         from hinge.display.axes import axes_or_new
-        from hinge.report.static import panel
+        from hinge.display.static import panel
 
         ax = axes_or_new(ax)
         panel(front_figure(self.points, self.name if name is None else name).panels[0], ax)

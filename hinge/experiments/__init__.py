@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Any
 
 from hinge.experiments import registry
@@ -19,7 +20,13 @@ def find(names: Iterable[str]) -> list[Experiment]:
         family = [known for known in everything if plain == "all" or known.startswith(f"{plain}-")]
         for known in family or [nearest(plain, everything, "experiment", "all")]:
             wanted[known] = None
-    return [registry.load(name) for name in everything if name in wanted]
+    return [load(name) for name in everything if name in wanted]
+
+
+def load(name: str) -> Experiment:
+    """An experiment by its name; the others are not imported."""
+    found: Experiment = import_module(registry.module_of(name)).experiment
+    return found
 
 
 def nearest(name: str, names: Sequence[str], what: str, *others: str) -> str:
@@ -37,4 +44,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["CellResult", "CellResults", "Claim", "Experiment", "Outcome", "Verdict", "find", "nearest"]
+__all__ = ["CellResult", "CellResults", "Claim", "Experiment", "Outcome", "Verdict", "find", "load", "nearest"]

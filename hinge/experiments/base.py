@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
+from hinge.experiments import registry
 from hinge.report.outcome import Claim, Earlier, Outcome, Verdict
 
 Scale = Literal["tiny", "full"]
@@ -17,19 +19,38 @@ Cell = dict[str, Any]
 """Parameters of one independent measurement, in JSON's terms; its seed is one of them."""
 
 
-def claim(
-    what: str,
+class Expectation(NamedTuple):
+    """What a paper says of a number, and which numbers agree with it.
+
+    Attributes
+    ----------
+    paper : float or str or None
+        The paper's number, or its words where it gives none.
+    levels : (float, float)
+        From which level on a number counts as reproduced, and as partly.
+    meets : callable
+        Whether a number meets a level.
+    rule : str
+        The same in words.
+    unit : str
+    """
+
+    paper: float | str | None
+    levels: tuple[float, float]
+    meets: Callable[[float, float], bool]
+    rule: str
+    unit: str
+
+
+def expect(
     paper: float | str | None,
-    ours: float | None,
-    conditions: str,
     *,
     at_least: tuple[float, float] | None = None,
     at_most: tuple[float, float] | None = None,
     within: tuple[float, float] | None = None,
     unit: str = "",
-    sure: str = "",
-) -> Claim:
-    """A claim with its verdict; of the three rules exactly one is given.
+) -> Expectation:
+    """What a paper says, and by which of the three rules a number is judged.
 
     Parameters
     ----------
@@ -37,44 +58,50 @@ def claim(
         The number from which on, or up to which, the claim counts as reproduced, and as partly.
     within : (float, float)
         The relative distance from the paper's number that counts as reproduced, and as partly.
-    sure : str
-        Why a claim can hardly fail, whatever the paper's worth: then it does not count as reproduced where it
-        is met. One that fails all the same counts like any other.
     """
     if sum(rule is not None for rule in (at_least, at_most, within)) != 1:
         raise ValueError("A claim is judged by exactly one of at_least, at_most and within.")
     if at_least is not None:
-        full, part = at_least
-        rule = f"reproduced from {full:g} on, partly from {part:g} on"
-        met = (ours is not None and ours >= full, ours is not None and ours >= part)
-    elif at_most is not None:
-        full, part = at_most
-        rule = f"reproduced up to {full:g}, partly up to {part:g}"
-        met = (ours is not None and ours <= full, ours is not None and ours <= part)
-    else:
-        assert within is not None
-        if isinstance(paper, str) or paper is None:
-            raise ValueError("within needs the paper's number.")
-        full, part = within
-        rule = f"reproduced within {100 * full:g}% of the paper's number, partly within {100 * part:g}%"
-        apart = math.inf if ours is None else abs(ours / paper - 1)
-        met = (apart <= full, apart <= part)
+        words = f"reproduced from {at_least[0]:g} on, partly from {at_least[1]:g} on"
+        return Expectation(paper, at_least, operator.ge, words, unit)
+    if at_most is not None:
+        words = f"reproduced up to {at_most[0]:g}, partly up to {at_most[1]:g}"
+        return Expectation(paper, at_most, operator.le, words, unit)
+    if isinstance(paper, str) or paper is None or within is None:
+        raise ValueError("within needs the paper's number.")
+    full, part = (f"{100 * level:g}%" for level in within)
+    words = f"reproduced within {full} of the paper's number, partly within {part}"
+    return Expectation(paper, within, lambda ours, level: abs(ours / paper - 1) <= level, words, unit)
+
+
+def claim(what: str, ours: float | None, expected: Expectation, conditions: str, *, sure: str = "") -> Claim:
+    """A claim with its verdict.
+
+    Parameters
+    ----------
+    ours : float or None
+        None where it could not be measured.
+    sure : str
+        Why a claim can hardly fail, whatever the paper's worth: then it does not count as reproduced where it
+        is met. One that fails all the same counts like any other.
+    """
+    rule = expected.rule
+    full, part = expected.levels
     if ours is None or math.isnan(ours):
         verdict, ours = Verdict.UNKNOWN, None
-    elif paper == OPEN:
-        verdict = Verdict.BEYOND
-        rule = rule.replace("reproduced", "yes")
-    elif met[0]:
+    elif expected.paper == OPEN:
+        verdict, rule = Verdict.BEYOND, rule.replace("reproduced", "yes")
+    elif expected.meets(ours, full):
         verdict = Verdict.SURE if sure else Verdict.REPRODUCED
     else:
-        verdict = Verdict.PARTLY if met[1] else Verdict.NOT
+        verdict = Verdict.PARTLY if expected.meets(ours, part) else Verdict.NOT
     if sure:
         rule += f"; it can hardly fail: {sure}"
-    return Claim(what, paper, ours, verdict, rule, conditions, unit)
+    return Claim(what, expected.paper, ours, verdict, rule, conditions, expected.unit)
 
 
-def mended(new: Claim, old: Claim, why: str) -> Claim:
-    """The new claim with what the old rule says of the same cells beside it, and why it was changed."""
+def revise(new: Claim, old: Claim, why: str) -> Claim:
+    """The new claim, with the verdict of the old rule on the same cells and why the rule was changed."""
     return replace(new, earlier=Earlier(old.ours, old.verdict, old.rule, why))
 
 
@@ -103,6 +130,16 @@ class CellResult:
 class CellResults(list[CellResult]):
     """Results of cells, chosen by their parameters."""
 
+    @property
+    def first(self) -> dict[str, Any]:
+        """What the first cell gave."""
+        return self[0].values
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds there are."""
+        return len(self.values_of("seed"))
+
     def where(self, **parameters: Any) -> CellResults:
         """Those whose cells have all these parameters."""
         return CellResults(r for r in self if all(r.cell.get(k) == v for k, v in parameters.items()))
@@ -111,9 +148,13 @@ class CellResults(list[CellResult]):
         """One value of all of them."""
         return [r.values[name] for r in self]
 
-    def of(self, parameter: str) -> list[Any]:
+    def values_of(self, parameter: str) -> list[Any]:
         """The distinct values of a parameter, in order of first appearance."""
         return list(dict.fromkeys(r.cell[parameter] for r in self if parameter in r.cell))
+
+    def by(self, parameter: str) -> Iterator[tuple[Any, CellResults]]:
+        """Each value of a parameter, with the results of its cells."""
+        return ((value, self.where(**{parameter: value})) for value in self.values_of(parameter))
 
     def notes(self) -> list[str]:
         """What the cells had to say of their data, each once."""
@@ -125,17 +166,14 @@ class Experiment:
 
     A subclass says in `cells` what is to be measured, measures one cell in `run`, and puts the results beside
     the paper in `outcome`. Cells know nothing of each other, so that they may be spread over processes and a
-    run that was interrupted goes on with those that are missing.
+    run that was interrupted continues with the missing ones.
 
     Attributes
     ----------
     name : str
         What to type: paper and place, as in "pegasos-table1".
-    title : str
-    paper : str
-        Authors and year.
-    place : str
-        "Table 1", "Figure 2", "section 5".
+    title, paper, place : str
+        As the registry has them.
     question : str
         What the paper says there, in a sentence or two of our own.
     timed : bool
@@ -145,12 +183,24 @@ class Experiment:
     """
 
     name: ClassVar[str]
-    title: ClassVar[str]
-    paper: ClassVar[str]
-    place: ClassVar[str]
     question: ClassVar[str]
     timed: ClassVar[bool] = False
     version: ClassVar[int] = 1
+
+    @property
+    def title(self) -> str:
+        """What it measures, in a few words."""
+        return registry.BY_NAME[self.name].title
+
+    @property
+    def paper(self) -> str:
+        """Authors and year."""
+        return registry.BY_NAME[self.name].paper
+
+    @property
+    def place(self) -> str:
+        """Where in the paper."""
+        return registry.BY_NAME[self.name].place
 
     def cells(self, scale: Scale) -> list[Cell]:
         """What to measure."""

@@ -9,19 +9,19 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hinge.display.figure import Series
 from hinge.experiments.base import CellResults
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Problem, Regularized, Solution
-from hinge.report.figure import Series
 from hinge.solvers import SDCA, Solver, solve, trace
 from hinge.types import Stored
 
-Look = dict[str, float]
+Evaluation = dict[str, float]
 """Iteration, seconds, reads, evals, and what the evaluation added."""
 
 
-def spaced(first: int, last: int, per_decade: int = 4) -> list[int]:
+def log_spaced(first: int, last: int, per_decade: int = 4) -> list[int]:
     """Whole numbers from `first` to `last`, evenly spaced on a logarithmic scale."""
     count = 1 + int(np.ceil(per_decade * np.log10(max(last / first, 1.0))))
     return sorted({round(t) for t in np.geomspace(first, last, count)})
@@ -32,9 +32,9 @@ def growing(share: int = 20) -> Iterator[int]:
     return accumulate(repeat(share), lambda t, share: t + max(1, t // share), initial=1)
 
 
-def looks_at(
-    problem: Problem, solver: Solver, at: Iterable[int], evaluate: Callable[[Any], Look], seed: int = 0
-) -> list[Look]:
+def evaluate_at(
+    problem: Problem, solver: Solver, at: Iterable[int], evaluate: Callable[[Any], Evaluation], seed: int = 0
+) -> list[Evaluation]:
     """Run to each iteration of `at` in turn, and evaluate the answer there, not counted in time or reads.
 
     A run ends early where the solver has finished.
@@ -70,7 +70,11 @@ def minimum(name: str, rows: int | None, lam: float, tol: float = 1e-5) -> float
 
 
 def band(
-    label: str, traces: Sequence[Sequence[Look]], x: str, y: str, kind: Literal["line", "points", "theory"] = "line"
+    label: str,
+    traces: Sequence[Sequence[Evaluation]],
+    x: str,
+    y: str,
+    kind: Literal["line", "points", "theory"] = "line",
 ) -> Series:
     """The median of several seeds' curves, and the range of them as the band.
 
@@ -95,13 +99,13 @@ def band(
 
 def spread(label: str, results: CellResults, parameter: str, value: str) -> Series:
     """The median of a value for each value of a parameter, with its range over all other parameters as the band."""
-    at = results.of(parameter)
+    at = results.values_of(parameter)
     groups = [results.where(**{parameter: one}).column(value) for one in at]
     middle, low, high = ([float(f(group)) for group in groups] for f in (np.median, np.min, np.max))
     return Series(label, at, middle, low, high)
 
 
-def first_below(looks: Sequence[Look], x: str, y: str, level: float) -> float | None:
+def first_below(looks: Sequence[Evaluation], x: str, y: str, level: float) -> float | None:
     """The first x at which y is at most the level; None if it never is."""
     return next((float(look[x]) for look in looks if look[y] <= level), None)
 

@@ -18,8 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from hinge.experiments import registry
 from hinge.experiments.base import Cell, CellResult, CellResults, Experiment, Scale
-from hinge.experiments.sets import is_own, stood_in_by
+from hinge.experiments.sets import is_own, stand_in_name
 from hinge.files.replacing import replacing
 
 
@@ -27,7 +28,7 @@ class Progress(Protocol):
     """Who wants to know how far a run is."""
 
     def begin(self, experiment: Experiment, cells: int, kept: int) -> None:
-        """An experiment has so many cells, of which so many were kept from an earlier run."""
+        """An experiment begins: the number of its cells, and of those that an earlier run has stored."""
 
     def done(self, experiment: Experiment, cell: Cell, failure: str | None) -> None:
         """A cell was measured, or failed with this error."""
@@ -54,18 +55,18 @@ def run(
         results, failures, missing = CellResults(), [], []
         cells = experiment.cells(scale)
         for cell in cells:
-            kept = _kept(place(experiment, cell, out), cell)
+            kept = _load_result(place(experiment, cell, out), cell)
             if kept is None:
                 missing.append(cell)
             else:
                 results.append(kept)
         if progress is not None:
             progress.begin(experiment, len(cells), len(results))
-        for cell, result, failure in _measured(experiment, missing, 1 if experiment.timed else jobs):
+        for cell, result, failure in _run_cells(experiment, missing, 1 if experiment.timed else jobs):
             if result is None:
                 failures.append(failure or "")
             else:
-                _keep(result, place(experiment, cell, out))
+                _store_result(result, place(experiment, cell, out))
                 results.append(result)
             if progress is not None:
                 progress.done(experiment, cell, failure)
@@ -105,20 +106,25 @@ def _model() -> str:
 
 
 def _key(experiment: Experiment, cell: Cell) -> str:
-    own: bool | str | None = None  # results of a stand-in are not those of the set itself, nor of another stand-in
+    own: bool | str | None = None  # a stand-in has results of its own
     if "set" in cell:
-        own = is_own(cell["set"]) or stood_in_by(cell["set"])
+        own = is_own(cell["set"]) or stand_in_name(cell["set"])
     said = json.dumps([experiment.name, experiment.version, cell, own], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-def kept(experiment: Experiment, scale: Scale, out: Path) -> CellResults:
+def stored_results(experiment: Experiment, scale: Scale, out: Path) -> CellResults:
     """The cells of an experiment that were measured before, in their order."""
     cells = experiment.cells(scale)
-    return CellResults(found for cell in cells if (found := _kept(place(experiment, cell, out), cell)))
+    return CellResults(found for cell in cells if (found := _load_result(place(experiment, cell, out), cell)))
 
 
-def _kept(path: Path, cell: Cell) -> CellResult | None:
+def names_in(out: Path) -> list[str]:
+    """The experiments of which cells are kept there; cells of experiments that are gone do not count."""
+    return [name for name in registry.names() if (out / "cells" / name).is_dir()]
+
+
+def _load_result(path: Path, cell: Cell) -> CellResult | None:
     try:
         said = json.loads(path.read_text())
         found = CellResult(said["cell"], said["values"], said["seconds"], said["machine"])
@@ -127,7 +133,7 @@ def _kept(path: Path, cell: Cell) -> CellResult | None:
     return found if found.cell == cell and found.values and isinstance(found.values, dict) else None
 
 
-def _keep(result: CellResult, path: Path) -> None:
+def _store_result(result: CellResult, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as stream:
         stream.write(json.dumps(vars(result), indent=1).encode())
@@ -137,14 +143,14 @@ Tried = tuple[Cell, CellResult | None, str | None]
 """A cell, its result, and the error where there is no result."""
 
 
-def _measured(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Iterator[Tried]:
+def _run_cells(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Iterator[Tried]:
     if jobs == 1 or len(cells) < 2:
-        yield from (_measure(experiment, cell) for cell in cells)
+        yield from (_run_cell(experiment, cell) for cell in cells)
         return
     from joblib import Parallel, delayed
 
     spread: Callable[..., Any] = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    finished = spread(delayed(_measure)(experiment, cell) for cell in cells)
+    finished = spread(delayed(_run_cell)(experiment, cell) for cell in cells)
     left = len(cells)
     try:
         for one in finished:
@@ -152,10 +158,10 @@ def _measured(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Itera
             yield one
     finally:
         if left:
-            _drop(finished)
+            _end_processes(finished)
 
 
-def _drop(finished: Generator[Tried, None, None]) -> None:
+def _end_processes(finished: Generator[Tried, None, None]) -> None:
     """End the processes of a run that was interrupted, without messages and without waiting for them."""
     alone = threading.current_thread() is threading.main_thread()
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN) if alone else None  # an impatient second Ctrl-C
@@ -168,7 +174,7 @@ def _drop(finished: Generator[Tried, None, None]) -> None:
             signal.signal(signal.SIGINT, previous)
 
 
-def _measure(experiment: Experiment, cell: Cell) -> Tried:
+def _run_cell(experiment: Experiment, cell: Cell) -> Tried:
     before = time.perf_counter()
     try:
         values = json.loads(json.dumps(experiment.run(cell)))  # a value that JSON cannot hold fails here

@@ -32,6 +32,11 @@ class Chosen(NamedTuple):
     note: str
 
     @property
+    def about(self) -> dict[str, str]:
+        """Label and note, as results of cells have them."""
+        return {"label": self.label, "note": self.note}
+
+    @property
     def parts(self) -> tuple[Stored, np.ndarray, Stored, np.ndarray]:
         """Training rows and labels, test rows and labels."""
         data = self.data
@@ -44,24 +49,18 @@ class StandIn:
     """What to use for a set: other real sets first, then a generated one."""
 
     real: tuple[tuple[str, str], ...]  # names of the catalog, and what to call them
-    made: Callable[[int | None], Dataset]  # given the most rows wanted
+    generate: Callable[[int | None], Dataset]  # given the largest number of rows
     called: str
 
 
-def _text(n: int, d: int, nnz: int, n_test: int) -> Callable[[int | None], Dataset]:
-    def made(rows: int | None) -> Dataset:
+def _text(
+    n: int, d: int, nnz: int, n_test: int, make: Callable[..., Dataset] = make_text
+) -> Callable[[int | None], Dataset]:
+    def generate(rows: int | None) -> Dataset:
         share = 1.0 if rows is None else min(1.0, rows / n)
-        return make_text(int(share * n), d, nnz, n_test=max(1000, int(share * n_test)), seed=0)
+        return make(int(share * n), d, nnz, n_test=max(1000, int(share * n_test)), seed=0)
 
-    return made
-
-
-def _subtle(n: int, d: int, nnz: int, n_test: int) -> Callable[[int | None], Dataset]:
-    def made(rows: int | None) -> Dataset:
-        share = 1.0 if rows is None else min(1.0, rows / n)
-        return make_subtle_text(int(share * n), d, nnz, n_test=max(1000, int(share * n_test)), seed=0)
-
-    return made
+    return generate
 
 
 def _digits(rows: int | None) -> Dataset:
@@ -74,7 +73,7 @@ def _digits(rows: int | None) -> Dataset:
 
 
 def _clusters(n: int, d: int, n_test: int) -> Callable[[int | None], Dataset]:
-    def made(rows: int | None) -> Dataset:
+    def generate(rows: int | None) -> Dataset:
         from sklearn.datasets import make_classification
 
         m = n if rows is None else min(n, rows)
@@ -92,12 +91,14 @@ def _clusters(n: int, d: int, n_test: int) -> Callable[[int | None], Dataset]:
         y = np.where(y == 1, 1, -1).astype(np.int8)
         return Dataset("clusters", X[:m], y[:m], X[m:], y[m:])
 
-    return made
+    return generate
 
 
 STAND_INS = {
-    "ccat": StandIn((), _subtle(780_000, 47_236, 69, 23_149), "synthetic subtle text of CCAT's shape"),
-    "astro-ph": StandIn((), _subtle(29_882, 99_757, 77, 32_487), "synthetic subtle text of astro-ph's shape"),
+    "ccat": StandIn((), _text(780_000, 47_236, 69, 23_149, make_subtle_text), "synthetic subtle text of CCAT's shape"),
+    "astro-ph": StandIn(
+        (), _text(29_882, 99_757, 77, 32_487, make_subtle_text), "synthetic subtle text of astro-ph's shape"
+    ),
     "news20": StandIn((), _text(8_000, 300_000, 400, 4_000), "synthetic wide text in place of news20"),
     "real-sim": StandIn(
         (("reuters", "Reuters money-fx in place of real-sim"),),
@@ -125,28 +126,28 @@ OWN_LABELS = {
 
 @lru_cache(maxsize=4)
 def choose(name: str, rows: int | None = None) -> Chosen:
-    """A set of the papers, cut to at most so many training rows, or its stand-in.
+    """A set of the papers, or its stand-in, or a subsample of either.
 
     Parameters
     ----------
     name : str
         Of the catalog.
     rows : int, optional
-        At most so many training rows, a fixed random choice of them, and as many test rows.
+        The largest number of training rows, and of test rows; of more, a fixed random choice.
     """
     try:
         data, label, note = load(name), OWN_LABELS.get(name, name), ""
     except DatasetNotFoundError:
         if name not in STAND_INS:
             raise
-        data, label = _stood_in(STAND_INS[name], rows)
+        data, label = _load_stand_in(STAND_INS[name], rows)
         note = (
             f"{name} is not on this machine: put {name}.npz, or {name}.train and {name}.test in svmlight "
             f"form, into the data folder ($HINGE_DATA, else hinge_data in your home). In its place: {label}."
         )
     if data.X_test is None:
         data = _split(data)
-    data = _cut(data, rows)
+    data = _subsample(data, rows)
     return Chosen(data, f"{label}, {data.X_train.shape[0]:,} rows", note)
 
 
@@ -155,12 +156,12 @@ def is_own(name: str) -> bool:
     return any(entry.found for entry in catalog() if name in (entry.name, *entry.aliases))
 
 
-def stood_in_by(name: str) -> str:
+def stand_in_name(name: str) -> str:
     """What the stand-in of a set is called, where it would be used; empty where the set itself is here."""
     return "" if is_own(name) or name not in STAND_INS else STAND_INS[name].called
 
 
-def held_out(
+def hold_out(
     X: Stored, y: np.ndarray, share: float = 0.2, seed: int = 0
 ) -> tuple[Stored, np.ndarray, Stored, np.ndarray]:
     """Training rows and labels, validation rows and labels: what parameters are tuned on."""
@@ -170,21 +171,21 @@ def held_out(
     return X[first], y[first], X[last], y[last]
 
 
-def _stood_in(stand_in: StandIn, rows: int | None) -> tuple[Dataset, str]:
+def _load_stand_in(stand_in: StandIn, rows: int | None) -> tuple[Dataset, str]:
     for name, label in stand_in.real:
         try:
             return load(name), label
         except DatasetNotFoundError:
             continue
-    return stand_in.made(rows), stand_in.called
+    return stand_in.generate(rows), stand_in.called
 
 
 def _split(data: Dataset) -> Dataset:
-    X, y, X_test, y_test = held_out(data.X_train, data.y_train, 0.25, SHUFFLED)
+    X, y, X_test, y_test = hold_out(data.X_train, data.y_train, 0.25, SHUFFLED)
     return replace(data, X_train=X, y_train=y, X_test=X_test, y_test=y_test)
 
 
-def _cut(data: Dataset, rows: int | None) -> Dataset:
+def _subsample(data: Dataset, rows: int | None) -> Dataset:
     if rows is None:
         return data
     cut: dict[str, Any] = {}

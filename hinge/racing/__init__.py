@@ -1,7 +1,7 @@
 """Races of solvers, ours and other packages', on anybody's data."""
 
-from hinge.racing.contestants import Contestant, Ours, find, known, usual
-from hinge.racing.course import Course, Look
+from hinge.racing.contestants import Contestant, Ours, all_contestants, default_names, find
+from hinge.racing.course import Course, Measurement
 from hinge.racing.peers import PEERS, Peer
 from hinge.racing.race import Entrant, Race, Standing, Target, run_race
 
@@ -10,14 +10,14 @@ __all__ = [
     "Contestant",
     "Course",
     "Entrant",
-    "Look",
+    "Measurement",
     "Ours",
     "Peer",
     "Race",
     "Standing",
     "Target",
+    "all_contestants",
+    "default_names",
     "find",
-    "known",
     "run_race",
-    "usual",
 ]

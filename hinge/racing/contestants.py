@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hinge.experiments import nearest
-from hinge.racing.course import Course, Look
+from hinge.racing.course import Course, Measurement
 from hinge.solvers import SBP, Adaptive, Solver, choose, registry, trace
 
 SPACING = 0.15
@@ -36,7 +36,7 @@ class Contestant(Protocol):
     bias : str
         "none", or "free" for one that cannot do without a bias, and is judged by the problem with one.
     restarts : bool
-        Whether every look is a run of its own, from zero.
+        Whether every measurement is a run of its own, from zero.
     """
 
     @property
@@ -56,7 +56,7 @@ class Contestant(Protocol):
 
     @property
     def restarts(self) -> bool:
-        """Whether every look begins from zero."""
+        """Whether every measurement begins from zero."""
         ...
 
     def missing(self) -> str | None:
@@ -68,9 +68,9 @@ class Contestant(Protocol):
         ...
 
     def looks(
-        self, course: Course, seed: int, max_time: float, reached: Callable[[Look], bool], tol: float
-    ) -> Iterator[Look]:
-        """One run, a look at a time, until it has reached the target, has finished, or its time is over."""
+        self, course: Course, seed: int, max_time: float, reached: Callable[[Measurement], bool], tol: float
+    ) -> Iterator[Measurement]:
+        """One run, a measurement at a time, until it has reached the target, has finished, or its time is over."""
         ...
 
 
@@ -78,7 +78,7 @@ class Contestant(Protocol):
 class Ours:
     """A solver of this library.
 
-    Times and reads are those of the solver's own work. A certificate is included only where the solver needs it
+    Times and reads are of the solver's own work. A certificate is included only where the solver needs it
     to go on, since it works on a part of the rows until a certificate fails. Slack-constrained solvers are given
     the slack of the optimum, which is found beforehand.
     """
@@ -115,9 +115,9 @@ class Ours:
         return problem if self.solver.rejects(problem) is None else course.slack_constrained()
 
     def looks(
-        self, course: Course, seed: int, max_time: float, reached: Callable[[Look], bool], tol: float
-    ) -> Iterator[Look]:
-        """One run; looks are about 15% of the time apart."""
+        self, course: Course, seed: int, max_time: float, reached: Callable[[Measurement], bool], tol: float
+    ) -> Iterator[Measurement]:
+        """One run; measurements are about 15% of the time apart."""
         problem = self.problem(course)
         # The batch of SBP that suits n, as where the slack is given to an estimator.
         solver = choose(problem).solver if self.solver == SBP() else self.solver
@@ -125,13 +125,13 @@ class Ours:
 
         def due(seconds: float) -> float:
             later = seconds + max(SPACING * seconds, LOOKS_SHARE * took)
-            # Even if setting up used all the time, there is one look.
+            # Even if setting up used all the time, there is one measurement.
             return later if seconds >= max_time else min(later, max_time)
 
         for now in trace(problem, solver, due, unit="seconds", seed=seed, tol=tol):
             began = time.perf_counter()
-            judged = course.judged(problem, now.solution)
-            look = Look(now.seconds, now.feature_reads, now.kernel_evals, *judged)
+            judged = course.judge(problem, now.solution)
+            look = Measurement(now.seconds, now.feature_reads, now.kernel_evals, *judged)
             yield look
             if now.seconds >= max_time or time.perf_counter() >= ends or reached(look):
                 return
@@ -143,7 +143,7 @@ def ours() -> dict[str, Ours]:
     return {name: Ours(entry.load()(), name) for name, entry in registry.entries("linear", "cells", "kernel").items()}
 
 
-def known() -> dict[str, Contestant]:
+def all_contestants() -> dict[str, Contestant]:
     """All names that a race understands."""
     from hinge.racing.peers import PEERS
 
@@ -152,7 +152,7 @@ def known() -> dict[str, Contestant]:
 
 def find(names: Sequence[str]) -> list[Contestant]:
     """Contestants by name, each once, however it is spelled: "block-dual", "BlockDual", "block_dual"."""
-    everyone = known()
+    everyone = all_contestants()
     plain = {re.sub("[-_ ]", "", name): name for name in everyone}
     found: dict[str, Contestant] = {}
     for asked in names:
@@ -162,7 +162,7 @@ def find(names: Sequence[str]) -> list[Contestant]:
     return list(found.values())
 
 
-def usual(course: Course) -> list[str]:
+def default_names(course: Course) -> list[str]:
     """A sensible field for a course: ours of each kind, and what most people use."""
     if course.kernel is not None:
         return ["blockdual", "sbp", "kernelpegasos", "libsvm"]

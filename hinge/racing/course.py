@@ -26,19 +26,19 @@ from hinge.solvers import choose, solve
 from hinge.types import Stored
 
 KERNEL_TEST_ROWS = 2000
-"""Test rows on which kernel machines are judged: every look costs a kernel value for each support vector."""
+"""Test rows on which kernel machines are judged: every measurement costs a kernel value for each support vector."""
 
 CACHE_BYTES = 200_000_000
 """Cache of kernel rows for every contestant: LIBSVM's default in scikit-learn."""
 
 
-class Look(NamedTuple):
-    """One look at a contestant's answer.
+class Measurement(NamedTuple):
+    """A contestant's answer at some time, measured.
 
     Attributes
     ----------
     seconds : float
-        The contestant's own time, without the look.
+        The contestant's own time, without the measurement.
     reads, evals : int or None
         Cells of the data and kernel values it has used; None where nobody counts them.
     objective : float
@@ -161,24 +161,24 @@ class Course:
 
     # --- judging --------------------------------------------------------------------------
 
-    def judged(self, problem: Problem, answer: Solution | Expansion) -> tuple[float, float, float]:
+    def judge(self, problem: Problem, answer: Solution | Expansion) -> tuple[float, float, float]:
         """Objective, test error and proven lower bound of an answer to one of the problems above.
 
         The answer to a slack-constrained problem is first scaled by 1/γ, as in Lemma 2.1.
         """
         if isinstance(answer, Expansion):
             assert isinstance(problem, KernelProblem)
-            return self._judged_expansion(problem, answer)
+            return self._judge_expansion(problem, answer)
         if isinstance(problem, SlackConstrained):
             gamma, _, s = problem.level(answer, billed=False)
             scale = s / (gamma * (problem.norm(answer.w) or 1.0))
-            objective, error = self.judged_weights(scale * answer.w)
+            objective, error = self.judge_weights(scale * answer.w)
             return objective, error, -np.inf
         assert isinstance(problem, Regularized)
-        objective, error = self.judged_weights(answer.w)
+        objective, error = self.judge_weights(answer.w)
         return objective, error, problem.dual(answer)
 
-    def _judged_expansion(self, problem: KernelProblem, answer: Expansion) -> tuple[float, float, float]:
+    def _judge_expansion(self, problem: KernelProblem, answer: Expansion) -> tuple[float, float, float]:
         if isinstance(problem, KernelSlackConstrained):
             gamma, _, s = problem.level(answer)
             scale = s / (gamma * (np.sqrt(problem.checked(answer)) or 1.0))
@@ -189,13 +189,13 @@ class Course:
         answer = answer._replace(b=certificate.b)
         return certificate.objective, self._kernel_error(answer), certificate.bound
 
-    def judged_weights(self, w: np.ndarray) -> tuple[float, float]:
+    def judge_weights(self, w: np.ndarray) -> tuple[float, float]:
         """Objective and test error of a linear answer."""
         w = np.ascontiguousarray(w, np.float64).ravel()
         objective = Regularized(self.X, self.y, self.lam).objective(Solution(w))
         return float(objective), _wrong(np.asarray(self.X_test @ w), self.y_test)
 
-    def judged_support(self, support: np.ndarray, coef: np.ndarray, b: float) -> tuple[float, float, float]:
+    def judge_support(self, support: np.ndarray, coef: np.ndarray, b: float) -> tuple[float, float, float]:
         """Objective with a bias, test error and proven lower bound of a peer's kernel machine."""
         assert self.kernel is not None
         beta = np.zeros(len(self.y))

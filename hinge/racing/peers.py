@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.racing.course import Course, Look
+from hinge.racing.course import Course, Measurement
 
 HALVINGS = 2
 """Efforts tried between the last one that missed the target and the first that met it, by bisection."""
 
 
-class Fitted(NamedTuple):
+class PeerFit(NamedTuple):
     """A peer's answer: w, or the coefficients of support vectors; and whether more effort changes nothing."""
 
     w: np.ndarray | None = None
@@ -44,7 +44,7 @@ class Peer:
     module, package : str
         What is imported, and what ``pip install`` calls it.
     fit : callable
-        (course, effort, seed) to `Fitted`.
+        (course, effort, seed) to `PeerFit`.
     kernel : bool
         Whether it solves kernel problems only; if not, linear ones only.
     bias : {"none", "free"}
@@ -58,7 +58,7 @@ class Peer:
     label: str
     module: str
     package: str
-    fit: Callable[[Course, float, int], Fitted]
+    fit: Callable[[Course, float, int], PeerFit]
     kernel: bool = False
     bias: str = "none"
     first: float = 1.0
@@ -85,8 +85,8 @@ class Peer:
             return ""
 
     def looks(
-        self, course: Course, seed: int, max_time: float, reached: Callable[[Look], bool], tol: float
-    ) -> Iterator[Look]:
+        self, course: Course, seed: int, max_time: float, reached: Callable[[Measurement], bool], tol: float
+    ) -> Iterator[Measurement]:
         """Runs of growing effort, until one meets the target or the next would take too long."""
         effort, missed = self.first, 0.0
         while True:
@@ -106,56 +106,56 @@ class Peer:
             yield look
             missed, effort = (missed, between) if reached(look) else (between, effort)
 
-    def _run(self, course: Course, effort: float, seed: int) -> tuple[Look, bool]:
+    def _run(self, course: Course, effort: float, seed: int) -> tuple[Measurement, bool]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # runs are cut off on purpose, so warnings of that are no news
             began = time.perf_counter()
             fitted = self.fit(course, effort, seed)
             seconds = time.perf_counter() - began
         if fitted.w is not None:
-            objective, error = course.judged_weights(fitted.w)
-            return Look(seconds, None, None, objective, error), fitted.finished
+            objective, error = course.judge_weights(fitted.w)
+            return Measurement(seconds, None, None, objective, error), fitted.finished
         assert fitted.support is not None and fitted.coef is not None
-        judged = course.judged_support(fitted.support, fitted.coef, fitted.b)
-        return Look(seconds, None, None, *judged), fitted.finished
+        judged = course.judge_support(fitted.support, fitted.coef, fitted.b)
+        return Measurement(seconds, None, None, *judged), fitted.finished
 
 
-def _liblinear(course: Course, effort: float, seed: int) -> Fitted:
+def _liblinear(course: Course, effort: float, seed: int) -> PeerFit:
     from sklearn.svm import LinearSVC
 
     model = LinearSVC(
         C=course.C, loss="hinge", dual=True, fit_intercept=False, tol=1e-6, max_iter=int(effort), random_state=seed
     ).fit(course.X, course.y)
-    return Fitted(model.coef_[0], finished=int(np.max(model.n_iter_)) < effort)
+    return PeerFit(model.coef_[0], finished=int(np.max(model.n_iter_)) < effort)
 
 
-def _sgd(course: Course, effort: float, seed: int) -> Fitted:
+def _sgd(course: Course, effort: float, seed: int) -> PeerFit:
     from sklearn.linear_model import SGDClassifier
 
     model = SGDClassifier(
         loss="hinge", alpha=course.lam, fit_intercept=False, max_iter=int(effort), tol=None, random_state=seed
     ).fit(course.X, course.y)
-    return Fitted(model.coef_[0])
+    return PeerFit(model.coef_[0])
 
 
-def _libsvm(course: Course, effort: float, seed: int) -> Fitted:
+def _libsvm(course: Course, effort: float, seed: int) -> PeerFit:
     from sklearn.svm import SVC
 
     model = SVC(C=course.C, gamma=course.gamma, tol=1e-4, max_iter=int(effort)).fit(course.X, course.y)
     coef = model.dual_coef_
     coef = (coef.toarray() if sp.issparse(coef) else coef)[0]
     finished = int(np.max(model.n_iter_)) < effort
-    return Fitted(None, model.support_, coef, float(model.intercept_[0]), finished)
+    return PeerFit(None, model.support_, coef, float(model.intercept_[0]), finished)
 
 
-def _liblinear_official(course: Course, effort: float, seed: int) -> Fitted:
+def _liblinear_official(course: Course, effort: float, seed: int) -> PeerFit:
     from liblinear.liblinearutil import train
 
     X = sp.csr_matrix(course.X, dtype=np.float64)
     options = f"-s 3 -c {course.C:.17g} -e {1.0 / effort:.17g} -B -1 -q"
     model: Any = train(course.y.astype(np.float64), X, options)
     w = np.array(model.w[: model.nr_feature]) * model.label[0]
-    return Fitted(w, finished=effort > 1e8)
+    return PeerFit(w, finished=effort > 1e8)
 
 
 PEERS = (

@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from hinge.racing.contestants import Contestant
-from hinge.racing.course import Course, Look
+from hinge.racing.course import Course, Measurement
 
 REFERENCE_SHARE = 0.05
 """The reference is solved to this share of the gap that is raced for."""
@@ -21,7 +21,7 @@ REFERENCE_TIMES = 3.0
 
 WARM_ROWS, WARM_SECONDS = 256, 0.05
 
-Run = list[Look]
+Run = list[Measurement]
 Tell = Callable[[str, int, int], None]
 """Called with the name of what runs now, the runs done, and the runs in all."""
 
@@ -45,7 +45,7 @@ class Entrant:
     Attributes
     ----------
     contestant : Contestant
-    runs : list of lists of Look
+    runs : list of lists of Measurement
         One for each repeat.
     kept_out : str
         Why it did not start; empty if it did.
@@ -112,19 +112,21 @@ class Race:
         known += [look.bound for entry in entries for run in entry.runs for look in run]
         return max(known, default=-np.inf)
 
-    def suboptimality(self, entry: Entrant, look: Look) -> float:
-        """An upper bound on how far above the minimum a look is, relative to it."""
+    def suboptimality(self, entry: Entrant, look: Measurement) -> float:
+        """An upper bound on how far above the minimum a measured objective is, relative to it."""
         bound = self.bound(entry.contestant.bias)
         return (look.objective - bound) / bound if bound > 0 else np.inf
 
-    def met(self, entry: Entrant, look: Look) -> bool:
-        """Whether a look is at the target."""
+    def meets_target(self, entry: Entrant, look: Measurement) -> bool:
+        """Whether a measurement is at the target."""
         value = look.error if self.target.kind == "error" else self.suboptimality(entry, look)
         return value <= self.target.value
 
-    def first_met(self, entry: Entrant, run: Run) -> Look | None:
-        """The quickest look of a run that is at the target."""
-        return min((look for look in run if self.met(entry, look)), key=lambda look: look.seconds, default=None)
+    def first_met(self, entry: Entrant, run: Run) -> Measurement | None:
+        """The first measurement of a run that is at the target."""
+        return min(
+            (look for look in run if self.meets_target(entry, look)), key=lambda look: look.seconds, default=None
+        )
 
     def typical(self, entry: Entrant) -> Run:
         """The run with the median time to the target; runs that missed it count as the slowest."""
@@ -198,7 +200,7 @@ def run_race(
     seed: int = 0,
     tell: Tell | None = None,
 ) -> Race:
-    """Run every contestant to the target, the repeats interleaved, and keep all looks at them.
+    """Run every contestant to the target, the repeats interleaved, and keep all measurements.
 
     A lower bound on the minimum is computed beforehand, and improved by what the contestants prove on the way.
     Everyone is compiled on a few rows first, and has one thread. Times do not include evaluation. A contestant
@@ -270,22 +272,22 @@ def _run(done: Race, entry: Entrant, seed: int, tol: float) -> None:
     looks: Run = []
     entry.runs.append(looks)
     try:
-        for look in _watched(done, entry, seed, tol):
+        for look in _run_once(done, entry, seed, tol):
             looks.append(look)
     except KeyboardInterrupt:
         entry.cut = True
         raise
-    except Exception as error:  # a peer may raise anything, and the race goes on
+    except Exception as error:  # a peer may raise anything, and the race continues
         entry.failure = _sentence(error)
     entry.over = done.first_met(entry, looks) is None
 
 
-def _watched(done: Race, entry: Entrant, seed: int, tol: float) -> Iterator[Look]:
-    """The looks of one run; whether they meet the target is judged by the bound known before it."""
+def _run_once(done: Race, entry: Entrant, seed: int, tol: float) -> Iterator[Measurement]:
+    """The measurements of one run; whether they meet the target is judged by the bound known before it."""
     bias = entry.contestant.bias
     known = done.bound(bias)
 
-    def reached(look: Look) -> bool:
+    def reached(look: Measurement) -> bool:
         if done.target.kind == "error":
             return look.error <= done.target.value
         bound = max(known, look.bound)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import CellResult, Outcome
 from hinge.experiments.runner import machine
-from hinge.racing.course import Look
+from hinge.racing.course import Measurement
 from hinge.racing.peers import Peer
 from hinge.racing.race import Race, Run
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.report.plain import csv_text, finite, write_text
 
 ALWAYS = ("solver", "what it is", "seconds to target", "status")
@@ -48,7 +48,7 @@ def _figure(race: Race, amount: str, label: str) -> Figure:
         target.append(Series("target", [min(xs), max(xs)], [race.target.value] * 2, kind="theory"))
     counted = "" if amount == "seconds" else " Nobody counts for the peers, so they are not here."
     panels = (
-        Panel(f"{race.course.name}: objective", label, "above the minimum, relative", above, True, True),
+        loglog(f"{race.course.name}: objective", label, "above the minimum, relative", above),
         Panel(f"{race.course.name}: test error", label, "share of rows", errors, log_x=True),
     )
     return Figure(f"race-{amount}", f"{conditions(race)} Lines are runs of median time.{counted}", panels)
@@ -163,7 +163,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
     shown = table(race)
     write_text(folder / "standings.csv", csv_text(shown.columns, shown.rows))
     write_text(folder / "curves.csv", csv_text(CURVES, _curve_rows(race)))
-    if race.interrupted:  # whoever pressed Ctrl-C does not wait for drawings
+    if race.interrupted:  # after Ctrl-C nobody waits for drawings
         return written, ["No figures were drawn, since the race was interrupted."]
     try:
         from hinge.report import report
@@ -202,7 +202,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
 
 def _curves(runs: Sequence[Run]) -> list[dict[str, list[Any]]]:
     return [
-        {name: [finite(getattr(look, name)) for look in run] for name in Look._fields if name != "bound"}
+        {name: [finite(getattr(look, name)) for look in run] for name in Measurement._fields if name != "bound"}
         for run in runs
     ]
 

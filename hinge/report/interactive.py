@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from hinge.report.figure import Figure, Panel, Series
-from hinge.report.palette import Style, styles
+from hinge.display.figure import Figure, Panel, Series
+from hinge.display.palette import Style, styles
 
 Row = tuple[float, float | None, float | None, float | None]
 MOST_MARKERS = 14
@@ -22,7 +22,7 @@ def panels(figure: Figure) -> list[dict[str, Any]]:
     """Each panel as a plotly figure, ``{"data": [...], "layout": {...}}``, in JSON's terms.
 
     The traces of a label, its band among them, have one `legendgroup` in all panels. The `meta` of a trace
-    holds its colours on a light and on a dark page, that of the layout the panel's title and the axes that
+    holds its colours on a light and on a dark page, the ``meta`` of the layout the panel's title and the axes that
     may be switched between linear and logarithmic.
     """
     look = styles(figure.panels)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from hinge.report.figure import Figure, ReportTable
+from hinge.display.figure import Figure, ReportTable
 
 
 class Verdict(Enum):

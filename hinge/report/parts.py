@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hinge.display.figure import Figure, ReportTable, Value
 from hinge.report import interactive
-from hinge.report.figure import Figure, ReportTable, Value
 from hinge.report.outcome import Claim
 from hinge.report.section import Section
 
@@ -39,7 +39,7 @@ class Picture(NamedTuple):
 
 
 def number(value: Value | np.generic, digits: int = 3) -> str:
-    """A value for readers: so many significant digits, thousands apart, powers of ten where they help."""
+    """A value for readers: `digits` significant digits, thousands apart, powers of ten where they help."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None:

@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hinge.report import page, static
-from hinge.report.figure import Figure
+from hinge.display import static
+from hinge.display.figure import Figure
+from hinge.report import page
 from hinge.report.outcome import Earlier
 from hinge.report.parts import Picture, plain_name
 from hinge.report.plain import csv_text, finite, write_text

@@ -33,10 +33,19 @@ class Described(Protocol):
     """What is shown of an experiment itself."""
 
     name: ClassVar[str]
-    title: ClassVar[str]
-    paper: ClassVar[str]
-    place: ClassVar[str]
     question: ClassVar[str]
+
+    @property
+    def title(self) -> str:
+        """What it measures."""
+
+    @property
+    def paper(self) -> str:
+        """Authors and year."""
+
+    @property
+    def place(self) -> str:
+        """Where in the paper."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ class Section:
     failures: Sequence[str] = field(default=())
 
     @classmethod
-    def of(
+    def from_run(
         cls, experiment: Described, outcome: Outcome, results: Sequence[Measured], failures: Sequence[str] = ()
     ) -> Section:
         """The section of an experiment that was run."""

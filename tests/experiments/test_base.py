@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from hinge.display.figure import Series
 from hinge.experiments import NAMES, CellResult, CellResults, Verdict, find, nearest
-from hinge.experiments.base import claim, grid, mended
-from hinge.report.figure import Series
+from hinge.experiments.base import claim, expect, grid, revise
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from hinge.report.figure import Series
     ],
 )
 def test_a_verdict_follows_from_the_number(rule, ours, verdict):
-    found = claim("what", 100.0, ours, "conditions", **rule)
+    found = claim("what", ours, expect(100.0, **rule), "conditions")
     assert found.verdict is verdict
     assert found.ratio == (None if verdict is Verdict.UNKNOWN else ours / 100)
     assert found.rule
@@ -32,32 +32,32 @@ def test_a_verdict_follows_from_the_number(rule, ours, verdict):
 
 def test_a_claim_has_one_rule_that_can_be_applied():
     with pytest.raises(ValueError, match="exactly one"):
-        claim("what", 1.0, 1.0, "")
+        expect(1.0)
     with pytest.raises(ValueError, match="exactly one"):
-        claim("what", 1.0, 1.0, "", at_least=(1, 1), at_most=(1, 1))
+        claim("what", 1.0, expect(1.0, at_least=(1, 1), at_most=(1, 1)), "")
     with pytest.raises(ValueError, match="paper's number"):
-        claim("what", "much", 1.0, "", within=(0.1, 0.2))
-    assert claim("what", "much", 3.0, "", at_least=(2, 1)).ratio is None
+        claim("what", 1.0, expect("much", within=(0.1, 0.2)), "")
+    assert claim("what", 3.0, expect("much", at_least=(2, 1)), "").ratio is None
 
 
 def test_where_a_paper_only_asks_there_is_nothing_to_reproduce():
-    found = claim("what", "open question", 3.0, "", at_least=(2, 1))
+    found = claim("what", 3.0, expect("open question", at_least=(2, 1)), "")
     assert found.verdict is Verdict.BEYOND
     assert "reproduced" not in found.rule
-    assert claim("what", "open question", None, "", at_least=(2, 1)).verdict is Verdict.UNKNOWN
+    assert claim("what", None, expect("open question", at_least=(2, 1)), "").verdict is Verdict.UNKNOWN
 
 
 def test_what_can_hardly_fail_counts_for_no_paper():
-    met = claim("what", 1.0, 3.0, "", at_least=(2, 1), sure="it stops there")
+    met = claim("what", 3.0, expect(1.0, at_least=(2, 1)), "", sure="it stops there")
     assert met.verdict is Verdict.SURE
     assert met.rule.endswith("it can hardly fail: it stops there")
-    assert claim("what", 1.0, 1.5, "", at_least=(2, 1), sure="it stops there").verdict is Verdict.PARTLY
-    assert claim("what", 1.0, 0.5, "", at_least=(2, 1), sure="it stops there").verdict is Verdict.NOT
+    assert claim("what", 1.5, expect(1.0, at_least=(2, 1)), "", sure="it stops there").verdict is Verdict.PARTLY
+    assert claim("what", 0.5, expect(1.0, at_least=(2, 1)), "", sure="it stops there").verdict is Verdict.NOT
 
 
 def test_a_changed_rule_keeps_what_was_said_before():
-    old = claim("what", 1.0, 3.0, "", at_most=(1, 2))
-    found = mended(claim("what", 1.0, 3.0, "", at_least=(2, 1)), old, "it was turned over")
+    old = claim("what", 3.0, expect(1.0, at_most=(1, 2)), "")
+    found = revise(claim("what", 3.0, expect(1.0, at_least=(2, 1)), ""), old, "it was turned over")
     assert (found.verdict, found.earlier.verdict) == (Verdict.REPRODUCED, Verdict.NOT)
     assert (found.earlier.ours, found.earlier.rule, found.earlier.why) == (3.0, old.rule, "it was turned over")
 
@@ -69,7 +69,7 @@ def test_grids_and_what_is_picked_from_them():
     results = CellResults(CellResult(cell, {"v": 10 * cell["seed"], "note": cell["set"]}, 0.0, "") for cell in cells)
     assert results.where(set="b", seed=2).column("v") == [20]
     assert results.where(set="c") == []
-    assert results.of("set") == ["a", "b"]
+    assert results.values_of("set") == ["a", "b"]
     assert results.notes() == ["a", "b"]
 
 

@@ -8,14 +8,14 @@ from hinge.experiments.base import CellResult, CellResults
 from hinge.experiments.measure import (
     band,
     error,
+    evaluate_at,
     first_below,
     growing,
-    looks_at,
+    log_spaced,
     margin_after_slack,
     mean_hinge,
     minimum,
     slope,
-    spaced,
     spread,
 )
 from hinge.problems import Regularized, Solution
@@ -23,9 +23,9 @@ from hinge.solvers import Newton, Pegasos
 
 
 def test_numbers_are_spaced_evenly_in_their_logarithm():
-    assert spaced(1, 1000, 1) == [1, 10, 100, 1000]
-    assert spaced(5, 5) == [5]
-    assert spaced(1, 4, 50) == [1, 2, 3, 4]
+    assert log_spaced(1, 1000, 1) == [1, 10, 100, 1000]
+    assert log_spaced(5, 5) == [5]
+    assert log_spaced(1, 4, 50) == [1, 2, 3, 4]
 
 
 def test_numbers_grow_by_a_share_of_themselves():
@@ -41,7 +41,7 @@ def test_looks_bill_the_solver_alone():
     def looked(solution):
         return {"objective": problem.certificate(solution).objective}  # which reads, on the bill
 
-    looks = looks_at(problem, Pegasos(batch_size=2), [1, 5, 20], looked, seed=3)
+    looks = evaluate_at(problem, Pegasos(batch_size=2), [1, 5, 20], looked, seed=3)
     assert [look["iteration"] for look in looks] == [1, 5, 20]
     assert [look["reads"] for look in looks] == [12, 60, 240]  # two rows of six cells an iteration
     assert 0 < looks[0]["seconds"] < looks[2]["seconds"]

@@ -18,35 +18,60 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def throwaway(monkeypatch):
     """One experiment more."""
-    monkeypatch.setitem(registry.BY_NAME, "throwaway-squares", Squares.__module__)
+    line = registry.Listed("Squares of small numbers", "Nobody 2026", "Table 0", Squares.__module__)
+    monkeypatch.setitem(registry.BY_NAME, "throwaway-squares", line)
 
 
 def test_all_of_them_are_registered():
     folder = ROOT / "hinge" / "experiments"
     papers = [path for path in folder.iterdir() if path.is_dir() and (path / "__init__.py").exists()]
-    files = {path for paper in papers for path in paper.glob("*.py") if path.stem != "__init__"}
-    assert {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files} == set(registry.BY_NAME.values())
+    files = {path for paper in papers for path in paper.glob("*.py") if "\nexperiment = " in path.read_text("utf-8")}
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files}
+    assert modules == set(map(registry.module_of, registry.names()))
     assert registry.names() == hinge.experiments.NAMES
 
 
 @pytest.mark.parametrize("name", registry.BY_NAME)
 def test_a_line_is_true(name):
-    assert isinstance(registry.load(name), Experiment)
-    assert registry.load(name).name == name
+    experiment = hinge.experiments.load(name)
+    assert isinstance(experiment, Experiment)
+    assert experiment.name == name
 
 
 @pytest.mark.parametrize("name", registry.BY_NAME)
 def test_its_claims_are_tried_on_made_up_measurements(name):
-    _, _, paper, file = registry.BY_NAME[name].split(".")
+    _, _, paper, file = registry.module_of(name).split(".")
     tried = (ROOT / "tests" / "experiments" / paper / f"test_{file}.py").read_text(encoding="utf-8")
     assert "= in_both_outcomes(" in tried or "Verdict.BEYOND" in tried
 
 
+LOADED = """
+import sys
+from typer.testing import CliRunner
+from hinge.cli.app import application
+ran = CliRunner().invoke(application(), {command})
+assert ran.exit_code == {status}, ran.output
+print([name for name in sys.modules if name.startswith("hinge.experiments.") and name.count(".") == 3])
+"""
+
+
 @pytest.mark.slow
-def test_the_list_loads_no_experiment():
-    code = "import sys; from hinge.experiments import registry; registry.names(); print('numba' in sys.modules)"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "False"
+@pytest.mark.parametrize(
+    ("command", "status", "loaded"),
+    [
+        (["reproduce"], 0, []),
+        (["reproduce", "--json"], 0, []),
+        (["reproduce", "pegasos-figure3", "--jobs", "0"], 2, []),
+        (["reproduce", "pegasos-figure3"], 0, ["hinge.experiments.pegasos.figure3"]),
+    ],
+    ids=str,
+)
+def test_no_experiment_is_imported_but_the_one_that_runs(command, status, loaded, tmp_path):
+    for package in ("typer", "plotly", "matplotlib"):
+        pytest.importorskip(package, reason="the report needs it")
+    code = LOADED.format(command=command, status=status)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert ran.stdout.strip() == str(loaded)
 
 
 # --- one file and one line --------------------------------------------------------------------------

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from hinge.experiments import Experiment, Outcome
-from hinge.experiments.runner import kept, place, run
+from hinge.experiments.runner import place, run, stored_results
 
 
 class Squares(Experiment):
@@ -32,8 +32,8 @@ class Watch:
     def __init__(self):
         self.begun, self.ended = [], []
 
-    def begin(self, experiment, cells, kept):
-        self.begun.append((experiment.name, cells, kept))
+    def begin(self, experiment, cells, stored_results):
+        self.begun.append((experiment.name, cells, stored_results))
 
     def done(self, experiment, cell, failure):
         self.ended.append((cell["k"], failure))
@@ -106,7 +106,7 @@ def test_a_broken_file_is_measured_again(tmp_path, text):
     run([experiment], "tiny", out)
     cell = experiment.cells("tiny")[3]
     place(experiment, cell, out).write_text(text.replace("CELL", json.dumps(cell)))
-    assert kept(experiment, "tiny", out).column("square") == [0, 1, 4, 16, 25]
+    assert stored_results(experiment, "tiny", out).column("square") == [0, 1, 4, 16, 25]
     (one,) = run([experiment], "tiny", out)
     assert times_run(tmp_path) == [1, 1, 1, 2, 1, 1]
     assert one.results.column("square") == [0, 1, 4, 9, 16, 25]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hinge.datasets import DatasetNotFoundError
-from hinge.experiments.sets import STAND_INS, choose, held_out, is_own
+from hinge.experiments.sets import STAND_INS, choose, hold_out, is_own
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_cut_is_the_same_each_time_and_so_is_what_is_held_out(nothing_here):
     again = choose("adult", 500).parts
     assert (first[0] != again[0]).nnz == 0
     np.testing.assert_array_equal(first[1], again[1])
-    X, y, X_val, y_val = held_out(first[0], first[1], 0.2, seed=3)
+    X, y, X_val, y_val = hold_out(first[0], first[1], 0.2, seed=3)
     assert (X.shape[0], X_val.shape[0]) == (400, 100)
     assert len(y) + len(y_val) == 500
-    assert not np.array_equal(y_val, held_out(first[0], first[1], 0.2, seed=4)[3])
+    assert not np.array_equal(y_val, hold_out(first[0], first[1], 0.2, seed=4)[3])

@@ -1,16 +1,13 @@
 """An experiment for the time of a test: what someone writes who adds one."""
 
-from hinge.experiments.base import Experiment, Outcome, claim
-from hinge.report.figure import Figure, Panel, Series
+from hinge.display.figure import Figure, Panel, Series
+from hinge.experiments.base import Experiment, Outcome, claim, expect
 
 
 class Squares(Experiment):
     """Squares of small numbers."""
 
     name = "throwaway-squares"
-    title = "Squares of small numbers"
-    paper = "Nobody 2026"
-    place = "Table 0"
     question = "Whether squares grow."
 
     def cells(self, scale):
@@ -24,7 +21,7 @@ class Squares(Experiment):
     def outcome(self, results, scale):
         """They do."""
         squares = results.column("square")
-        found = claim("Squares grow", 9.0, max(squares, default=None), "k up to 3", within=(0.1, 0.2))
+        found = claim("Squares grow", max(squares, default=None), expect(9.0, within=(0.1, 0.2)), "k up to 3")
         panel = Panel("Squares", "k", "square", [Series("k²", [r.cell["k"] for r in results], squares)])
         return Outcome([found], [Figure(self.name, "Squares.", [panel])])
 

@@ -20,12 +20,12 @@ from hinge import SVC, LinearSVC, Oracle
 from hinge.access.gram.row_store import RowStore, open_store
 from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
+from hinge.display.figure import Figure, Panel, Series
 from hinge.experiments.base import Experiment
 from hinge.experiments.runner import place, run
 from hinge.files import model_files
 from hinge.kernels import Function
 from hinge.monitoring.checkpoint import Checkpoint
-from hinge.report.figure import Figure, Panel, Series
 from hinge.report.outcome import Outcome
 from hinge.report.report import write_report
 from hinge.report.section import Section
@@ -284,7 +284,7 @@ class Report(Files):
     def write(self, folder, version):
         experiment = Powers(2 + version)
         (one,) = run([experiment], "tiny", folder)
-        section = Section.of(experiment, experiment.outcome(one.results, "tiny"), one.results, one.failures)
+        section = Section.from_run(experiment, experiment.outcome(one.results, "tiny"), one.results, one.failures)
         about = dict(title="Faults", scale="tiny", machine="any", command=f"powers {version}")
         write_report(folder, [section], **about)
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from hinge.kernels import Gaussian
-from hinge.racing import Course, Ours, find, known, usual
+from hinge.racing import Course, Ours, all_contestants, default_names, find
 from hinge.racing.contestants import ours
 from hinge.solvers import SDCA, registry
 
@@ -20,7 +20,7 @@ def course(adult):
 
 def test_every_solver_has_a_name():
     assert len(ours()) == len(registry.entries("linear", "cells", "kernel"))
-    assert set(ours()) <= set(known())
+    assert set(ours()) <= set(all_contestants())
 
 
 def test_names_are_those_of_the_estimators():
@@ -48,11 +48,11 @@ def test_solvers_of_the_other_kind_say_so(course):
 
 def test_the_usual_field(course):
     hard = Course(course.X, course.y, course.X_test, course.y_test, 1e-5)
-    assert usual(hard) == ["sdca", "newton", "pegasos", "liblinear", "sklearn-sgd"]
+    assert default_names(hard) == ["sdca", "newton", "pegasos", "liblinear", "sklearn-sgd"]
     many = sp.csr_matrix(course.X.toarray().repeat(10, axis=1))
     wide = Course(many, course.y, course.X_test, course.y_test, 1e-3)
     assert wide.X.shape[1] > 1024
-    assert "newton" not in usual(wide)
+    assert "newton" not in default_names(wide)
 
 
 @pytest.mark.slow
@@ -66,7 +66,7 @@ def test_a_look_costs_nothing(name, course, monkeypatch):
         time.sleep(0.05)
         return 1.0, 0.5, 0.0
 
-    monkeypatch.setattr(Course, "judged", expensive)
+    monkeypatch.setattr(Course, "judge", expensive)
     began = time.perf_counter()
     looks = list(find([name])[0].looks(course, 0, 0.1, lambda look: len(problems) == 3, 1e-3))
     assert looks[-1].seconds < time.perf_counter() - began - 0.05 * len(looks)
@@ -104,7 +104,7 @@ def test_a_solver_that_works_on_a_part_of_the_rows_is_told_when_it_is_not_enough
 
 def test_a_run_that_is_looked_at_for_longer_than_it_takes_ends(course, monkeypatch):
     """On a few rows the looks take more time than the steps between them."""
-    monkeypatch.setattr(Course, "judged", lambda *_: time.sleep(0.05) or (1.0, 0.5, 0.0))
+    monkeypatch.setattr(Course, "judge", lambda *_: time.sleep(0.05) or (1.0, 0.5, 0.0))
     looks = list(find(["pegasos"])[0].looks(course, 0, 0.02, lambda look: False, 1e-3))
     assert len(looks) == 1
     assert looks[-1].seconds < 0.02

@@ -33,7 +33,7 @@ def test_the_reference_bounds_the_minimum_from_below(course):
 
 def test_linear_answers_are_judged_by_the_problem_itself(course):
     w = np.random.default_rng(0).normal(size=course.X.shape[1])
-    objective, error = course.judged_weights(w)
+    objective, error = course.judge_weights(w)
     assert objective == pytest.approx(Regularized(course.X, course.y, 1e-3).objective(Solution(w)))
     assert error == np.mean(np.sign(course.X_test @ w) != course.y_test)
 
@@ -42,7 +42,7 @@ def test_a_slack_constrained_answer_is_scaled_before_it_is_judged(course):
     course.find_reference(1e-4, 30.0)
     problem = course.slack_constrained()
     w = solve(course.regularized(), _sdca()).solution.w
-    judged = [course.judged(problem, Solution(scale * w))[0] for scale in (1e-3, 1.0, 1e3)]
+    judged = [course.judge(problem, Solution(scale * w))[0] for scale in (1e-3, 1.0, 1e3)]
     # Lemma 2.1: at the slack of the optimum, the optimum over γ is the optimum.
     assert judged == pytest.approx([course.references["none"].bound] * 3, rel=0.01)
     assert Simba().rejects(problem) is None
@@ -51,7 +51,7 @@ def test_a_slack_constrained_answer_is_scaled_before_it_is_judged(course):
 def test_kernel_answers_are_judged_by_the_problem_itself(kernel_course):
     problem = kernel_course.regularized()
     answer = solve(problem, BlockDual()).solution
-    objective, error, bound = kernel_course.judged(problem, answer)
+    objective, error, bound = kernel_course.judge(problem, answer)
     assert objective == pytest.approx(problem.objective(answer))
     assert bound <= objective
     K = Gaussian(0.05)(kernel_course.X_test.toarray(), kernel_course.X.toarray())
@@ -62,7 +62,7 @@ def test_a_peers_support_vectors_are_judged_with_their_bias(kernel_course):
     free = kernel_course.regularized("free")
     answer = solve(free, BlockDual()).solution
     used = np.flatnonzero(answer.beta)
-    objective, _, bound = kernel_course.judged_support(used, answer.beta[used], answer.b)
+    objective, _, bound = kernel_course.judge_support(used, answer.beta[used], answer.b)
     assert objective == pytest.approx(free.objective(answer), rel=1e-4)
     assert bound == pytest.approx(free.certificate(answer).bound, rel=1e-3)
 
@@ -73,7 +73,7 @@ def test_kernel_slack_answers_are_scaled(kernel_course):
     assert SBP().rejects(problem) is None
     answer = solve(kernel_course.regularized(), BlockDual()).solution
     scaled = Expansion(7.0 * answer.beta, 0.0, 7.0 * answer.responses)
-    judged = kernel_course.judged(problem, scaled)[0]
+    judged = kernel_course.judge(problem, scaled)[0]
     own = KernelRegularized(kernel_course.X, kernel_course.y, 1e-2, Gaussian(0.05))
     assert judged == pytest.approx(own.objective(answer), rel=0.01)
 

@@ -8,7 +8,7 @@ import pytest
 
 from hinge.kernels import Gaussian
 from hinge.racing import PEERS, Course, Peer, find, run_race
-from hinge.racing.peers import Fitted
+from hinge.racing.peers import PeerFit
 
 pytestmark = pytest.mark.peer
 
@@ -29,7 +29,7 @@ def doubling(course, enough, **options):
 
     def fit(course, effort, seed):
         tried.append(effort)
-        return Fitted(np.full(course.X.shape[1], 0.0 if effort >= enough else 1.0))
+        return PeerFit(np.full(course.X.shape[1], 0.0 if effort >= enough else 1.0))
 
     looks = list(peer(fit, **options).looks(course, 0, 1e3, lambda look: look.objective <= 1.0, 1e-3))
     assert len(looks) == len(tried)
@@ -48,7 +48,7 @@ def test_efforts_double_and_then_close_in(course):
 def test_each_run_is_charged_its_own_time(course):
     def fit(course, effort, seed):
         time.sleep(0.02 * effort)
-        return Fitted(np.ones(course.X.shape[1]))
+        return PeerFit(np.ones(course.X.shape[1]))
 
     looks = list(peer(fit).looks(course, 0, 0.1, lambda look: False, 1e-3))
     assert looks[0].seconds >= 0.02
@@ -57,7 +57,7 @@ def test_each_run_is_charged_its_own_time(course):
 
 
 def test_one_that_has_converged_is_not_run_again(course):
-    fake = peer(lambda course, effort, seed: Fitted(np.ones(course.X.shape[1]), finished=True))
+    fake = peer(lambda course, effort, seed: PeerFit(np.ones(course.X.shape[1]), finished=True))
     assert len(list(fake.looks(course, 0, 1e3, lambda look: False, 1e-3))) == 1
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from ctrl_c import interrupt_after
 
-from hinge.racing import Look, Ours, Target, find, results, run_race
+from hinge.racing import Measurement, Ours, Target, find, results, run_race
 from hinge.solvers import SDCA
 
 
@@ -48,7 +48,7 @@ class Scripted:
 
 
 def look(seconds, objective, error=0.2, reads=10):
-    return Look(seconds, reads, 0, objective, error)
+    return Measurement(seconds, reads, 0, objective, error)
 
 
 def lines_of(done):
@@ -104,7 +104,7 @@ def test_a_race_to_an_error(course):
 
 
 def test_a_bound_that_a_contestant_proves_counts(course):
-    proves = Scripted("proves", [[Look(1.0, 1, 0, 0.5, 0.2, bound=0.4999), look(9.0, 0.5)]])
+    proves = Scripted("proves", [[Measurement(1.0, 1, 0, 0.5, 0.2, bound=0.4999), look(9.0, 0.5)]])
     done = run_race(course, [proves], repeats=1)
     assert done.bound() == 0.4999
     assert lines_of(done)["proves"].seconds == 1.0

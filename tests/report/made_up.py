@@ -2,8 +2,8 @@
 
 import math
 
-from hinge.experiments.base import CellResult, CellResults, Outcome, claim
-from hinge.report.figure import Figure, Panel, ReportTable, Series
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.experiments.base import CellResult, CellResults, Outcome, claim, expect
 from hinge.report.section import Section
 
 EVIL = "<script>window.broken = true</script> & \"quotes\" 'too' $x_1$ </script>"
@@ -29,7 +29,7 @@ ODD = Figure(
     "odd",
     "Odd data.",
     [
-        Panel(
+        loglog(
             "zeros and NaN",
             "x",
             "y",
@@ -42,15 +42,11 @@ ODD = Figure(
                     [1, 2, 3, 0.5, 0, 0],
                 )
             ],
-            True,
-            True,
         ),
         Panel("empty", "x", "y", []),
-        Panel(
-            "one point", "x", "y", [Series("a", [3], [5], [4], [7]), Series("b", [4], [5], kind="theory")], True, True
-        ),
-        Panel("nothing finite", "x", "y", [Series("a", [math.nan, math.inf], [1.0, 2.0])], True, True),
-        Panel("nothing positive", "x", "y", [Series("a", [-1.0, 0.0], [-1.0, -2.0])], True, True),
+        loglog("one point", "x", "y", [Series("a", [3], [5], [4], [7]), Series("b", [4], [5], kind="theory")]),
+        loglog("nothing finite", "x", "y", [Series("a", [math.nan, math.inf], [1.0, 2.0])]),
+        loglog("nothing positive", "x", "y", [Series("a", [-1.0, 0.0], [-1.0, -2.0])]),
         Panel("points", "x", "y", [Series("b", [1, 2], [3, 4], [2, 3], [4, 9], "points")]),
     ],
 )
@@ -58,13 +54,11 @@ MANY = Figure(
     "many",
     "Twelve solvers.",
     [
-        Panel(
+        loglog(
             "A title so long that no panel would hold it in one line, with λ = 0.0001 and 781,265 rows",
             "iterations",
             "objective above the optimum",
             many(12),
-            True,
-            True,
         ),
         Panel(EVIL, EVIL, EVIL, [*many(2)[:1], Series(EVIL, X, X, kind="points"), Series("_under", X, X)]),
     ],
@@ -75,10 +69,10 @@ def sections():
     """Two of them: one with everything, one in which nothing could be measured."""
     where = f"made-up data, 10 rows {EVIL}"
     claims = [
-        claim("Error on made-up data", 0.0534, 0.0541, where, within=(0.05, 0.2), unit="share of rows"),
-        claim(f"Speed {EVIL}", 10.0, 3.3, where, at_least=(5, 2), unit="times"),
-        claim("Kernel evaluations", 2.4e6, 1.7e7, where, at_most=(3e6, 6e6)),
-        claim("No number", "words", None, where, at_least=(1, 0)),
+        claim("Error on made-up data", 0.0541, expect(0.0534, within=(0.05, 0.2), unit="share of rows"), where),
+        claim(f"Speed {EVIL}", 3.3, expect(10.0, at_least=(5, 2), unit="times"), where),
+        claim("Kernel evaluations", 1.7e7, expect(2.4e6, at_most=(3e6, 6e6)), where),
+        claim("No number", None, expect("words", at_least=(1, 0)), where),
     ]
     table = ReportTable(
         "t", "A wide table", ["set", *(f"column {i}" for i in range(12))], [["ccat", *([1234.5678] * 12)]]

@@ -65,7 +65,7 @@ def measured(tmp_path_factory):
         (done,) = run([experiment], "tiny", out)
         assert not done.failures
         outcome = experiment.outcome(done.results, "tiny")
-        found.append(Section.of(experiment, outcome, done.results, done.failures))
+        found.append(Section.from_run(experiment, outcome, done.results, done.failures))
     return write_report(out, found, machine=machine(), **SAYS)
 
 

@@ -6,9 +6,9 @@ import math
 import pytest
 from report.made_up import EVIL, MANY, ODD, X
 
-from hinge.report.figure import Figure, Panel, Series
+from hinge.display.figure import Figure, Panel, Series
+from hinge.display.palette import styles
 from hinge.report.interactive import legend, panels
-from hinge.report.palette import styles
 
 
 def lines_of(panel):

@@ -13,7 +13,7 @@ from solvers.throwaway import ENTRY, Throwaway
 
 import hinge
 from hinge.files import model_files
-from hinge.racing import find, known
+from hinge.racing import all_contestants, find
 from hinge.solvers import registry
 from hinge.solvers.base import Solver
 
@@ -143,7 +143,7 @@ def test_a_new_solver_races():
 
     from hinge.cli.app import application
 
-    assert "throwaway" in known()
+    assert "throwaway" in all_contestants()
     assert find(["Throwaway"])[0].label == "hinge Throwaway"
     asked = "compare adult --solvers throwaway --rows 200 --repeats 1 --max-time 0.2 --format json"
     ran = CliRunner().invoke(application(), asked.split())

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
-from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.linear import Bias
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Newton, Pegasos, Solver, solve
 
 SETS = {"tiny": ("reuters",), "full": ("reuters", "mnist")}
@@ -24,7 +24,7 @@ BATCHES = {"tiny": (10, 1000), "full": (10, 100, 1000)}
 LARGEST = "exact, k = 1000"
 
 
-class Way(NamedTuple):
+class BiasMethod(NamedTuple):
     """One way to learn a bias: the bias of the problem, and the solver."""
 
     bias: Bias
@@ -32,11 +32,14 @@ class Way(NamedTuple):
 
 
 WAYS = {
-    "no bias": Way("none", Pegasos(output="last")),
-    "constant feature": Way("penalized", Pegasos(output="last")),
-    "sub-gradient": Way("free", Pegasos(output="last", bias="subgradient")),
-    "sub-gradient, η": Way("free", Pegasos(output="last", bias="eta")),
-    **{f"exact, k = {k}": Way("free", Pegasos(output="last", bias="exact", batch_size=k)) for k in BATCHES["full"]},
+    "no bias": BiasMethod("none", Pegasos(output="last")),
+    "constant feature": BiasMethod("penalized", Pegasos(output="last")),
+    "sub-gradient": BiasMethod("free", Pegasos(output="last", bias="subgradient")),
+    "sub-gradient, η": BiasMethod("free", Pegasos(output="last", bias="eta")),
+    **{
+        f"exact, k = {k}": BiasMethod("free", Pegasos(output="last", bias="exact", batch_size=k))
+        for k in BATCHES["full"]
+    },
 }
 OPTIMA: dict[str, Bias] = {"no bias": "none", "constant feature": "penalized", "free bias": "free"}
 
@@ -45,9 +48,6 @@ class PegasosBias(Experiment):
     """The objective with a free bias and the test error, against the rows read."""
 
     name = "pegasos-bias"
-    title = "Three ways to a bias"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "section 4"
     question = (
         "A bias matters where labels are uneven. A constant feature is simple but solves a slightly "
         "different problem; the bias' sub-gradient loses the fast rate; the exact minimum over each batch "
@@ -65,15 +65,15 @@ class PegasosBias(Experiment):
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
-        """Each answer by the objective (11), in which the bias is free, and by that of its own problem."""
+        """Each answer by the objective (11), in which the bias is free, and by the objective of its own problem."""
         data = choose(cell["set"], cell["rows"])
         X, y, X_test, y_test = data.parts
         bias = OPTIMA[cell["optimum"]] if "optimum" in cell else WAYS[cell["way"]].bias
         problem = Regularized(X, y, cell["lam"], bias=bias)
         free = Regularized(X, y, cell["lam"], bias="free")
-        said = {"label": data.label, "note": data.note, "positive": float(np.mean(y > 0))}
+        said = {**data.about, "positive": float(np.mean(y > 0))}
 
-        def evaluate(solution: Solution) -> Look:
+        def evaluate(solution: Solution) -> Evaluation:
             return {
                 "objective": free.objective(solution),
                 "own": problem.objective(solution),
@@ -87,32 +87,24 @@ class PegasosBias(Experiment):
             return {**evaluate(result.solution), "bound": float(result.certificate.bound), **said}
         solver = WAYS[cell["way"]].solver
         k = solver.batch_size
-        looks = looks_at(problem, solver, [rows // k for rows in spaced(1000, cell["budget"])], evaluate, cell["seed"])
+        looks = evaluate_at(
+            problem, solver, [rows // k for rows in log_spaced(1000, cell["budget"])], evaluate, cell["seed"]
+        )
         return {"looks": [{**look, "rows": look["iteration"] * k} for look in looks], **said}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Curves for each set, a table of where they end, and what is claimed of each way."""
-        panels, rows, claims, seeds = [], [], [], len(results.of("seed"))
-        for name in results.of("set"):
-            part = results.where(set=name)
-            values = part[0].values
-            optima = {o: found[0].values for o in OPTIMA if (found := part.where(optimum=o))}
+        panels, rows, claims, seeds = [], [], [], results.seeds
+        for name, part in results.by("set"):
+            values = part.first
+            optima = {o: found.first for o in OPTIMA if (found := part.where(optimum=o))}
             if "free bias" not in optima:
                 continue  # without the optima there is nothing to compare with
             best = optima["free bias"]["bound"]
             title = f"{values['label']}, {100 * values['positive']:.1f}% positive"
             runs = {w: found.column("looks") for w in WAYS if (found := part.where(way=w))}
             curves = {w: band(w, _above(looks, "objective", best), "rows", "above") for w, looks in runs.items()}
-            panels.append(
-                Panel(
-                    title,
-                    "rows read",
-                    "objective above the free-bias optimum",
-                    list(curves.values()),
-                    log_x=True,
-                    log_y=True,
-                )
-            )
+            panels.append(loglog(title, "rows read", "objective above the free-bias optimum", list(curves.values())))
             for o, v in optima.items():
                 rows.append(_row(title, f"optimum, {o}", v["objective"], best, v["error"]))
             for w, looks in runs.items():
@@ -137,7 +129,7 @@ class PegasosBias(Experiment):
         return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
 
 
-def _above(runs: list[list[Look]], value: str, best: float) -> list[list[Look]]:
+def _above(runs: list[list[Evaluation]], value: str, best: float) -> list[list[Evaluation]]:
     return [[{**look, "above": look[value] - best} for look in looks] for looks in runs]
 
 
@@ -150,25 +142,21 @@ def _optima_claims(optima: dict[str, dict[str, Any]], where: str) -> list[Claim]
     return [
         claim(
             "A bias is crucial where labels are uneven (test error of the optimum without / with)",
-            "often crucial",
             none["error"] / free["error"] if none and free and free["error"] else None,
+            expect("often crucial", at_least=(1.5, 1.1), unit="ratio"),
             where,
-            at_least=(1.5, 1.1),
-            unit="ratio",
         ),
         claim(
             "A constant feature solves a slightly different problem (its optimum above the free one)",
-            "slightly different",
             constant["objective"] / free["bound"] - 1 if constant and free else None,
+            expect("slightly different", at_most=(0.01, 0.05), unit="relative excess"),
             where,
-            at_most=(0.01, 0.05),
-            unit="relative excess",
         ),
     ]
 
 
 def _way_claims(
-    runs: dict[str, list[list[Look]]], optima: dict[str, dict[str, Any]], curves: dict[str, Series], where: str
+    runs: dict[str, list[list[Evaluation]]], optima: dict[str, dict[str, Any]], curves: dict[str, Series], where: str
 ) -> list[Claim]:
     ends = {way: curve.y[-1] for way, curve in curves.items()}
     slower = both = batch = None
@@ -183,11 +171,9 @@ def _way_claims(
     rates = [
         claim(
             f"The sub-gradient for b, {steps}, converges at least as T^-1/2 (exponent over the last two decades)",
-            0.5,
             _rate(curves[way]) if way in curves else None,
+            expect(0.5, at_least=(0.5, 0.3), unit="exponent"),
             where,
-            at_least=(0.5, 0.3),
-            unit="exponent",
         )
         for way, steps in (("sub-gradient", "steps 1/√t"), ("sub-gradient, η", "steps η of w"))
     ]
@@ -196,27 +182,21 @@ def _way_claims(
         claim(
             "The sub-gradient for b is slower than a constant feature (excess over excess, each above the "
             "optimum of its own problem)",
-            "slower",
             slower,
+            expect("slower", at_least=(1.5, 1.0), unit="ratio"),
             where,
-            at_least=(1.5, 1.0),
-            unit="ratio",
         ),
         claim(
             f"The exact bias has the advantages of both ({LARGEST}: excess / the lesser of the two others)",
-            "advantages of both",
             both,
+            expect("advantages of both", at_most=(1.5, 3.0), unit="ratio"),
             where,
-            at_most=(1.5, 3.0),
-            unit="ratio",
         ),
         claim(
             "The exact bias is for large batches only (excess at k = 10 / at k = 1000)",
-            "large k only",
             batch,
+            expect("large k only", at_least=(2.0, 1.1), unit="ratio"),
             where,
-            at_least=(2.0, 1.1),
-            unit="ratio",
         ),
     ]
 

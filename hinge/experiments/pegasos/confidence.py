@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hinge.bounds import pegasos_gap
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import Amplified, Pegasos, Solver, trace
 
 SETS = {"tiny": ("reuters",), "full": ("reuters", "imdb")}
-LAM = 1e-3
 ROWS = {"tiny": 1500, "full": None}
 T = {"tiny": 5_000, "full": 200_000}
-DELTA = 0.05
-RUNS = math.ceil(math.log(1 / DELTA))
 BATCHES, EACH = {"tiny": 2, "full": 10}, {"tiny": 5, "full": 20}
 """Seeds come in batches, a cell each."""
-WAYS: dict[str, str] = {
-    "random": "one run, a random iterate",
-    "best": f"the best of {RUNS} runs of T/{RUNS}, random iterates",
-    "last": "one run, the last iterate",
-}
 
 
 class PegasosConfidence(Experiment):
     """The excess of many runs of T iterations: a random iterate, the best of several, the last iterate."""
 
     name = "pegasos-confidence"
-    title = "How sure a run is"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "Theorem 3, Eq. (9)"
     question = (
         "With probability 1 - δ a random iterate is within c ln T/(δλT) of the optimum; the best of ⌈ln 1/δ⌉ "
         "shorter runs within e c ln T ⌈ln 1/δ⌉/(λT), which is less for small δ. In practice that was found unnecessary."
     )
+
+    lam = 1e-3
+    delta = 0.05
+    runs = math.ceil(math.log(1 / delta))
+    ways: ClassVar[dict[str, str]] = {
+        "random": "one run, a random iterate",
+        "best": f"the best of {runs} runs of T/{runs}, random iterates",
+        "last": "one run, the last iterate",
+    }
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Batches of seeds."""
@@ -49,51 +47,48 @@ class PegasosConfidence(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """The excess of every seed, in each way."""
         data = choose(cell["set"], cell["rows"])
-        problem = Regularized(*data.parts[:2], LAM)
-        best = minimum(cell["set"], cell["rows"], LAM)
+        problem = Regularized(*data.parts[:2], self.lam)
+        best = minimum(cell["set"], cell["rows"], self.lam)
         solvers: dict[str, Solver] = {
             "random": Pegasos(output="random"),
-            "best": Amplified(delta=DELTA, horizon=cell["T"]),
+            "best": Amplified(delta=self.delta, horizon=cell["T"]),
             "last": Pegasos(output="last"),
         }
         excess: dict[str, list[float]] = {}
         for way, solver in solvers.items():
-            at = cell["T"] // RUNS * RUNS if way == "best" else cell["T"]
+            at = cell["T"] // self.runs * self.runs if way == "best" else cell["T"]
             seeds = range(cell["seed"] * cell["each"], (cell["seed"] + 1) * cell["each"])
             ends = [list(trace(problem, solver, [at], seed=seed))[-1].solution for seed in seeds]
             excess[way] = [problem.objective(end) - best for end in ends]
-        return {"excess": excess, "best": best, "R": problem.largest_norm(), "label": data.label, "note": data.note}
+        return {"excess": excess, "best": best, "R": problem.largest_norm(), **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Quantiles of the excess beside the bounds."""
         panels, claims, rows = [], [], []
-        for name in results.of("set"):
-            part = results.where(set=name)
-            first = part[0].values
-            excess = {way: sorted(x for one in part.column("excess") for x in one[way]) for way in WAYS}
+        for _, part in results.by("set"):
+            first = part.first
+            excess = {way: sorted(x for one in part.column("excess") for x in one[way]) for way in self.ways}
             label, count = first["label"], len(excess["random"])
-            where = f"{label}, λ = {LAM:g}, T = {T[scale]:,}, δ = {DELTA:g}, {count} seeds"
+            where = f"{label}, λ = {self.lam:g}, T = {T[scale]:,}, δ = {self.delta:g}, {count} seeds"
             at = [(count - k) / count for k in range(count)]
             panels.append(
-                Panel(
+                loglog(
                     label,
                     "δ: share of the runs with more",
                     "objective above the optimum",
-                    [Series(words, at, excess[way]) for way, words in WAYS.items()],
-                    log_x=True,
-                    log_y=True,
+                    [Series(words, at, excess[way]) for way, words in self.ways.items()],
                 )
             )
-            rows += [[label, words, *_numbers(excess[way])] for way, words in WAYS.items()]
-            claims += _claims(excess, pegasos_gap(T[scale], LAM, first["R"]), 1.0 - first["best"], where)
+            rows += [[label, words, *_numbers(excess[way])] for way, words in self.ways.items()]
+            claims += _claims(excess, pegasos_gap(T[scale], self.lam, first["R"]), 1.0 - first["best"], where)
         caption = (
-            f"Excess of the objective after T = {T[scale]:,} iterations in all, λ = {LAM:g}, sorted; the best of "
+            f"Excess of the objective after T = {T[scale]:,} iterations in all, λ = {self.lam:g}, sorted; the best of "
             "several runs is chosen by the mean loss on the training rows."
         )
         table = ReportTable(
             self.name,
             caption,
-            ["set", "answer", "mean", "median", f"{1 - DELTA:.0%} of the runs are below", "worst"],
+            ["set", "answer", "mean", "median", f"{1 - self.delta:.0%} of the runs are below", "worst"],
             rows,
         )
         return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], [table], results.notes())
@@ -105,50 +100,42 @@ def _numbers(excess: list[float]) -> list[float]:
 
 def _sure(excess: list[float]) -> float:
     """The excess that a share δ of the runs exceeds."""
-    return float(np.quantile(excess, 1 - DELTA, method="higher"))
+    return float(np.quantile(excess, 1 - experiment.delta, method="higher"))
 
 
 def _claims(excess: dict[str, list[float]], mean_bound: Any, at_zero: float, where: str) -> list[Claim]:
-    single, amplified = float(mean_bound) / DELTA, float(mean_bound) * math.e * RUNS
+    single, amplified = float(mean_bound) / experiment.delta, float(mean_bound) * math.e * experiment.runs
     shares = {way: float(np.mean(np.array(excess[way]) <= b)) for way, b in (("random", single), ("best", amplified))}
     gain = _sure(excess["random"]) / max(_sure(excess["best"]), 1e-12)
     idle = _sure(excess["best"]) / max(_sure(excess["last"]), 1e-12)
     return [
         claim(
             "Theorem 3: share of the runs whose random iterate is within c ln T/(δλT)",
-            f"at least {1 - DELTA:g}",
             shares["random"],
+            expect(f"at least {1 - experiment.delta:g}", at_least=(1 - experiment.delta, 0.5), unit="share"),
             f"{where}; the bound is {single:.3g}, w = 0 has {at_zero:.3g}",
-            at_least=(1 - DELTA, 0.5),
-            unit="share",
             sure="w = 0 is within the bound" if single >= at_zero else "",
         ),
         claim(
-            f"Eq. (9): share of the best of {RUNS} runs within e c ln T ⌈ln 1/δ⌉/(λT)",
-            f"at least {1 - DELTA:g}",
+            f"Eq. (9): share of the best of {experiment.runs} runs within e c ln T ⌈ln 1/δ⌉/(λT)",
             shares["best"],
+            expect(f"at least {1 - experiment.delta:g}", at_least=(1 - experiment.delta, 0.5), unit="share"),
             f"{where}; the bound is {amplified:.3g}, w = 0 has {at_zero:.3g}",
-            at_least=(1 - DELTA, 0.5),
-            unit="share",
             sure="w = 0 is within the bound" if amplified >= at_zero else "",
         ),
         claim(
-            f"The best of {RUNS} short runs is surer than one long run: the excess that a share δ of random iterates "
-            "exceeds, over that of the best",
-            single / amplified,
+            f"The best of {experiment.runs} short runs is surer than one long run: the excess that a share δ of "
+            "random iterates exceeds, over that of the best",
             gain,
+            expect(single / amplified, at_least=(1.5, 1.0), unit="ratio"),
             f"{where}; the paper's number is the ratio of its bounds",
-            at_least=(1.5, 1.0),
-            unit="ratio",
         ),
         claim(
             "Boosting the confidence is not necessary: the excess that a share δ of the best exceeds, over that of the "
             "last iterate of one run",
-            "not necessary in practice",
             idle,
+            expect("not necessary in practice", at_least=(1.0, 0.67), unit="ratio"),
             where,
-            at_least=(1.0, 0.67),
-            unit="ratio",
         ),
     ]
 

@@ -9,12 +9,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, grid, mended
-from hinge.experiments.measure import Look, error, looks_at, spaced
-from hinge.experiments.pegasos.table1 import ACCURACY, LAMS, PEGASOS, PERF, beside_perf, line_of, row_of, svm_perf
+from hinge.display.figure import Figure, ReportTable, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, grid, revise
+from hinge.experiments.measure import Evaluation, error, evaluate_at, log_spaced
+from hinge.experiments.pegasos.table1 import (
+    ACCURACY,
+    COLUMNS,
+    LAMS,
+    PEGASOS,
+    PERF,
+    beside_perf,
+    line_of,
+    row_of,
+    svm_perf,
+)
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
-from hinge.report.figure import Figure, Panel, ReportTable
 from hinge.solvers import Pegasos
 from hinge.types import Stored
 
@@ -29,7 +39,7 @@ WHY = "the paper states no scaling: before, Covertype stood here with its column
 
 
 @lru_cache(maxsize=1)
-def scaled(scaling: str, rows: int | None) -> tuple[Stored, np.ndarray, Stored, np.ndarray]:
+def rescale(scaling: str, rows: int | None) -> tuple[Stored, np.ndarray, Stored, np.ndarray]:
     """Covertype with its columns in [0, 1], its rows at unit norm, or its columns at mean 0 and variance 1."""
     X, y, X_test, y_test = choose(NAME, rows).parts
     dense, tested = (np.asarray(part, np.float32) for part in (X, X_test))
@@ -46,9 +56,6 @@ class PegasosCovertype(Experiment):
     """Seconds of Pegasos and SVM-Perf on the same rows, scaled in three ways."""
 
     name = "pegasos-covertype"
-    title = "Covertype in three scalings"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "Table 1, its second row"
     question = (
         "On Covertype Pegasos is 14 times as fast as SVM-Perf at λ = 1e-6. How the columns were scaled the paper "
         "does not say, and both the optimum and the steps of Pegasos depend on it."
@@ -72,21 +79,21 @@ class PegasosCovertype(Experiment):
         from threadpoolctl import threadpool_limits
 
         chosen = choose(NAME, cell["rows"])
-        X, y, X_test, y_test = scaled(cell["scaling"], cell["rows"])
+        X, y, X_test, y_test = rescale(cell["scaling"], cell["rows"])
         problem = Regularized(X, y, LAM)
 
-        def evaluate(solution: Solution) -> Look:
+        def evaluate(solution: Solution) -> Evaluation:
             return {"objective": problem.objective(solution), "error": error(solution, X_test, y_test)}
 
         said = {"label": f"{chosen.label}, {SCALINGS[cell['scaling']]}", "note": chosen.note, "n": len(y)}
         with threadpool_limits(1):
             if cell["method"] == PERF:
                 return {**said, **svm_perf(problem, evaluate, cell["limit"])}
-            at = spaced(10_000, cell["T"], 8)
-            return {**said, "looks": looks_at(problem, Pegasos(output="last"), at, evaluate, cell["seed"])}
+            at = log_spaced(10_000, cell["T"], 8)
+            return {**said, "looks": evaluate_at(problem, Pegasos(output="last"), at, evaluate, cell["seed"])}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
-        """A panel and three claims for each scaling; those of the first stood alone before."""
+        """A panel and three claims for each scaling; the first scaling stood alone before."""
         panels, rows = [], []
         first: list[Claim] = []
         claims: list[Claim] = []
@@ -95,12 +102,12 @@ class PegasosCovertype(Experiment):
             perf, pegasos = part.where(method=PERF), part.where(method=PEGASOS)
             if not perf:
                 continue  # SVM-Perf sets the goal
-            label = perf[0].values["label"]
+            label = perf.first["label"]
             goal = float(np.median([looks[-1]["objective"] for looks in perf.column("looks")])) + ACCURACY
             best = max(float(bound) for bound in perf.column("bound"))
             runs = {method: found for method, found in ((PERF, perf), (PEGASOS, pegasos)) if found}
             lines = [line_of(method, found.column("looks"), best) for method, found in runs.items()]
-            panels.append(Panel(label, "seconds", "objective above the bound", lines, True, True))
+            panels.append(loglog(label, "seconds", "objective above the bound", lines))
             rows += [row_of(label, NAME, method, found, goal) for method, found in runs.items()]
             where = (
                 f"{label}, λ = {LAM:g}, no bias, one thread, medians of {len(perf)} runs of SVM-Perf, to a gap of "
@@ -112,7 +119,7 @@ class PegasosCovertype(Experiment):
             if scaling == "columns":
                 first = new
             elif first:
-                new = [mended(one, old, WHY) for one, old in zip(new, first, strict=True)]
+                new = [revise(one, old, WHY) for one, old in zip(new, first, strict=True)]
             claims += new
         caption = (
             "Objective above SVM-Perf's best lower bound, against seconds without evaluation and compilation; the same "
@@ -122,17 +129,7 @@ class PegasosCovertype(Experiment):
             self.name,
             f"Seconds until the objective is within {ACCURACY:g} of what SVM-Perf ends with; SVM-Perf itself to a gap "
             f"of {ACCURACY:g}, or {LIMIT[scale]:g} s. Pegasos is given up after {LAST[scale]:,} iterations.",
-            (
-                "set",
-                "method",
-                "rows",
-                "seconds",
-                "paper's seconds",
-                "reached",
-                "objective",
-                "above SVM-Perf",
-                "test error, %",
-            ),
+            COLUMNS,
             rows,
         )
         figures = [Figure(self.name, caption, panels)] if panels else []

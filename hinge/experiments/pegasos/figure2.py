@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
-from hinge.experiments.measure import band, looks_at, mean_hinge, minimum, spaced
+from hinge.display.figure import Figure, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.measure import band, evaluate_at, log_spaced, mean_hinge, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
-from hinge.report.figure import Figure, Panel, Series
 from hinge.solvers import SGD, Norma, Pegasos, Solver
 
-LAM = 2e-4
 SEEDS = {"tiny": 2, "full": 5}
 ROWS = {"tiny": 1500, "full": None}
 LAST = {"tiny": 20_000, "full": 1_000_000}
-ETAS = (0.001, 0.01, 0.1, 1.0, 10.0)
 SUGGESTED = 1e-5  # by the analysis of Zhang 2004: where the paper began its search
+ETAS = (0.001, 0.01, 0.1, 1.0, 10.0)
 SOLVERS: dict[str, Solver] = {
     "Pegasos": Pegasos(output="last"),
     "Norma": Norma(p=0.71),
@@ -30,13 +29,12 @@ class PegasosFigure2(Experiment):
     """Objective and test loss of the last iterate against the iterations."""
 
     name = "pegasos-figure2"
-    title = "Pegasos against Norma and fixed steps"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "Figure 2"
     question = (
         "With steps 1/(λt) Pegasos is far ahead of Norma's p/(λ√t), which has not converged after 10⁶ "
         "iterations. Fixed steps are as good for some η and fail for others, and η is hard to find."
     )
+
+    lam = 2e-4
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every solver over the seeds."""
@@ -52,26 +50,25 @@ class PegasosFigure2(Experiment):
         """Objective above the optimum and mean hinge loss on the test rows, on the way to T."""
         data = choose(cell["set"], cell["rows"])
         X, y, X_test, y_test = data.parts
-        problem = Regularized(X, y, LAM)
-        best = minimum(cell["set"], cell["rows"], LAM)
+        problem = Regularized(X, y, self.lam)
+        best = minimum(cell["set"], cell["rows"], self.lam)
 
         def evaluate(solution: Solution) -> dict[str, float]:
             return {"excess": problem.objective(solution) - best, "test": mean_hinge(solution, X_test, y_test)}
 
-        looks = looks_at(problem, SOLVERS[cell["solver"]], spaced(100, cell["T"]), evaluate, cell["seed"])
-        return {"looks": looks, "optimum": best, "label": data.label, "note": data.note}
+        looks = evaluate_at(problem, SOLVERS[cell["solver"]], log_spaced(100, cell["T"]), evaluate, cell["seed"])
+        return {"looks": looks, "optimum": best, **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A figure for each set: Norma's objective and test loss on the left, fixed steps on the right."""
-        figures, claims, seeds = [], [], len(results.of("seed"))
-        for name in results.of("set"):
-            part = results.where(set=name)
-            label = part[0].values["label"]
+        figures, claims, seeds = [], [], results.seeds
+        for name, part in results.by("set"):
+            label = part.first["label"]
             excess, test = _lines(part, "excess"), _lines(part, "test")
             left = [s for s in SOLVERS if not s.startswith("SGD")]
             right = [s for s in SOLVERS if not s.startswith("Norma")]
             panels = [
-                Panel(title, "T, iterations", y, [lines[s] for s in chosen if s in lines], log_x=True, log_y=True)
+                loglog(title, "T, iterations", y, [lines[s] for s in chosen if s in lines])
                 for title, y, lines, chosen in (
                     (f"{label}: Norma", "objective above the optimum", excess, left),
                     (f"{label}: Norma, test", "mean hinge loss, test", test, left),
@@ -79,11 +76,11 @@ class PegasosFigure2(Experiment):
                 )
             ]
             caption = (
-                f"{label}, λ = {LAM:g}, optimum {part[0].values['optimum']:.4f}: last iterates. "
+                f"{label}, λ = {self.lam:g}, optimum {part.first['optimum']:.4f}: last iterates. "
                 f"Median of {seeds} seeds; the band is their range."
             )
             figures.append(Figure(f"{self.name}-{name}", caption, panels))
-            where = f"{label}, λ = {LAM:g}, T = {LAST[scale]:,}, last iterate, median of {seeds} seeds"
+            where = f"{label}, λ = {self.lam:g}, T = {LAST[scale]:,}, last iterate, median of {seeds} seeds"
             claims += _norma_claims(excess, test, where)
             claims += _fixed_claims(excess, where)
         return Outcome(claims, figures, notes=results.notes())
@@ -112,22 +109,18 @@ def _norma_claims(excess: dict[str, Series], test: dict[str, Series], where: str
         claims.append(
             claim(
                 f"{words} (its excess / that of Pegasos)",
-                "clearly outperformed",
                 ratio[0] if ratio else None,
+                expect("clearly outperformed", at_least=rule, unit="ratio"),
                 f"{where}, p = 0.71",
-                at_least=rule,
-                unit="ratio",
             )
         )
     ratio = _over_pegasos(test, ["Norma"])
     claims.append(
         claim(
             "Norma is behind on test rows too (its mean hinge loss / that of Pegasos)",
-            "clearly outperformed",
             ratio[0] if ratio else None,
+            expect("clearly outperformed", at_least=(1.2, 1.0), unit="ratio"),
             f"{where}, p = 0.71",
-            at_least=(1.2, 1.0),
-            unit="ratio",
         )
     )
     return claims
@@ -141,27 +134,21 @@ def _fixed_claims(excess: dict[str, Series], where: str) -> list[Claim]:
     return [
         claim(
             "For some η fixed steps converge about as fast (excess of the best η / that of Pegasos)",
-            "about the same rate",
             min(ratios) if complete else None,
+            expect("about the same rate", at_most=(2.0, 5.0), unit="ratio"),
             hindsight,
-            at_most=(2.0, 5.0),
-            unit="ratio",
         ),
         claim(
             "For other η they fail to converge (excess of the worst η / that of Pegasos)",
-            "fails to converge",
             max(ratios) if complete else None,
+            expect("fails to converge", at_least=(10.0, 3.0), unit="ratio"),
             hindsight,
-            at_least=(10.0, 3.0),
-            unit="ratio",
         ),
         claim(
             f"η = {SUGGESTED:g}, from the analysis of fixed steps, is poor (its excess / that of Pegasos)",
-            "a poor choice",
             poor[0] if poor else None,
+            expect("a poor choice", at_least=(10.0, 3.0), unit="ratio"),
             where,
-            at_least=(10.0, 3.0),
-            unit="ratio",
         ),
     ]
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, grid, mended
+from hinge.display.figure import Figure, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect, grid, revise
 from hinge.experiments.measure import minimum, slope, spread
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, Series
 from hinge.solvers import Pegasos, trace
 
-LAM = 2e-4
 SEEDS = {"tiny": 2, "full": 5}
 BATCHES = {"tiny": (1, 4, 16), "full": (1, 4, 16, 64, 256, 1024)}
 FIXED_T = {"tiny": 200, "full": 1000}
 FIXED_KT = {"tiny": 2_000, "full": 100_000}
 ROWS = {"tiny": 1500, "full": None}
-WIDE = 64
-"""Up to this k the batch is to matter little: the paper says "for a wide range of values", and 64 is our reading."""
 WHY_WIDE = "the paper claims a wide range of k, not all of them up to 1,024, where T is 97"
 
 
@@ -26,13 +23,14 @@ class PegasosFigure3(Experiment):
     """The objective after T iterations of batches of k, T fixed on the left and kT on the right."""
 
     name = "pegasos-figure3"
-    title = "The batch size k of Pegasos"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "Figure 3"
     question = (
         "The bound does not depend on k, so k = 1 should be best. The figure shows that larger batches help "
         "at the same number of iterations, and that k hardly matters at the same number of rows read."
     )
+
+    lam = 2e-4
+    widest = 64
+    """Up to this k the batch is to matter little: our reading of the paper's "for a wide range of values"."""
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every k, with T or kT held, over the seeds."""
@@ -46,43 +44,34 @@ class PegasosFigure3(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """The objective of the last iterate, as in the paper, above the optimum."""
         data = choose(cell["set"], cell["rows"])
-        problem = Regularized(*data.parts[:2], LAM)
+        problem = Regularized(*data.parts[:2], self.lam)
         solver = Pegasos(batch_size=cell["k"], output="last")
         (now,) = trace(problem, solver, [cell["T"]], seed=cell["seed"])
         objective = problem.objective(now.solution)
-        best = minimum(cell["set"], cell["rows"], LAM)
-        return {"objective": objective, "excess": objective - best, "label": data.label, "note": data.note}
+        best = minimum(cell["set"], cell["rows"], self.lam)
+        return {"objective": objective, "excess": objective - best, **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """One panel for each set and each quantity held."""
         panels, claims = [], []
-        for name in results.of("set"):
+        for name in results.values_of("set"):
             for held in ("T", "kT"):
                 part = results.where(set=name, held=held)
                 if not part:
                     continue
-                label, T = part[0].values["label"], FIXED_T[scale] if held == "T" else FIXED_KT[scale]
+                label, T = part.first["label"], FIXED_T[scale] if held == "T" else FIXED_KT[scale]
                 series = spread("Pegasos", part, "k", "excess")
                 panels.append(
-                    Panel(
-                        f"{label}, {held} = {T:,}",
-                        "k, rows in a batch",
-                        "objective above the optimum",
-                        [series],
-                        log_x=True,
-                        log_y=True,
-                    )
+                    loglog(f"{label}, {held} = {T:,}", "k, rows in a batch", "objective above the optimum", [series])
                 )
-                where = f"{label}, λ = {LAM:g}, {held} = {T:,}, last iterate, median of {SEEDS[scale]} seeds"
+                where = f"{label}, λ = {self.lam:g}, {held} = {T:,}, last iterate, median of {SEEDS[scale]} seeds"
                 if held == "T":
                     claims.append(
                         claim(
                             "Larger batches help at a fixed number of iterations (excess ~ k^-p)",
-                            "improves with k",
                             -slope(series.x, series.y),
+                            expect("improves with k", at_least=(0.5, 0.2), unit="exponent p"),
                             where,
-                            at_least=(0.5, 0.2),
-                            unit="exponent p",
                         )
                     )
                 else:
@@ -90,17 +79,15 @@ class PegasosFigure3(Experiment):
                         claim(
                             "At a fixed number of rows read the batch hardly matters (largest excess / smallest, k up "
                             f"to {largest})",
-                            "about constant, for a wide range of k",
                             _spread_of(series, largest),
+                            expect("about constant, for a wide range of k", at_most=(1.5, 3.0), unit="ratio"),
                             where,
-                            at_most=(1.5, 3.0),
-                            unit="ratio",
                         )
-                        for largest in (WIDE, max(BATCHES[scale]))
+                        for largest in (self.widest, max(BATCHES[scale]))
                     )
-                    claims.append(mended(new, old, WHY_WIDE))
+                    claims.append(revise(new, old, WHY_WIDE))
         caption = (
-            f"Objective of the last iterate above the optimum, λ = {LAM:g}. Median of {SEEDS[scale]} seeds; "
+            f"Objective of the last iterate above the optimum, λ = {self.lam:g}. Median of {SEEDS[scale]} seeds; "
             "the band is their range. astro-ph is not public: each panel names the set it shows."
         )
         return Outcome(claims, [Figure(self.name, caption, panels)], notes=results.notes())

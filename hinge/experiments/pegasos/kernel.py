@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
-from hinge.experiments.measure import Look, first_below, slope, spaced
+from hinge.display.figure import Figure, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.measure import Evaluation, first_below, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized
-from hinge.report.figure import Figure, Panel, Series
 from hinge.solvers import BlockDual, KernelPegasos, solve, trace
 
 SET, VARIANCE, LAM = "adult", 10.0, 1e-3
@@ -24,7 +24,7 @@ ACCURACIES = {"tiny": (0.2, 0.1, 0.07), "full": (0.1, 0.05, 0.03, 0.02)}
 
 
 @lru_cache(maxsize=1)
-def _given(rows: int) -> tuple[KernelRegularized, float, str, str]:
+def _problem(rows: int) -> tuple[KernelRegularized, float, str, str]:
     """The problem, its least value, and what the rows are."""
     data = choose(SET, rows)
     problem = KernelRegularized(*data.parts[:2], LAM, Gaussian(1 / (2 * VARIANCE)))
@@ -36,9 +36,6 @@ class PegasosKernel(Experiment):
     """Iterations, support vectors and kernel evaluations until the last iterate is ε-accurate."""
 
     name = "pegasos-kernel"
-    title = "Kernel evaluations of Pegasos"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = 'section 4, "Using Mercer kernels"'
     question = (
         "With a kernel T is Õ(1/(δλε)) as before, and an inner product takes an evaluation for each support vector so "
         "far, at most min(m, T). The paper measures none of this."
@@ -50,11 +47,11 @@ class PegasosKernel(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Excess, support vectors and evaluations on the way, as if nothing were kept but the coefficients."""
-        problem, best, label, note = _given(cell["rows"])
+        problem, best, label, note = _problem(cell["rows"])
         solver = KernelPegasos(projection=True, average=False)
-        looks: list[Look] = []
+        looks: list[Evaluation] = []
         evaluations, before, support = 0.0, 0, 0
-        for now in trace(problem, solver, spaced(10, cell["most"], 24), seed=cell["seed"]):
+        for now in trace(problem, solver, log_spaced(10, cell["most"], 24), seed=cell["seed"]):
             more = int(np.count_nonzero(now.solution.beta))
             evaluations += (now.iteration - before) * (support + more) / 2  # they came one by one
             before, support = now.iteration, more
@@ -66,14 +63,14 @@ class PegasosKernel(Experiment):
         """T and evaluations over ε, and over m."""
         if not results:
             return Outcome([])
-        sizes, eps = results.of("rows"), ACCURACIES[scale]
+        sizes, eps = results.values_of("rows"), ACCURACIES[scale]
         needs = {
             what: {(m, e): found for m in sizes for e in eps if (found := _first(results.where(rows=m), what, e))}
             for what in ("iteration", "evaluations", "support")
         }
         panels = [
-            Panel(
-                results[0].values["label"],
+            loglog(
+                results.first["label"],
                 "ε, absolute accuracy",
                 words,
                 [
@@ -81,26 +78,24 @@ class PegasosKernel(Experiment):
                     for m in sizes
                     if (line := [(e, needs[what][m, e]) for e in eps if (m, e) in needs[what]])
                 ],
-                log_x=True,
-                log_y=True,
             )
             for what, words in (("iteration", "T, iterations"), ("evaluations", "kernel evaluations"))
         ]
         caption = (
-            f"Until the last iterate is within ε of the optimum; {results[0].values['label']}, Gaussian kernel with "
-            f"σ² = {VARIANCE:g}, λ = {LAM:g}, median of {len(results.of('seed'))} seeds. An inner product is charged "
+            f"Until the last iterate is within ε of the optimum; {results.first['label']}, Gaussian kernel with "
+            f"σ² = {VARIANCE:g}, λ = {LAM:g}, median of {results.seeds} seeds. An inner product is charged "
             "the support vectors so far."
         )
         where = (
-            f"{results[0].values['label']}, σ² = {VARIANCE:g}, λ = {LAM:g}, last iterate, projected, "
-            f"median of {len(results.of('seed'))} seeds"
+            f"{results.first['label']}, σ² = {VARIANCE:g}, λ = {LAM:g}, last iterate, projected, "
+            f"median of {results.seeds} seeds"
         )
         figures = [Figure(self.name, caption, panels)] if any(panel.series for panel in panels) else []
         return Outcome(_claims(needs, sizes, eps, where), figures, [], results.notes())
 
 
 def _first(part: CellResults, what: str, eps: float) -> float | None:
-    """The median over the seeds of a count at the first look within ε; None where one never is."""
+    """The median over the seeds of a count at the first evaluation within ε; None where one run has none."""
     found = [first_below(looks, what, "excess", eps) for looks in part.column("looks")]
     known = [one for one in found if one is not None]
     return float(np.median(known)) if known and len(known) == len(found) else None
@@ -125,35 +120,27 @@ def _claims(
     return [
         claim(
             "T grows no faster than 1/ε with a kernel (T ~ ε^-p)",
-            1.0,
             over_eps("iteration"),
+            expect(1.0, at_most=(1.2, 1.5), unit="exponent p"),
             f"{here}, ε = {', '.join(f'{e:g}' for e in eps)}",
-            at_most=(1.2, 1.5),
-            unit="exponent p",
         ),
         claim(
             "T does not depend on the number m of rows with a kernel (T ~ m^p, |p|)",
-            "p = 0",
             None if of_m is None else abs(of_m),
+            expect("p = 0", at_most=(0.1, 0.3), unit="exponent p"),
             f"{where}, m = {', '.join(f'{m:,}' for m in sizes)}, ε = {least:g}",
-            at_most=(0.1, 0.3),
-            unit="exponent p",
         ),
         claim(
             "Evaluations grow no faster than 1/ε², as T min(m, T) does where T is below m (evaluations ~ ε^-p)",
-            2.0,
             over_eps("evaluations"),
+            expect(2.0, at_most=(2.2, 2.7), unit="exponent p"),
             f"{here}, ε = {', '.join(f'{e:g}' for e in eps)}",
-            at_most=(2.2, 2.7),
-            unit="exponent p",
         ),
         claim(
             f"An inner product takes min(m, T) evaluations at ε = {least:g}: the support vectors' share of that",
-            1.0,
             share,
+            expect(1.0, at_least=(0.5, 0.25), unit="share"),
             here,
-            at_least=(0.5, 0.25),
-            unit="share",
         ),
     ]
 

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, grid
-from hinge.experiments.measure import band, looks_at, minimum, spaced
+from hinge.display.figure import Figure, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.measure import band, evaluate_at, log_spaced, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, Series
 from hinge.solvers import Norma, Pegasos
 
-LAM = 2e-4
 SEEDS = {"tiny": 2, "full": 5}
 ROWS = {"tiny": 1500, "full": None}
 LAST = {"tiny": 10_000, "full": 1_000_000}
-SMALL = (100, 1000)  # below 1/λ = 5,000, from which on even orthogonal unit rows keep w in the ball
 
 
 class PegasosProjection(Experiment):
     """The excess of the last iterate over T, with and without the projection."""
 
     name = "pegasos-projection"
-    title = "The projection step"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "section 5, graphs omitted there"
     question = (
         "Without its projection on the ball of radius 1/√λ Pegasos is said to converge worse, above all when "
         "T is small; Norma is said to gain from one too. The paper had no room for the graphs."
     )
+
+    lam = 2e-4
+    early = (100, 1000)  # below 1/λ = 5,000, from which on even orthogonal unit rows keep w in the ball
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Both solvers, with and without, over the seeds."""
@@ -44,24 +42,23 @@ class PegasosProjection(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """The objective of the last iterate above the optimum, on the way to T."""
         data = choose(cell["set"], cell["rows"])
-        problem = Regularized(*data.parts[:2], LAM)
-        best = minimum(cell["set"], cell["rows"], LAM)
+        problem = Regularized(*data.parts[:2], self.lam)
+        best = minimum(cell["set"], cell["rows"], self.lam)
         solver = (
             Pegasos(projection=cell["projection"], output="last")
             if cell["solver"] == "Pegasos"
             else Norma(projection=cell["projection"])
         )
-        looks = looks_at(
-            problem, solver, spaced(10, cell["T"]), lambda w: {"excess": problem.objective(w) - best}, cell["seed"]
+        looks = evaluate_at(
+            problem, solver, log_spaced(10, cell["T"]), lambda w: {"excess": problem.objective(w) - best}, cell["seed"]
         )
-        return {"looks": looks, "label": data.label, "note": data.note}
+        return {"looks": looks, **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each set, and what leaving the projection out costs at small and at large T."""
-        panels, claims, seeds = [], [], len(results.of("seed"))
-        for name in results.of("set"):
-            part = results.where(set=name)
-            label = part[0].values["label"]
+        panels, claims, seeds = [], [], results.seeds
+        for _, part in results.by("set"):
+            label = part.first["label"]
             lines: dict[tuple[str, bool], Series] = {}
             for solver in ("Pegasos", "Norma"):
                 for projection in (True, False):
@@ -69,47 +66,23 @@ class PegasosProjection(Experiment):
                     if found:
                         called = f"{solver}, {'' if projection else 'not '}projected"
                         lines[solver, projection] = band(called, found.column("looks"), "iteration", "excess")
-            panels.append(
-                Panel(
-                    label, "T, iterations", "objective above the optimum", list(lines.values()), log_x=True, log_y=True
-                )
-            )
-            where = f"{label}, λ = {LAM:g}, last iterate, median of {seeds} seeds"
-            for T in SMALL:
-                claims.append(
-                    claim(
-                        f"The projection is important for Pegasos when T is small (T = {T:,}: excess without / with)",
-                        "important",
-                        _ratio(lines, "Pegasos", T),
-                        where,
-                        at_least=(1.5, 1.1),
-                        unit="ratio",
-                    )
-                )
+            panels.append(loglog(label, "T, iterations", "objective above the optimum", list(lines.values())))
+            where = f"{label}, λ = {self.lam:g}, last iterate, median of {seeds} seeds"
             last = LAST[scale]
-            claims.append(
-                claim(
-                    f"It matters less when T is large (T = {last:,}: excess without / with)",
-                    "especially when T is small",
-                    _ratio(lines, "Pegasos", last),
-                    where,
-                    at_most=(1.1, 1.5),
-                    unit="ratio",
+            important = expect("important", at_least=(1.5, 1.1), unit="ratio")
+            improves = expect("improves", at_least=(1.1, 1.0), unit="ratio")
+            less = expect("especially when T is small", at_most=(1.1, 1.5), unit="ratio")
+            claims += [
+                claim(f"{words} (T = {T:,}: excess without / with)", _ratio(lines, solver, T), expected, where)
+                for solver, words, expected, times in (
+                    ("Pegasos", "The projection is important for Pegasos when T is small", important, self.early),
+                    ("Pegasos", "It matters less when T is large", less, (last,)),
+                    ("Norma", "The projection also improves Norma", improves, (self.early[-1], last)),
                 )
-            )
-            for T in (SMALL[-1], last):
-                claims.append(
-                    claim(
-                        f"The projection also improves Norma (T = {T:,}: excess without / with)",
-                        "improves",
-                        _ratio(lines, "Norma", T),
-                        where,
-                        at_least=(1.1, 1.0),
-                        unit="ratio",
-                    )
-                )
+                for T in times
+            ]
         caption = (
-            f"Objective of the last iterate above the optimum, λ = {LAM:g}, k = 1, with the projection on "
+            f"Objective of the last iterate above the optimum, λ = {self.lam:g}, k = 1, with the projection on "
             f"the ball of radius 1/√λ and without. Median of {seeds} seeds; the band is their range."
         )
         return Outcome(claims, [Figure(self.name, caption, panels)], notes=results.notes())

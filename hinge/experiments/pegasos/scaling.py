@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from hinge.bounds import Numbers, pegasos_iterations
-from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim
-from hinge.experiments.measure import Look, minimum, slope, spaced
+from hinge.display.figure import Figure, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.measure import Evaluation, log_spaced, minimum, slope
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, Series
 from hinge.solvers import Pegasos, trace
 
 SETS = {"tiny": ("ccat",), "full": ("ccat", "covertype")}
@@ -30,9 +30,6 @@ class PegasosScaling(Experiment):
     """The first T at which the last iterate is ε-accurate, m, ε and λ varied one at a time."""
 
     name = "pegasos-scaling"
-    title = "Iterations against m, ε and λ"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "section 3, Theorems 2 and 3"
     question = (
         "The number of iterations to an ε-accurate objective is Õ(1/(λε)), whatever the number m of rows: no "
         "solver before had a runtime that does not grow with m."
@@ -56,8 +53,8 @@ class PegasosScaling(Experiment):
         problem = Regularized(*data.parts[:2], cell["lam"])
         best = minimum(cell["set"], cell["rows"], cell["lam"], 1e-4)
         most = pegasos_iterations(cell["lam"], cell["eps"]) / 5  # where to give up
-        looks: list[Look] = []
-        for now in trace(problem, Pegasos(output="last"), spaced(100, int(most), 8), seed=cell["seed"]):
+        looks: list[Evaluation] = []
+        for now in trace(problem, Pegasos(output="last"), log_spaced(100, int(most), 8), seed=cell["seed"]):
             looks.append({"iteration": now.iteration, "excess": problem.objective(now.solution) - best})
             if looks[-1]["excess"] <= cell["eps"]:
                 break
@@ -68,13 +65,12 @@ class PegasosScaling(Experiment):
         """A panel for each of m, ε and λ, with the law of the theorem through the measurements."""
         figures, claims = [], []
         lam, size, eps = LAM[scale], SIZE[scale], EPS[scale]
-        for name in results.of("set"):
-            part = results.where(set=name)
-            label, R = part[0].values["label"], float(part[0].values["R"])
+        for name, part in results.by("set"):
+            label, R = part.first["label"], float(part.first["R"])
             by_m = _points([(m, part.where(rows=m, lam=lam), eps) for m in SIZES[scale]])
             by_eps = _points([(one, part.where(rows=size, lam=lam), one) for one in ACCURACIES[scale]])
             by_lam = _points([(one, part.where(rows=size, lam=one), eps) for one in LAMS[scale]])
-            seeds = f"median of {len(part.of('seed'))} seeds"
+            seeds = f"median of {part.seeds} seeds"
             titles = f"λ = {lam:g}, ε = {eps:g}", f"λ = {lam:g}, m = {size:,}", f"ε = {eps:g}, m = {size:,}"
             axes = "m, rows of the training set", "ε, absolute accuracy", "λ"
             laws = (
@@ -86,8 +82,8 @@ class PegasosScaling(Experiment):
             for title, axis, measured, law in zip(titles, axes, (by_m, by_eps, by_lam), laws, strict=True):
                 lines = []
                 if measured.x:
-                    lines = [measured, _scaled(measured, np.asarray(law(np.array(measured.x))))]
-                panels.append(Panel(f"{label}: {title}", axis, "T, iterations", lines, log_x=True, log_y=True))
+                    lines = [measured, _fit_law(measured, np.asarray(law(np.array(measured.x))))]
+                panels.append(loglog(f"{label}: {title}", axis, "T, iterations", lines))
             caption = (
                 f"{label}: iterations until the last iterate is within ε of the optimum, {seeds}, the band "
                 "is their range. The theorem's count is scaled by the factor in the legend, so that it "
@@ -98,43 +94,35 @@ class PegasosScaling(Experiment):
             claims += [
                 claim(
                     "T does not depend on the number m of rows (T ~ m^p, |p|)",
-                    "p = 0",
-                    _size(_exponent(by_m, len(SIZES[scale]))),
-                    f"{where}m = {_listed(SIZES[scale])}, {titles[0]}",
-                    at_most=(0.1, 0.3),
-                    unit="exponent p",
+                    _magnitude(_exponent(by_m, len(SIZES[scale]))),
+                    expect("p = 0", at_most=(0.1, 0.3), unit="exponent p"),
+                    f"{where}m = {_join_numbers(SIZES[scale])}, {titles[0]}",
                 ),
                 claim(
                     "T grows as 1/ε (T ~ ε^-p)",
-                    1.0,
-                    _negative(_exponent(by_eps, len(ACCURACIES[scale]))),
-                    f"{where}ε = {_listed(ACCURACIES[scale])}, {titles[1]}",
-                    within=(0.2, 0.4),
-                    unit="exponent p",
+                    _negate(_exponent(by_eps, len(ACCURACIES[scale]))),
+                    expect(1.0, within=(0.2, 0.4), unit="exponent p"),
+                    f"{where}ε = {_join_numbers(ACCURACIES[scale])}, {titles[1]}",
                 ),
                 claim(
                     "T grows as 1/λ (T ~ λ^-p)",
-                    1.0,
-                    _negative(_exponent(by_lam, len(LAMS[scale]))),
-                    f"{where}λ = {_listed(LAMS[scale])}, {titles[2]}",
-                    within=(0.2, 0.4),
-                    unit="exponent p",
+                    _negate(_exponent(by_lam, len(LAMS[scale]))),
+                    expect(1.0, within=(0.2, 0.4), unit="exponent p"),
+                    f"{where}λ = {_join_numbers(LAMS[scale])}, {titles[2]}",
                 ),
                 claim(
                     "T is within the theorem's bound (largest T / bound)",
-                    1.0,
                     _above_bound((by_m, by_eps, by_lam), laws),
+                    expect(1.0, at_most=(1.0, 3.0), unit="ratio"),
                     f"{where}all of the above, R = {R:.2f}",
-                    at_most=(1.0, 3.0),
-                    unit="ratio",
                     sure="a run is given up at a fifth of the bound",
                 ),
             ]
         return Outcome(claims, figures, notes=results.notes())
 
 
-def _reached(looks: Sequence[Look], eps: float) -> float | None:
-    """The T at which the excess first meets ε, between two looks by interpolation on logarithmic scales."""
+def _first_accurate(looks: Sequence[Evaluation], eps: float) -> float | None:
+    """The T at which the excess first meets ε, by interpolation on logarithmic scales between two evaluations."""
     for before, after in pairwise(looks):
         if after["excess"] <= eps < before["excess"]:
             x = np.log([before["iteration"], after["iteration"]])
@@ -147,7 +135,7 @@ def _points(places: Sequence[tuple[float, CellResults, float]]) -> Series:
     """The median T over the seeds at each place; a place that some seed did not reach is left out."""
     at, middle, low, high = [], [], [], []
     for x, results, eps in places:
-        reached = [_reached(looks, eps) for looks in results.column("looks")]
+        reached = [_first_accurate(looks, eps) for looks in results.column("looks")]
         found = [T for T in reached if T is not None]
         if found and len(found) == len(reached):
             at.append(x)
@@ -157,7 +145,7 @@ def _points(places: Sequence[tuple[float, CellResults, float]]) -> Series:
     return Series("Pegasos", at, middle, low, high)
 
 
-def _scaled(measured: Series, law: np.ndarray) -> Series:
+def _fit_law(measured: Series, law: np.ndarray) -> Series:
     factor = np.exp(np.mean(np.log(measured.y) - np.log(law)))
     return Series(f"theorem × {factor:.2g}", measured.x, (factor * law).tolist(), kind="theory")
 
@@ -166,11 +154,11 @@ def _exponent(measured: Series, wanted: int) -> float | None:
     return slope(measured.x, measured.y) if len(measured.x) == wanted else None
 
 
-def _negative(value: float | None) -> float | None:
+def _negate(value: float | None) -> float | None:
     return None if value is None else -value
 
 
-def _size(value: float | None) -> float | None:
+def _magnitude(value: float | None) -> float | None:
     return None if value is None else abs(value)
 
 
@@ -179,7 +167,7 @@ def _above_bound(measured: Sequence[Series], laws: Sequence[Callable[..., Number
     return max(ratios, default=None)
 
 
-def _listed(values: Sequence[float]) -> str:
+def _join_numbers(values: Sequence[float]) -> str:
     return ", ".join(f"{v:,}" if v >= 1 else f"{v:g}" for v in values)
 
 

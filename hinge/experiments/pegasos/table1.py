@@ -14,12 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid, mended
-from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid, revise
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
 from hinge.problems import Regularized, Solution
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import CuttingPlane, Pegasos, auto, solve, trace
 from hinge.types import Stored
 
@@ -39,26 +39,29 @@ LIBSVM_ROWS: dict[str, dict[str, tuple[int, ...]]] = {
     "tiny": {"ccat": (200, 400), "covertype": (200, 400)},
     "full": {"ccat": (750, 1500, 3000), "astro-ph": (750, 1500, 3000), "covertype": (2500, 5000, 10_000)},
 }
-LIBSVM_STEPS = 10_000_000
 TOLERANCES = (1.0, 0.1)  # of scikit-learn's LinearSVC: its default asks for far more than 0.001
 PERF, PEGASOS, LIBSVM = "SVM-Perf", "Pegasos", "LIBSVM"
 OUTPUTS = {PEGASOS: "last", "Pegasos, weighted average": "weighted"}
 OTHERS = ("hinge, default", "scikit-learn LinearSVC")
-Evaluate = Callable[[Solution], Look]
+COLUMNS = (
+    *("set", "method", "rows", "seconds", "paper's seconds"),
+    *("reached", "objective", "above SVM-Perf", "test error, %"),
+)
+"""Heads of the table, of which `row_of` makes the rows."""
+Evaluate = Callable[[Solution], Evaluation]
 
 
 class PegasosTable1(Experiment):
     """Seconds until the objective is within 0.001 of what SVM-Perf ends with."""
 
     name = "pegasos-table1"
-    title = "Training time"
-    paper = "Shalev-Shwartz, Singer, Srebro 2007"
-    place = "Table 1"
     question = (
         "Pegasos is 38, 14 and 2.5 times as fast as SVM-Perf on three large sets, and thousands of times as "
         "fast as SVM-Light, with an objective at most 0.001 above SVM-Perf's and the same test error."
     )
     timed = True
+
+    libsvm_steps = 10_000_000
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every method on every set, and LIBSVM on parts of them."""
@@ -78,18 +81,17 @@ class PegasosTable1(Experiment):
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(1):  # SVM-Perf's planes and Newton's Hessian are for BLAS
-            return _measured(cell)
+            return _run_method(cell)
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """The table, the curves, and the ratios of seconds."""
         panels, rows, claims, notes = [], [], [], results.notes()
         spent: dict[str, tuple[float, bool]] = {}
-        for name in results.of("set"):
-            part = results.where(set=name)
+        for name, part in results.by("set"):
             perf = part.where(method=PERF)
             if not perf:
                 continue  # SVM-Perf sets the goal for the others
-            label = perf[0].values["label"]
+            label = perf.first["label"]
             goal = float(np.median([looks[-1]["objective"] for looks in perf.column("looks")])) + ACCURACY
             best = max([float(b) for r in part if (b := r.values.get("bound"))])
             lines = []
@@ -99,7 +101,7 @@ class PegasosTable1(Experiment):
                     continue
                 lines.append(line_of(method, found.column("looks"), best))
                 rows.append(row_of(label, name, method, found, goal))
-            panels.append(Panel(label, "seconds", "objective above the optimum", lines, True, True))
+            panels.append(loglog(label, "seconds", "objective above the optimum", lines))
             gap, pegasos = max(perf.column("gap")), part.where(method=PEGASOS)
             where = (
                 f"{label}, λ = {LAMS[name]:g}, no bias, one thread, medians of {len(perf)} runs of SVM-Perf, "
@@ -109,7 +111,7 @@ class PegasosTable1(Experiment):
             reached = bool(pegasos) and _is_reached(pegasos, goal)
             if pegasos:
                 spent[name] = median_at(pegasos, goal, "seconds"), reached
-            sizes, p, seconds_for_all = _libsvm_law(part, perf[0].values["n"])
+            sizes, p, seconds_for_all = _libsvm_law(part, perf.first["n"])
             if sizes:
                 rows.append(_libsvm_row(label, name, part.where(method=LIBSVM, part=sizes[-1])))
             if p is None or seconds_for_all is None:
@@ -123,34 +125,30 @@ class PegasosTable1(Experiment):
             new, old = (
                 claim(
                     "SVM-Light is slower by far (LIBSVM's seconds / those of Pegasos)",
-                    ratio,
                     seconds / spent[name][0] if reached else None,
+                    expect(ratio, at_least=(ratio / 2, 1.0), unit="ratio"),
                     f"{where}; LIBSVM in place of SVM-Light, {how}",
-                    at_least=(ratio / 2, 1.0),
-                    unit="ratio",
                 )
                 for seconds, how in (
                     (measured, f"on {sizes[-1]:,} rows where Pegasos has all: a lower bound"),
                     (seconds_for_all, f"its seconds on all rows extrapolated from at most {sizes[-1]:,}"),
                 )
             )
-            claims.append(mended(new, old, "a hundred times the rows is too far to extrapolate a power law"))
+            claims.append(revise(new, old, "a hundred times the rows is too far to extrapolate a power law"))
         if "ccat" in spent and "covertype" in spent:
             ratio, reached = spent["covertype"][0] / spent["ccat"][0], spent["covertype"][1]
             claims.append(
                 claim(
                     "λ and not the number of rows decides: Covertype takes longer than the larger CCAT (seconds "
                     "of Pegasos / seconds)",
-                    PAPER["covertype"][0] / PAPER["ccat"][0],
                     ratio if spent["ccat"][1] and (reached or ratio > 1.5) else None,
+                    expect(PAPER["covertype"][0] / PAPER["ccat"][0], at_least=(1.5, 1.0), unit="ratio"),
                     "as above" + ("" if reached else "; on Covertype the seconds spent in vain"),
-                    at_least=(1.5, 1.0),
-                    unit="ratio",
                 )
             )
         caption = (
             "Objective above the best lower bound known, against seconds without evaluation and compilation. "
-            f"Lines are the runs of median length of up to {len(results.of('seed'))}. λ = "
+            f"Lines are the runs of median length of up to {results.seeds}. λ = "
             + ", ".join(f"{LAMS[name]:g} ({name})" for name in SETS[scale])
             + ". SVM-Perf is this library's CuttingPlane; LinearSVC is a fit for each of tol = 1 and 0.1."
         )
@@ -160,17 +158,7 @@ class PegasosTable1(Experiment):
             f"to a gap of {ACCURACY:g}. Pegasos is given up after so many iterations: "
             + ", ".join(f"{LAST[scale][name]:,} ({name})" for name in SETS[scale])
             + ". LIBSVM stands in for SVM-Light, on fewer rows and with a bias.",
-            (
-                "set",
-                "method",
-                "rows",
-                "seconds",
-                "paper's seconds",
-                "reached",
-                "objective",
-                "above SVM-Perf",
-                "test error, %",
-            ),
+            COLUMNS,
             rows,
         )
         return Outcome(claims, [Figure(self.name, caption, panels)], [table], notes)
@@ -186,7 +174,7 @@ def _sparse(name: str, rows: int | None) -> Chosen:
     return chosen._replace(data=replace(chosen.data, X_train=sp.csr_matrix(X)))
 
 
-def _measured(cell: Cell) -> dict[str, Any]:
+def _run_method(cell: Cell) -> dict[str, Any]:
     data = _sparse(cell["set"], cell["rows"])
     X, y, X_test, y_test = data.parts
     if "part" in cell:
@@ -194,27 +182,27 @@ def _measured(cell: Cell) -> dict[str, Any]:
         X, y = X[kept], y[kept]
     problem = Regularized(X, y, LAMS[cell["set"]])
 
-    def evaluate(solution: Solution) -> Look:
+    def evaluate(solution: Solution) -> Evaluation:
         return {"objective": problem.objective(solution), "error": error(solution, X_test, y_test)}
 
     method = cell["method"]
-    said: dict[str, Any] = {"label": data.label, "note": data.note, "n": len(y)}
+    said: dict[str, Any] = {**data.about, "n": len(y)}
     if method in OUTPUTS:
         solver = Pegasos(output=OUTPUTS[method])  # type: ignore[arg-type]
-        at = spaced(10_000, cell["T"], 8)
-        return {**said, "looks": looks_at(problem, solver, at, evaluate, cell["seed"])}
+        at = log_spaced(10_000, cell["T"], 8)
+        return {**said, "looks": evaluate_at(problem, solver, at, evaluate, cell["seed"])}
     if method == PERF:
         return {**said, **svm_perf(problem, evaluate, cell["limit"])}
     if method == LIBSVM:
         return {**said, **_libsvm(problem, X, y, evaluate)}
     if method == OTHERS[0]:
-        return {**said, **_default(problem, evaluate, cell["limit"], cell["seed"])}
+        return {**said, **_run_default(problem, evaluate, cell["limit"], cell["seed"])}
     return {**said, "looks": _liblinear(problem, X, y, evaluate, cell["seed"])}
 
 
 def svm_perf(problem: Regularized, evaluate: Evaluate, limit: float) -> dict[str, Any]:
     """Passes until the gap is at most the accuracy, in absolute terms as the paper's ε."""
-    looks: list[Look] = []
+    looks: list[Evaluation] = []
     for now in trace(problem, CuttingPlane(), count(1)):
         primal, dual = now.state.primal, now.state.dual
         if not looks or now.seconds > 1.1 * looks[-1]["seconds"]:
@@ -225,9 +213,9 @@ def svm_perf(problem: Regularized, evaluate: Evaluate, limit: float) -> dict[str
     return {"looks": looks, "bound": dual, "gap": primal - dual, "passes": now.iteration}
 
 
-def _default(problem: Regularized, evaluate: Evaluate, limit: float, seed: int) -> dict[str, Any]:
+def _run_default(problem: Regularized, evaluate: Evaluate, limit: float, seed: int) -> dict[str, Any]:
     """What the library chooses by itself, certificates on the clock."""
-    looks: list[Look] = []
+    looks: list[Evaluation] = []
 
     def look(record: Record, solution: Solution) -> None:
         looks.append({"seconds": record.seconds, **evaluate(solution)})
@@ -240,7 +228,7 @@ def _default(problem: Regularized, evaluate: Evaluate, limit: float, seed: int) 
     return {"looks": looks, "bound": float(result.certificate.bound), "by": type(solver).__name__}
 
 
-def _liblinear(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate, seed: int) -> list[Look]:
+def _liblinear(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate, seed: int) -> list[Evaluation]:
     """A fit for each tolerance, each with its own seconds."""
     from sklearn.svm import LinearSVC
 
@@ -248,7 +236,7 @@ def _liblinear(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluat
     C = 1.0 / (problem.lam * problem.n)
     for tol in TOLERANCES:
         model = LinearSVC(loss="hinge", C=C, tol=tol, fit_intercept=False, random_state=seed)
-        looks.append(_fitted(model, X, y, evaluate))
+        looks.append(_fit_and_evaluate(model, X, y, evaluate))
     return looks
 
 
@@ -256,12 +244,12 @@ def _libsvm(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate) 
     from sklearn.svm import SVC
 
     C = 1.0 / (problem.lam * problem.n)
-    model = SVC(kernel="linear", C=C, cache_size=500, max_iter=LIBSVM_STEPS)
-    look = _fitted(model, X, y, evaluate)
-    return {"looks": [look], "cut_off": bool(np.max(model.n_iter_) >= LIBSVM_STEPS)}
+    model = SVC(kernel="linear", C=C, cache_size=500, max_iter=experiment.libsvm_steps)
+    look = _fit_and_evaluate(model, X, y, evaluate)
+    return {"looks": [look], "cut_off": bool(np.max(model.n_iter_) >= experiment.libsvm_steps)}
 
 
-def _fitted(model: BaseEstimator, X: Stored, y: np.ndarray, evaluate: Evaluate) -> Look:
+def _fit_and_evaluate(model: BaseEstimator, X: Stored, y: np.ndarray, evaluate: Evaluate) -> Evaluation:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a limit was met shows in the objective
         began = time.perf_counter()
@@ -272,7 +260,7 @@ def _fitted(model: BaseEstimator, X: Stored, y: np.ndarray, evaluate: Evaluate) 
     return {"seconds": seconds, **evaluate(Solution(np.ascontiguousarray(w.ravel(), np.float64), b))}
 
 
-def line_of(method: str, runs: list[list[Look]], best: float) -> Series:
+def line_of(method: str, runs: list[list[Evaluation]], best: float) -> Series:
     """Excess against seconds; separate fits are points, at the medians of both."""
     above = [[{**look, "excess": max(look["objective"] - best, 1e-9)} for look in run] for run in runs]
     if method != OTHERS[1]:  # the run of median length: runs differ in seconds, not in what they do
@@ -285,8 +273,8 @@ def line_of(method: str, runs: list[list[Look]], best: float) -> Series:
     return Series(method, x, y, kind="points")
 
 
-def _at_goal(looks: list[Look], goal: float) -> Look:
-    """The first look at or below the goal; the last one if there is none."""
+def _at_goal(looks: list[Evaluation], goal: float) -> Evaluation:
+    """The first evaluation at or below the goal; the last one if there is none."""
     return next((look for look in looks if look["objective"] <= goal), looks[-1])
 
 
@@ -301,7 +289,7 @@ def _is_reached(found: CellResults, goal: float) -> bool:
 
 def row_of(label: str, name: str, method: str, found: CellResults, goal: float) -> list[Any]:
     """The row of a method in the table, with the paper's seconds beside ours."""
-    value = found[0].values
+    value = found.first
     by = f" ({value['by']})" if "by" in value else ""
     reached = _is_reached(found, goal)
     if method == PERF:
@@ -329,7 +317,7 @@ def _libsvm_row(label: str, name: str, found: CellResults) -> list[Any]:
     return [
         label,
         LIBSVM,
-        found[0].values["n"],
+        found.first["n"],
         values[0],
         PAPER[name][2],
         "its own tolerance" if done else "no",
@@ -342,7 +330,7 @@ def _libsvm_row(label: str, name: str, found: CellResults) -> list[Any]:
 def _libsvm_law(part: CellResults, rows: int) -> tuple[list[int], float | None, float | None]:
     """Sizes that were run, the exponent of seconds in them, and the seconds of all rows by that law."""
     found = part.where(method=LIBSVM)
-    sizes = sorted(found.of("part"))
+    sizes = sorted(found.values_of("part"))
     if len(sizes) < 2 or any(found.column("cut_off")):
         return sizes, None, None
     seconds = [median_at(found.where(part=size), -np.inf, "seconds") for size in sizes]
@@ -368,28 +356,22 @@ def beside_perf(name: str, part: CellResults, goal: float, where: str) -> list[C
     return [
         claim(
             "Pegasos is faster than SVM-Perf (SVM-Perf's seconds / those of Pegasos)",
-            paper,
             ratio,
+            expect(paper, at_least=(paper / 2, 1.0), unit="ratio"),
             where + words,
-            at_least=(paper / 2, 1.0),
-            unit="ratio",
         ),
         claim(
             "Pegasos reaches an objective at most 0.001 above that of SVM-Perf",
-            ACCURACY,
             above,
+            expect(ACCURACY, at_most=(ACCURACY, 10 * ACCURACY), unit="absolute"),
             where + words.partition(":")[0],
-            at_most=(ACCURACY, 10 * ACCURACY),
-            unit="absolute",
             sure="the run is stopped where it does",
         ),
         claim(
             "The test errors of both are virtually identical (their difference)",
-            "virtually identical",
             apart,
+            expect("virtually identical", at_most=(0.002, 0.005), unit="share of test rows"),
             where + words.partition(":")[0],
-            at_most=(0.002, 0.005),
-            unit="share of test rows",
         ),
     ]
 

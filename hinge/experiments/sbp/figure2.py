@@ -12,22 +12,22 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import Gram, Points, as_points
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.estimators import SVC
 from hinge.estimators.constant_predictions import ConstantPredictionWarning
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, mended
-from hinge.experiments.measure import Look, band, spaced
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, revise
+from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
 from hinge.problems import KernelProblem, KernelRegularized, KernelSlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SBP, SMO, KernelPegasos, KernelPerceptron, KernelSDCA, Solver, trace
 from hinge.types import Stored
 
 VARIANCE = {"reuters": 0.5, "adult": 10.0, "mnist": 25.0}
 
 
-class Part(NamedTuple):
-    """What is run of a set: its rows, or so many of them; seeds; epochs, and those of the Perceptron where they differ.
+class SetRuns(NamedTuple):
+    """What is run of a set: the number of rows, or None for all; seeds; epochs, and the epochs of the Perceptron.
 
     The Perceptron's later epochs on Adult are the paper's: to see it overfit.
     """
@@ -39,9 +39,13 @@ class Part(NamedTuple):
     late: int
 
 
-PARTS: dict[str, tuple[Part, ...]] = {
-    "tiny": (Part("reuters", 300, 2, 4, 4), Part("adult", 300, 2, 4, 10), Part("mnist", 300, 2, 4, 4)),
-    "full": (Part("reuters", None, 10, 10, 10), Part("adult", None, 10, 10, 100), Part("mnist", None, 10, 10, 10)),
+PARTS: dict[str, tuple[SetRuns, ...]] = {
+    "tiny": (SetRuns("reuters", 300, 2, 4, 4), SetRuns("adult", 300, 2, 4, 10), SetRuns("mnist", 300, 2, 4, 4)),
+    "full": (
+        SetRuns("reuters", None, 10, 10, 10),
+        SetRuns("adult", None, 10, 10, 100),
+        SetRuns("mnist", None, 10, 10, 10),
+    ),
 }
 METHODS = ("SBP", "Pegasos", "SDCA", "SMO", "Perceptron")
 NEAR = 0.002
@@ -92,7 +96,7 @@ class Kernels(NamedTuple):
 
 
 def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, variance: float) -> Kernels:
-    """The kernel values of all but large sets, computed once, so that runs look them up; and the optimum."""
+    """The kernel values of all but large sets, computed once for all runs; and the optimum."""
     kernel = Gaussian(1 / (2 * variance))
 
     def values(A: Stored, B: Stored) -> np.ndarray:
@@ -100,7 +104,7 @@ def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, varian
         if sp.issparse(A) and A.shape[1] < NARROW:
             A, B = (cast(sp.csr_array, part).toarray() for part in (A, B))
         found = np.empty((A.shape[0], B.shape[0]), np.result_type(A.dtype, np.float32))
-        for lo in range(0, len(found), BAND):  # all products at once would take twice the memory
+        for lo in range(0, len(found), BAND):  # all products together would take twice the memory
             dots: Any = A[lo : lo + BAND] @ B.T
             found[lo : lo + BAND] = dots.toarray() if sp.issparse(dots) else dots
             kernel.of_dots(found[lo : lo + BAND], sizes[0][lo : lo + BAND], sizes[1])
@@ -127,7 +131,8 @@ def _squares(X: Stored) -> Stored:
 
 
 @lru_cache(maxsize=1)
-def _kernels_of(name: str, rows: int | None) -> Kernels:
+def kernels_of(name: str, rows: int | None) -> Kernels:
+    """The kernel values of one of the paper's sets."""
     return kernels(*choose(name, rows).parts, VARIANCE[name])
 
 
@@ -146,19 +151,19 @@ def solvers(method: str, epochs: int = 1) -> dict[str, Solver]:
     return found[method]
 
 
-def looks(
+def evaluate_run(
     problem: KernelProblem,
     ways: Mapping[str, Solver],
     at: Sequence[int],
     error_of: Callable[[np.ndarray], float],
     seed: int,
-) -> list[Look]:
+) -> list[Evaluation]:
     """The errors of all ways to give an answer, at these iterations of one run, beside the bill."""
     runs = next(iter(ways.values()))
-    found: list[Look] = []
+    found: list[Evaluation] = []
     for now in trace(problem, runs, at, seed=seed):
         done = now.iteration
-        look: Look = {"iteration": done, "charged": done * problem.n, "computed": now.kernel_evals}
+        look: Evaluation = {"iteration": done, "charged": done * problem.n, "computed": now.kernel_evals}
         for way, solver in ways.items():
             answer = solver.solution(problem, now.state)
             look[way] = error_of(answer.beta)
@@ -172,9 +177,6 @@ class SBPFigure2(Experiment):
     """Five methods on three sets, each charged in two ways."""
 
     name = "sbp-figure2"
-    title = "Test error against kernel evaluations"
-    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
-    place = "Figure 2"
     question = (
         "At equal numbers of kernel evaluations the SBP is ahead of Pegasos and SDCA; SMO is of little use "
         "until a critical point, and rapid after it; the Perceptron keeps up in the first epoch, and may "
@@ -199,12 +201,12 @@ class SBPFigure2(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Errors on the way, of the last iterate and of the average where there is one."""
-        data, given = choose(cell["set"], cell["rows"]), _kernels_of(cell["set"], cell["rows"])
+        data, given = choose(cell["set"], cell["rows"]), kernels_of(cell["set"], cell["rows"])
         n, method = len(given.y), cell["method"]
-        at = sorted({n, *spaced(max(10, n // 100), cell["epochs"] * n, per_decade=8)})
+        at = sorted({n, *log_spaced(max(10, n // 100), cell["epochs"] * n, per_decade=8)})
         ways = solvers(method, cell["epochs"])
-        found = looks(given.problem(method), ways, at, given.error_of, cell["seed"])
-        return {"looks": found, "n": n, "nu": given.nu, "svm": given.error, "label": data.label, "note": data.note}
+        found = evaluate_run(given.problem(method), ways, at, given.error_of, cell["seed"])
+        return {"looks": found, "n": n, "nu": given.nu, "svm": given.error, **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A figure for each way of charging, a panel for each set; what the paper says of each method."""
@@ -213,12 +215,12 @@ class SBPFigure2(Experiment):
         rows: list[list[str | float | int | None]] = []
         for name, cut in dict.fromkeys((r.cell["set"], r.cell["rows"]) for r in results):
             part = results.where(set=name, rows=cut)
-            label, svm = part[0].values["label"], float(np.median(part.column("svm")))
+            label, svm = part.first["label"], float(np.median(part.column("svm")))
             for axis, words in AXES.items():
-                panels[axis].append(Panel(label, words, "test error, %", _series(part, axis), log_x=True, log_y=True))
+                panels[axis].append(loglog(label, words, "test error, %", _series(part, axis)))
             where = (
-                f"{label}, σ² = {VARIANCE[name]:g}, λ = 1/n, ν = {part[0].values['nu']:.3g} of the optimum, "
-                f"no bias, {min(part.of('epochs'))} epochs, median of {_seeds(part)}, nothing tuned"
+                f"{label}, σ² = {VARIANCE[name]:g}, λ = 1/n, ν = {part.first['nu']:.3g} of the optimum, "
+                f"no bias, {min(part.values_of('epochs'))} epochs, median of {_seeds(part)}, nothing tuned"
             )
             claims += [*_ahead(part, svm, where), *_smo(part, where), *_perceptron(part, where)]
             rows += _rows(part, label, svm)
@@ -289,7 +291,7 @@ def _arrival(series: Series, svm: float) -> float | None:
 
 
 def _ahead(part: CellResults, svm: float, where: str) -> list[Claim]:
-    """How many times as many evaluations others need to arrive."""
+    """Kernel evaluations that others need to arrive, over the evaluations of the SBP."""
     claims = []
     for other, way, ours, axis in (
         ("Pegasos", "average", "average", "charged"),
@@ -312,11 +314,9 @@ def _ahead(part: CellResults, svm: float, where: str) -> list[Claim]:
             claim(
                 f"SBP ({_iterate(ours)}) is ahead of {other} ({_iterate(way)}): evaluations of {other} over "
                 f"those of SBP ({AXES[axis]})",
-                "the SBP outperforms",
                 ratio,
+                expect("the SBP outperforms", at_least=(1.5, 1.0), unit="ratio"),
                 f"{where}; to an error within {100 * NEAR:g}% absolute of the SVM's {100 * svm:.2f}%{said}",
-                at_least=(1.5, 1.0),
-                unit="ratio",
             )
         )
     return claims
@@ -329,39 +329,39 @@ def _iterate(way: str) -> str:
 def _smo(part: CellResults, where: str) -> list[Claim]:
     """The error half way to the critical point, from which on it stays where it ends, over the error at the end."""
     found = part.where(method="SMO")
-    trace = found[0].values["looks"] if found else []
+    trace = found.first["looks"] if found else []
     converged = next((look for look in trace if look["gap"] <= CONVERGED), trace[-1] if trace else None)
     late = [k for k, look in enumerate(trace) if look["last"] > trace[-1]["last"] + NEAR]
     critical = trace[late[-1] + 1] if late else None
     what, paper, rule = "SMO is of little use before", "little progress until a critical point", (1.5, 1.1)
 
-    def judged(when: str, share: float, point: Look | None, end: Look | None) -> Claim:
+    def judge(when: str, share: float, point: Evaluation | None, end: Evaluation | None) -> Claim:
         early = [look for look in trace if point is not None and look["charged"] <= share * point["charged"]]
         ratio, said = None, ""
         if early and end is not None and end["last"] > 0:
             ratio = early[-1]["last"] / end["last"]
             said = f"; {100 * early[-1]['last']:.2f}% there, and {100 * end['last']:.2f}% at the end"
-        return claim(f"{what} {when}", paper, ratio, where + said, at_least=rule, unit="ratio")
+        return claim(f"{what} {when}", ratio, expect(paper, at_least=rule, unit="ratio"), where + said)
 
-    new = judged(
+    new = judge(
         f"a critical point, from which on its error stays within {100 * NEAR:g}% of its last: the error half way to "
         "it, in evaluations, over the last",
         0.5,
         critical,
         trace[-1] if trace else None,
     )
-    old = judged("it has converged", 0.1, converged, converged)
+    old = judge("it has converged", 0.1, converged, converged)
     why = (
         "a tenth of the evaluations to a gap of 0.001 lies past the critical point, which is not where the "
         "optimisation ends but where the error stops changing"
     )
-    return [mended(new, old, why)]
+    return [revise(new, old, why)]
 
 
 def _perceptron(part: CellResults, where: str) -> list[Claim]:
     """Level with the SBP in the first epoch; on Adult worse after it."""
     claims = []
-    passes, usual = max(part.of("epochs")), min(part.of("epochs"))
+    passes, usual = max(part.values_of("epochs")), min(part.values_of("epochs"))
     for way in ("average", "last"):
         later = _curve(part, "Perceptron", way, "charged", first=1)
         apart = {axis: _apart(part, way, axis) for axis in AXES}
@@ -369,32 +369,28 @@ def _perceptron(part: CellResults, where: str) -> list[Claim]:
             claim(
                 f"In the first epoch the Perceptron is similar to the SBP: how far its error is from the SBP's, "
                 f"{_iterate(way)}, median of the looks ({AXES[axis]})",
-                "similar",
                 None if found is None else abs(found) if axis == "computed" else found,
+                expect("similar", at_most=(0.5, 2.0), unit="% absolute"),
                 where + ("" if found is None else f"; its error less the SBP's {found:.2f}"),
-                at_most=(0.5, 2.0),
-                unit="% absolute",
             )
             for axis, found in (("computed", apart["computed"]), ("charged", apart["charged"]))
         )
-        claims.append(mended(new, old, WHY_COMPUTED))
+        claims.append(revise(new, old, WHY_COMPUTED))
         if passes > usual:
             claims.append(
                 claim(
                     "The Perceptron overfits after the first epoch: its error at the end less that after one "
                     f"epoch, {_iterate(way)}",
-                    "clearly visible on Adult",
                     later.y[-1] - later.y[0] if len(later.x) else None,
+                    expect("clearly visible on Adult", at_least=(0.5, 0.0), unit="% absolute"),
                     f"{where}; the Perceptron {passes} epochs",
-                    at_least=(0.5, 0.0),
-                    unit="% absolute",
                 )
             )
     return claims
 
 
 def _apart(part: CellResults, way: str, axis: str) -> float | None:
-    """The Perceptron's error less the SBP's in the first epoch, where both were looked at: the median of the looks."""
+    """The Perceptron's error less the SBP's in the first epoch: the median over the evaluations."""
     first, sbp = (_curve(part, method, way, axis, last=1) for method in ("Perceptron", "SBP"))
     if not len(first.x) or not len(sbp.x):
         return None

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.access import Gram, as_points
+from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
-from hinge.experiments.measure import Look, band, margin_after_slack, slope, spaced
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.measure import Evaluation, band, log_spaced, margin_after_slack, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
 from hinge.problems import KernelSlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import max_margin
 from hinge.solvers import SBP, trace
 
@@ -24,23 +24,20 @@ SETS: dict[str, tuple[float, float | None]] = {"adult": (10.0, 1.0), "mnist": (2
 ROWS = {"tiny": 150, "full": 1000}
 SEEDS = {"tiny": 2, "full": 10}
 FIRST, LAST = 30, {"tiny": 1_200, "full": 30_000}
-LATE = 10  # the rate is fitted from T/LAST = 1/30 on: earlier, w is hardly a direction
-TOL = 1e-6
 
 
-class Given(NamedTuple):
+class SlackProblem(NamedTuple):
     """Kernel values, labels, ν, and the largest margin after that slack."""
 
     K: np.ndarray
     y: np.ndarray
     nu: float
     best: float
-    label: str
-    note: str
+    about: dict[str, str]
 
 
 @lru_cache(maxsize=1)
-def _given(name: str, rows: int) -> Given:
+def _problem(name: str, rows: int) -> SlackProblem:
     variance, C = SETS[name]
     data = choose(name, rows)
     X, y = data.parts[:2]
@@ -48,26 +45,26 @@ def _given(name: str, rows: int) -> Given:
     K = np.asarray(Gaussian(1 / (2 * variance))(X, X))
     if C is None:
         factor = np.linalg.cholesky(K + 1e-10 * np.eye(len(y)))
-        found = max_margin(factor * np.asarray(y, float)[:, None], eps=TOL, relative=False)
-        return Given(K, y, 0.0, (found.lower + found.upper) / 2, data.label, data.note)
-    model = SVC(C, kernel="precomputed", fit_intercept=False, tol=TOL, random_state=0).fit(K, y)
+        found = max_margin(factor * np.asarray(y, float)[:, None], eps=experiment.tol, relative=False)
+        return SlackProblem(K, y, 0.0, (found.lower + found.upper) / 2, data.about)
+    model = SVC(C, kernel="precomputed", fit_intercept=False, tol=experiment.tol, random_state=0).fit(K, y)
     beta = np.zeros(len(y))
     beta[model.support_] = model.dual_coef_[0]
     c, nu = y * (K @ beta) / float(np.sqrt(beta @ K @ beta)), float(model.slack_)
-    return Given(K, y, nu, margin_after_slack(c, nu), data.label, data.note)
+    return SlackProblem(K, y, nu, margin_after_slack(c, nu), data.about)
 
 
 class SBPRate(Experiment):
     """What the plain mean of T iterates loses of the largest margin after slack."""
 
     name = "sbp-rate"
-    title = "The rate of the SBP"
-    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
-    place = "Lemma 3.2, section 3.1"
     question = (
         "After T iterations the mean of the iterates is within O(√(log(1/δ)/T)) of the best margin after slack, with "
         "probability 1 - δ; without slack (ν = 0) steps are exact supergradients. The paper measures errors instead."
     )
+
+    late = 10  # the rate is fitted from T/LAST = 1/30 on: earlier, w is hardly a direction
+    tol = 1e-6
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every seed, on two sets."""
@@ -79,40 +76,30 @@ class SBPRate(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The loss of the mean on the way to T."""
-        given = _given(cell["set"], cell["rows"])
+        given = _problem(cell["set"], cell["rows"])
         problem = KernelSlackConstrained(Gram(as_points(given.K, Precomputed()), 2 * given.K.nbytes), given.y, given.nu)
         solver = SBP(output="uniform", passes=math.ceil(cell["T"] / problem.n) + 1)
-        looks: list[Look] = []
-        for now in trace(problem, solver, spaced(FIRST, cell["T"], 6), seed=cell["seed"]):
+        looks: list[Evaluation] = []
+        for now in trace(problem, solver, log_spaced(FIRST, cell["T"], 6), seed=cell["seed"]):
             level = margin_after_slack(given.y * now.solution.responses, given.nu)
             looks.append({"iteration": now.iteration, "loss": given.best - level})
-        return {
-            "looks": looks,
-            "nu": given.nu,
-            "best": given.best,
-            "n": problem.n,
-            "label": given.label,
-            "note": given.note,
-        }
+        return {"looks": looks, "nu": given.nu, "best": given.best, "n": problem.n, **given.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each set, the exponents, and how far the seeds are apart."""
         panels, claims = [], []
         rows: list[list[str | float | int | None]] = []
-        for name in results.of("set"):
-            part = results.where(set=name)
-            first = part[0].values
+        for name, part in results.by("set"):
+            first = part.first
             line = band("loss", part.column("looks"), "iteration", "loss")
             title = f"{first['label']}, ν = {first['nu']:.3g}, largest margin {first['best']:.3g}"
             law = [line.y[0] * math.sqrt(line.x[0] / t) for t in line.x]
             panels.append(
-                Panel(
+                loglog(
                     title,
                     "T, iterations",
                     "margin after slack that is lost",
                     [line, Series("∝ T^-1/2", line.x, law, kind="theory")],
-                    log_x=True,
-                    log_y=True,
                 )
             )
             where = f"{title}, σ² = {SETS[name][0]:g}, no bias, mean iterate, {len(part)} seeds, T to {LAST[scale]:,}"
@@ -120,33 +107,29 @@ class SBPRate(Experiment):
             rows.append([title, line.x[-1], line.y[-1], line.y[-1] * math.sqrt(line.x[-1])])
         caption = (
             f"What the plain mean of T iterates loses. Median of {SEEDS[scale]} seeds; the band is their range. The "
-            f"optimum is that of an SVM to a gap of {TOL:g}."
+            f"optimum is that of an SVM to a gap of {self.tol:g}."
         )
         table = ReportTable(self.name, "At the last T.", ["set", "T", "loss", "loss × √T"], rows)
         return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], [table], results.notes())
 
 
 def _claims(line: Series, part: CellResults, where: str, which: str) -> list[Claim]:
-    late = [(x, y) for x, y in zip(line.x, line.y, strict=True) if x >= LATE * FIRST and y > 0]
+    late = [(x, y) for x, y in zip(line.x, line.y, strict=True) if x >= experiment.late * FIRST and y > 0]
     ends = sorted(looks[-1]["loss"] for looks in part.column("looks"))
     apart = ends[-1] / ends[len(ends) // 2] if ends[len(ends) // 2] > 0 else None
     allowed = math.sqrt(math.log(max(2, len(ends))) / math.log(2))
     return [
         claim(
             f"Lemma 3.2, {which}: the loss falls at least as T^-1/2",
-            0.5,
             -slope(*zip(*late, strict=True)) if len(late) > 2 else None,
-            f"{where}; fitted from T = {LATE * FIRST} on",
-            at_least=(0.45, 0.3),
-            unit="exponent",
+            expect(0.5, at_least=(0.45, 0.3), unit="exponent"),
+            f"{where}; fitted from T = {experiment.late * FIRST} on",
         ),
         claim(
             f"Lemma 3.2, {which}: the loss of one seed in {len(ends)} over the median is as √log(1/δ) says, or less",
-            allowed,
             apart,
+            expect(allowed, at_most=(allowed, 2 * allowed), unit="ratio"),
             where,
-            at_most=(allowed, 2 * allowed),
-            unit="ratio",
         ),
     ]
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
-from hinge.experiments.measure import Look, band, spaced
-from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, Kernels, kernels, solvers
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.measure import Evaluation, band, log_spaced
+from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, kernels_of, solvers
 from hinge.experiments.sets import choose
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import trace
 
 ROWS = {"tiny": 200, "full": 2000}
@@ -20,18 +19,10 @@ EPOCHS = {"tiny": 2, "full": 4}
 METHODS = ("SBP", "Pegasos")
 
 
-@lru_cache(maxsize=1)
-def _kernels_of(name: str, rows: int) -> Kernels:
-    return kernels(*choose(name, rows).parts, VARIANCE[name])
-
-
 class SBPSparsity(Experiment):
-    """Support vectors of an answer whose error is near the SVM's, beside those of the SVM."""
+    """Support vectors of an answer whose error is near the SVM's, beside the SVM's own."""
 
     name = "sbp-sparsity"
-    title = "Support vectors of the SBP"
-    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
-    place = "section 4.4"
     question = (
         "SMO keeps to the dual's box. The SBP does not, and so may put large coefficients on a few support vectors, "
         "potentially resulting in sparser solutions. The paper does not count them."
@@ -43,37 +34,29 @@ class SBPSparsity(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Error and support vectors of the average on the way; both iterates are made of the same points."""
-        data, given = choose(cell["set"], cell["rows"]), _kernels_of(cell["set"], cell["rows"])
+        data, given = choose(cell["set"], cell["rows"]), kernels_of(cell["set"], cell["rows"])
         n = len(given.y)
         solver = solvers(cell["method"], cell["epochs"])["average"]
-        looks: list[Look] = []
-        at = spaced(max(10, n // 100), cell["epochs"] * n, per_decade=12)
+        looks: list[Evaluation] = []
+        at = log_spaced(max(10, n // 100), cell["epochs"] * n, per_decade=12)
         for now in trace(given.problem(cell["method"]), solver, at, seed=cell["seed"]):
             beta = now.solution.beta
             support = float(np.count_nonzero(beta))
             looks.append({"iteration": now.iteration, "support": support, "error": given.error_of(beta)})
-        return {
-            "looks": looks,
-            "n": n,
-            "svm": given.error,
-            "support": given.support,
-            "label": data.label,
-            "note": data.note,
-        }
+        return {"looks": looks, "n": n, "svm": given.error, "support": given.support, **data.about}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Error over support vectors, and how many there are on arrival."""
         panels, claims, rows = [], [], []
-        for name in results.of("set"):
-            part = results.where(set=name)
-            first = part[0].values
+        for name, part in results.by("set"):
+            first = part.first
             found = {m: some for m in METHODS if (some := part.where(method=m))}
             lines = [band(m, some.column("looks"), "support", "error") for m, some in found.items()]
             lines.append(Series("SVM's optimum", [first["support"]], [first["svm"]], kind="points"))
-            panels.append(Panel(first["label"], "support vectors", "test error", lines, log_x=True, log_y=True))
+            panels.append(loglog(first["label"], "support vectors", "test error", lines))
             arrived = {m: _on_arrival(some, first["svm"]) for m, some in found.items()}
             rows += [[first["label"], m, count, first["support"], first["n"]] for m, count in arrived.items()]
-            claims.append(_claim(name, arrived.get("SBP"), first, len(part.of("seed"))))
+            claims.append(_claim(name, arrived.get("SBP"), first, part.seeds))
         caption = (
             f"Test error of averages over their support vectors, λ = 1/n, {ROWS[scale]:,} rows at most, median of "
             f"{SEEDS[scale]} seeds; the band is their range."
@@ -100,12 +83,10 @@ def _on_arrival(part: CellResults, svm: float) -> float | None:
 def _claim(name: str, support: float | None, first: dict[str, Any], seeds: int) -> Claim:
     return claim(
         f"{name}: the SBP's solutions are sparser: support vectors on arrival at the SVM's error over the SVM's",
-        "potentially sparser",
         None if support is None else support / first["support"],
+        expect("potentially sparser", at_most=(0.8, 1.0), unit="ratio"),
         f"{first['label']}, σ² = {VARIANCE[name]:g}, λ = 1/n, no bias, averages, within {100 * NEAR:g}% of the SVM's "
         f"{100 * first['svm']:.2f}%, median of {seeds} seeds",
-        at_most=(0.8, 1.0),
-        unit="ratio",
     )
 
 

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim, grid, mended
-from hinge.experiments.measure import band, first_below, slope, spaced
-from hinge.experiments.sbp.figure2 import METHODS, Kernels, kernels, looks, solvers
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Experiment, Scale, claim, expect, grid, revise
+from hinge.experiments.measure import band, first_below, log_spaced, slope
+from hinge.experiments.sbp.figure2 import METHODS, Kernels, evaluate_run, kernels, solvers
 from hinge.kernels import Gaussian
-from hinge.report.figure import Figure, Panel, ReportTable, Series
+from hinge.report.outcome import Claim, Outcome, Verdict
 
 NOISE = (0.0, 0.1)
 SIZES = {"tiny": (100, 300), "full": (250, 500, 1000, 2000, 4000)}
@@ -33,8 +34,6 @@ NOTE = (
     "The bounds are for every problem of this ‖u‖ and L(u). Where far fewer evaluations are needed than they "
     "allow, a slope steeper than a bound's does not contradict it."
 )
-SLACK = 10.0
-"""A bound that is more than so many times what was needed at the smallest ε says nothing of a slope."""
 WHY_OUTSIDE = (
     "so far below the bound an exponent neither agrees with it nor contradicts it; a teacher of norm below five, whose "
     "bounds are 50,000 times smaller, is learned by the SBP with 20,000 times fewer evaluations"
@@ -94,7 +93,7 @@ def _teacher(name: str | None) -> Teacher:
 
 
 @lru_cache(maxsize=1)
-def _drawn(name: str | None, noise: float, n: int, tested: int, seed: int) -> Kernels:
+def _draw(name: str | None, noise: float, n: int, tested: int, seed: int) -> Kernels:
     """Training points with noisy labels, test points with true ones."""
     rng = np.random.default_rng([seed, n])
     X, u = _teacher(name).draw(rng, n)
@@ -123,14 +122,14 @@ class SBPTable1(Experiment):
     """The least evaluations, over all sample sizes, to an excess error, beside the bounds."""
 
     name = "sbp-table1"
-    title = "Bounds on kernel evaluations, and what is needed"
-    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
-    place = "Table 1"
     question = (
         "The bounds on kernel evaluations to an error of L(u) + ε grow as 1/ε for the SBP and the "
         "Perceptron, 1/ε² for dual decomposition and 1/ε³ for Pegasos where ε is no smaller than L(u). They "
         "are upper bounds: do the methods come in this order, and do their needs grow no faster?"
     )
+
+    most_above = 10.0
+    """A bound that is more than so many times what was needed at the smallest ε says nothing of a slope."""
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every method on samples of several sizes, each seed with its own sample."""
@@ -155,17 +154,17 @@ class SBPTable1(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """The excess error on the way, every iteration charged n evaluations."""
         n, method = cell["n"], cell["method"]
-        given = _drawn(cell.get("teacher"), cell["noise"], n, cell["tested"], cell["seed"])
+        given = _draw(cell.get("teacher"), cell["noise"], n, cell["tested"], cell["seed"])
         epochs = 1 if method == "Perceptron" else cell["epochs"]  # its guarantee is for one pass
         (way, solver), *_ = solvers(method, epochs).items()
 
         def excess(beta: np.ndarray) -> float:
             return (1 - 2 * cell["noise"]) * given.error_of(beta)  # of noisy labels, above the noise
 
-        found = looks(
+        found = evaluate_run(
             given.problem(method),
             {way: solver},
-            spaced(1 if "teacher" in cell else 8, epochs * n, 10),
+            log_spaced(1 if "teacher" in cell else 8, epochs * n, 10),
             excess,
             cell["seed"],
         )
@@ -182,8 +181,8 @@ class SBPTable1(Experiment):
             title = f"synthetic teacher, {100 * noise:g}% of labels wrong: L(u) = {loss:.2g}, ‖u‖ = {B:.1f}"
             where = (
                 f"synthetic teacher in a Gaussian kernel, {WORLDS[name].features} features, {100 * noise:g}% wrong "
-                f"labels, L(u) = {loss:.2g}, ‖u‖ = {B:.1f}, n from {min(part.of('n'))} to "
-                f"{max(part.of('n'))}, λ = 1/n, ν of the optimum, median of {len(part.of('seed'))} "
+                f"labels, L(u) = {loss:.2g}, ‖u‖ = {B:.1f}, n from {min(part.values_of('n'))} to "
+                f"{max(part.values_of('n'))}, λ = 1/n, ν of the optimum, median of {part.seeds} "
                 "samples, nothing tuned; ε is the excess over the least possible error"
             )
             promised = {method: _bound_at(EPSILONS, method, noise, name) for method in METHODS}
@@ -193,14 +192,7 @@ class SBPTable1(Experiment):
                 for method, shown in SHOWN.items()
             ]
             panels.append(
-                Panel(
-                    title,
-                    "excess test error ε",
-                    "kernel evaluations, n charged for each iteration",
-                    series,
-                    log_x=True,
-                    log_y=True,
-                )
+                loglog(title, "excess test error ε", "kernel evaluations, n charged for each iteration", series)
             )
             sure = "" if name else "the bound is a hundred times what any method takes"
             claims += [*_growth(needs, promised, where, sure), *_order(needs, where)]
@@ -238,7 +230,7 @@ class SBPTable1(Experiment):
 def _needs(part: CellResults, method: str) -> dict[float, float]:
     """The least evaluations to each ε that is reached, over all n."""
     curves = []
-    for n in part.of("n"):
+    for n in part.values_of("n"):
         traces = part.where(n=n, method=method).column("looks")
         if traces:
             shortest = min(map(len, traces))  # SMO may be finished before others
@@ -276,24 +268,20 @@ def _growth(
         at = min(need)
         found = claim(
             f"Evaluations of {method} grow with 1/ε no faster than the bound",
-            paper,
             ours,
+            expect(paper, at_most=(paper, paper + 0.5), unit="exponent of 1/ε"),
             f"{where}; ε from {max(need):.2g} to {at:.2g}, the bound fitted over the same; at the smallest ε "
             f"the bound is {promised[at] / need[at]:.2g} times what was needed",
-            at_most=(paper, paper + 0.5),
-            unit="exponent of 1/ε",
         )
-        if promised[at] > SLACK * need[at]:
-            found = mended(replace(found, ours=None, verdict=Verdict.UNKNOWN), found, WHY_OUTSIDE)
+        if promised[at] > experiment.most_above * need[at]:
+            found = revise(replace(found, ours=None, verdict=Verdict.UNKNOWN), found, WHY_OUTSIDE)
         claims.append(found)
     claims.append(
         claim(
             "No method needs more evaluations than its bound without constants: the largest share of a bound",
-            "upper bounds",
             largest,
+            expect("upper bounds", at_most=(1.0, 10.0), unit="ratio"),
             f"{where}; all methods and all ε that they reach",
-            at_most=(1.0, 10.0),
-            unit="ratio",
             sure=sure,
         )
     )
@@ -310,11 +298,9 @@ def _order(needs: dict[str, dict[float, float]], where: str) -> list[Claim]:
         claims.append(
             claim(
                 f"The SBP needs fewer evaluations than {rival}: those of {rival} over those of the SBP",
-                "the bounds' order",
                 ratio,
+                expect("the bounds' order", at_least=(1.0, 0.67), unit="ratio"),
                 where + said,
-                at_least=(1.0, 0.67),
-                unit="ratio",
             )
         )
     return claims

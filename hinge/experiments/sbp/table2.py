@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from hinge.display.figure import ReportTable
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim, mended
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim, expect, revise
 from hinge.experiments.sets import choose
-from hinge.report.figure import ReportTable
 
 ROWS = {"tiny": 1000, "full": None}
 TOL = {"tiny": 1e-4, "full": 1e-5}
-CACHE = 2000  # MB
-SEPARABLE = 1e-4
-"""A mean hinge loss at the optimum below this is no slack but the tolerance of the solver."""
 WHY_SEPARABLE = "where no row needs slack, the paper's number and ours are the tolerances of two solvers"
 
 LINES: tuple[dict[str, Any], ...] = (
@@ -31,13 +28,14 @@ class SBPTable2(Experiment):
     """ν = mean hinge loss over norm, at the optimum of the problem with λ."""
 
     name = "sbp-table2"
-    title = "The slack ν that belongs to λ"
-    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
-    place = "Table 2"
     question = (
         "The paper takes ν from the optimum w* of the problem with λ, as the mean hinge loss over the norm, "
         "and prints it for each data set. Does the same ν come out of our optimum?"
     )
+
+    cache_mb = 2000  # MB
+    separable = 1e-4
+    """A mean hinge loss at the optimum below this is no slack but the tolerance of the solver."""
 
     def cells(self, scale: Scale) -> list[Cell]:
         """One for each line; the optimum is one whatever the seed."""
@@ -55,7 +53,7 @@ class SBPTable2(Experiment):
             gamma=1 / (2 * cell["variance"]),
             fit_intercept=cell["bias"],
             tol=cell["tol"],
-            cache_size=CACHE,
+            cache_size=self.cache_mb,
             random_state=cell["seed"],
         )
         model.fit(X, y)
@@ -70,8 +68,7 @@ class SBPTable2(Experiment):
             "support": len(model.support_),
             "n": len(y),
             "error": float((model.predict(X_test) != y_test).mean()),
-            "label": data.label,
-            "note": data.note,
+            **data.about,
         }
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
@@ -82,30 +79,28 @@ class SBPTable2(Experiment):
             part = results.where(set=line["set"], bias=line["bias"])
             if not part:
                 continue
-            cell, found = part[0].cell, part[0].values
+            cell, found = part[0].cell, part.first
             bias = "with a free bias" if line["bias"] else "without bias"
             where = (
                 f"{found['label']}, σ² = {cell['variance']:g}, λ = 1/({cell['C']:g} n), kernel "
                 f"exp(-|x-x'|²/(2σ²)), {bias}, relative duality gap {found['gap']:.0e}; one seed, as the "
                 "optimum has none"
             )
-            if found["hinge"] < SEPARABLE:
+            if found["hinge"] < self.separable:
                 where += "; the classes are separable, and ν is what the solver's tolerance leaves of 0"
             own = cell["rows"] is None and not found["note"]
             if not own:
                 where += f"; ν = {found['nu']:.3g} there, which says nothing of the paper's rows"
             said = claim(
                 f"ν of the optimum, {line['set']}, {bias}",
-                line["paper"],
                 found["nu"],
+                expect(line["paper"], within=(0.02, 0.2), unit="mean slack at unit norm"),
                 where,
-                within=(0.02, 0.2),
-                unit="mean slack at unit norm",
             )
             if not own:
                 said = replace(said, verdict=Verdict.UNKNOWN)
-            elif found["hinge"] < SEPARABLE:
-                said = mended(replace(said, ours=None, verdict=Verdict.UNKNOWN), said, WHY_SEPARABLE)
+            elif found["hinge"] < self.separable:
+                said = revise(replace(said, ours=None, verdict=Verdict.UNKNOWN), said, WHY_SEPARABLE)
             claims.append(said)
             rows.append(
                 [

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 from hinge.access import SparseTable
 from hinge.access.tables.bill import Bill
-from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
-from hinge.experiments.measure import Look, band, error, looks_at, spaced
-from hinge.experiments.sets import choose, held_out
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced
+from hinge.experiments.sets import choose, hold_out
 from hinge.problems import Regularized, SlackConstrained, Solution
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Frugal, Pegasos, Perceptron, Simba, trace
 
 SETS = {"news20": "news20", "real-sim": "real vs. simulated"}
@@ -31,7 +31,6 @@ LAMS = {"tiny": (1e-3, 1e-4), "full": (3e-4, 1e-4, 3e-5, 1e-5, 3e-6)}
 NUS = {"tiny": (0.003, 0.01), "full": (0.001, 0.002, 0.005, 0.01)}
 CAPS = {"tiny": (0.1,), "full": (0.03, 0.1)}
 FRUGAL_C, ENOUGH = 3.0, 0.35  # Frugal keeps what it reads; its run ends once it has read this share of all cells
-WITHIN = 1.05
 LABELS = {
     "SIMBA": "SIMBA (section 6)",
     "capped": "SIMBA, capped",
@@ -49,7 +48,7 @@ GUESS = "d charged to Pegasos for a row, nonzeros to SIMBA: a guess at how the p
 def parts_of(name: str, rows: int | None) -> tuple[Any, ...]:
     """Rows to learn from, by rows and by columns, and labels; to validate on; to report."""
     X, y, X_test, y_test = choose(name, rows).parts
-    X, y, X_val, y_val = held_out(X, y)
+    X, y, X_val, y_val = hold_out(X, y)
     return X, cast(sp.csr_matrix, X).tocsc(), y, X_val, y_val, X_test, y_test
 
 
@@ -57,13 +56,12 @@ class SimbaFigure1(Experiment):
     """Accesses in both conventions until the error that Pegasos attains at its optimum."""
 
     name = "simba-figure1"
-    title = "Test error against feature accesses"
-    paper = "Hazan, Koren, Srebro 2011"
-    place = "Figure 1, section 6"
     question = (
         "On news20 and real vs. simulated SIMBA is said to reach the test error that Pegasos attains at its "
         "optimum with about 100 times fewer feature accesses, ν and λ tuned on the test rows."
     )
+
+    within = 1.05
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every setting of every method, over the seeds."""
@@ -96,7 +94,7 @@ class SimbaFigure1(Experiment):
         X, columns, y, X_val, y_val, X_test, y_test = parts_of(cell["set"], cell["rows"])
         n, d = X.shape
 
-        def errors(solution: Solution) -> Look:
+        def errors(solution: Solution) -> Evaluation:
             return {"val": error(solution, X_val, y_val), "test": error(solution, X_test, y_test)}
 
         setting, passes, seed = cell["setting"], cell["passes"], cell["seed"]
@@ -111,24 +109,23 @@ class SimbaFigure1(Experiment):
                 solver = Simba("capped", cap=setting, certify=False)
                 problem = SlackConstrained(table, y, setting / 10, bias="free")
             last = max(100, passes * n * d // (n + d))
-            looks = looks_at(problem, solver, spaced(40, last, 6), _billed(errors, table.bill), seed)
+            looks = evaluate_at(problem, solver, log_spaced(40, last, 6), _with_bill(errors, table.bill), seed)
         else:
             rows = Regularized(X, y, setting or 1.0)  # the Perceptron ignores λ
-            at = spaced(max(20, n // 100), 2 * passes * n, 6)
+            at = log_spaced(max(20, n // 100), 2 * passes * n, 6)
             solvers: dict[str, Any] = {
                 "Pegasos": Pegasos(output="last"),
                 "SDCA": SDCA(),
                 "Perceptron": Perceptron(passes=2 * passes),
             }
-            looks = looks_at(rows, solvers[cell["method"]], at, errors, seed)
+            looks = evaluate_at(rows, solvers[cell["method"]], at, errors, seed)
             looks = [{**look, "cells": look["iteration"] * d, "nonzeros": look["reads"]} for look in looks]
         return {
             "looks": [{k: look[k] for k in ("cells", "nonzeros", "val", "test")} for look in looks],
             "n": n,
             "d": d,
             "nonzeros": int(X.nnz),
-            "label": chosen.label,
-            "note": chosen.note,
+            **chosen.about,
         }
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
@@ -137,25 +134,24 @@ class SimbaFigure1(Experiment):
         figures, rows = [], []
         for tuned, on in TUNED.items():
             panels = []
-            for name in results.of("set"):
-                part = results.where(set=name)
-                best = {m: _tuned(part.where(method=m), tuned) for m in LABELS if part.where(method=m)}
-                level = WITHIN * _lowest(best["Pegasos"]) if "Pegasos" in best else None
+            for name, part in results.by("set"):
+                best = {m: _best_setting(part.where(method=m), tuned) for m in LABELS if part.where(method=m)}
+                level = self.within * _lowest(best["Pegasos"]) if "Pegasos" in best else None
                 for of in CONVENTIONS:
                     panels.append(_panel(best, of, level))
                     if level is not None:
                         rows.append(_row(part, best, of, tuned, level))
                 if level is not None and "SIMBA" in best:
-                    claims += [*_claims(SETS[name], best, tuned, level), _guess(SETS[name], best, tuned, level)]
+                    claims += [*_claims(SETS[name], best, tuned, level), _guess_claim(SETS[name], best, tuned, level)]
             caption = (
                 f"Test error against feature accesses, ν and λ tuned on {on}. Every access counts, but for "
-                f"Frugal, which keeps its cells. Median of {len(results.of('seed'))} seeds (Frugal on "
+                f"Frugal, which keeps its cells. Median of {results.seeds} seeds (Frugal on "
                 f"news20: {min(SEEDS[scale], FRUGAL_SEEDS['news20'])}), the band is their range. The panels "
                 "name the sets that they show, which need not be those of the paper."
             )
             figures.append(Figure(self.name if tuned == "test" else f"{self.name}-validation", caption, panels))
         caption = (
-            f"Feature accesses until {WITHIN:g} times the lowest mean test error of Pegasos; the "
+            f"Feature accesses until {self.within:g} times the lowest mean test error of Pegasos; the "
             "last column has those of Pegasos over those of SIMBA in the form and at the ν fastest in "
             "hindsight."
         )
@@ -163,16 +159,16 @@ class SimbaFigure1(Experiment):
         return Outcome(claims, figures, [ReportTable(self.name, caption, columns, rows)], results.notes())
 
 
-def _billed(errors: Callable[[Any], Look], bill: Bill) -> Callable[[Any], Look]:
+def _with_bill(errors: Callable[[Any], Evaluation], bill: Bill) -> Callable[[Any], Evaluation]:
     """The errors together with the reads so far, counted as cells and as nonzeros."""
     return lambda solution: {"cells": bill.cells, "nonzeros": bill.nonzeros, **errors(solution)}
 
 
-def _frugal(problem: Regularized, errors: Callable[[Any], Look], seed: int) -> list[Look]:
+def _frugal(problem: Regularized, errors: Callable[[Any], Evaluation], seed: int) -> list[Evaluation]:
     """Errors each time that it has learned from a batch."""
     bill, looks = problem.table.bill, []
     for now in trace(problem, Frugal(flips=0.0), seed=seed):
-        looks.append(_billed(errors, bill)(now.solution))
+        looks.append(_with_bill(errors, bill)(now.solution))
         if bill.cells > ENOUGH * problem.n * problem.d:
             break
     return looks
@@ -190,9 +186,9 @@ def _mean(part: CellResults, of: str, what: str) -> tuple[np.ndarray, np.ndarray
     return at, np.mean(lines, axis=0)
 
 
-def _tuned(part: CellResults, by: str) -> CellResults:
+def _best_setting(part: CellResults, by: str) -> CellResults:
     """The runs of the setting whose mean curve goes lowest on these rows."""
-    lowest = {s: float(_mean(part.where(setting=s), "cells", by)[1].min()) for s in part.of("setting")}
+    lowest = {s: float(_mean(part.where(setting=s), "cells", by)[1].min()) for s in part.values_of("setting")}
     return part.where(setting=min(lowest, key=lambda s: lowest[s]))
 
 
@@ -200,7 +196,7 @@ def _lowest(part: CellResults) -> float:
     return float(_mean(part, "cells", "test")[1].min())
 
 
-def _reached(part: CellResults, of: str, level: float) -> float | None:
+def _accesses_to(part: CellResults, of: str, level: float) -> float | None:
     """Accesses at which the mean test error is first at most the level."""
     at, mean = _mean(part, of, "test")
     hit = np.flatnonzero(mean <= level)
@@ -210,16 +206,16 @@ def _reached(part: CellResults, of: str, level: float) -> float | None:
 def _row(
     part: CellResults, best: dict[str, CellResults], of: str, tuned: str, level: float
 ) -> list[str | float | int | None]:
-    pegasos = _reached(best["Pegasos"], of, level)
+    pegasos = _accesses_to(best["Pegasos"], of, level)
     forms = [
         part.where(method=form, setting=s)
         for form in ("SIMBA", "capped")
-        for s in part.where(method=form).of("setting")
+        for s in part.where(method=form).values_of("setting")
     ]
-    found = [accesses for form in forms if (accesses := _reached(form, of, level)) is not None]
+    found = [accesses for form in forms if (accesses := _accesses_to(form, of, level)) is not None]
     hindsight = pegasos / min(found) if pegasos and found else None
-    reached = [_reached(best[m], of, level) if m in best else None for m in LABELS]
-    label = part[0].values["label"]
+    reached = [_accesses_to(best[m], of, level) if m in best else None for m in LABELS]
+    label = part.first["label"]
     return [label, CONVENTIONS[of], TUNED[tuned].split(",")[0], level, *reached, hindsight]
 
 
@@ -227,7 +223,7 @@ def _claims(called: str, best: dict[str, CellResults], tuned: str, level: float)
     first = best["SIMBA"][0].values
     out = []
     for of, counted in CONVENTIONS.items():
-        pegasos, simba = (_reached(best[m], of, level) for m in ("Pegasos", "SIMBA"))
+        pegasos, simba = (_accesses_to(best[m], of, level) for m in ("Pegasos", "SIMBA"))
         spent = float(_mean(best["SIMBA"], of, "test")[0][-1])
         ratio, said = None, ""
         if pegasos is not None and simba is not None:
@@ -237,31 +233,27 @@ def _claims(called: str, best: dict[str, CellResults], tuned: str, level: float)
         settings = ", ".join(f"{m} at {best[m][0].cell['setting']:g}" for m in ("SIMBA", "Pegasos"))
         out.append(
             claim(
-                f"{called}: fewer feature accesses than Pegasos to {WITHIN:g} × its lowest test error, {counted},"
-                f" tuned on {TUNED[tuned]}",
-                100.0,
+                f"{called}: fewer feature accesses than Pegasos to {experiment.within:g} × its lowest test error, "
+                f"{counted}, tuned on {TUNED[tuned]}",
                 ratio,
+                expect(100.0, at_least=(50.0, 2.0), unit="Pegasos / SIMBA"),
                 f"{first['label']}, {first['n']:,} × {first['d']:,} to learn from, ν and λ tuned on "
                 f"{TUNED[tuned]} ({settings}), {len(best['SIMBA'])} seeds, error {100 * level:.2f}%{said}",
-                at_least=(50.0, 2.0),
-                unit="Pegasos / SIMBA",
             )
         )
     return out
 
 
-def _guess(called: str, best: dict[str, CellResults], tuned: str, level: float) -> Claim:
+def _guess_claim(called: str, best: dict[str, CellResults], tuned: str, level: float) -> Claim:
     """The ratio by which the paper's hundred would follow, if it charged Pegasos whole rows and SIMBA nonzeros."""
-    pegasos, simba = _reached(best["Pegasos"], "cells", level), _reached(best["SIMBA"], "nonzeros", level)
+    pegasos, simba = _accesses_to(best["Pegasos"], "cells", level), _accesses_to(best["SIMBA"], "nonzeros", level)
     first = best["SIMBA"][0].values
     return claim(
         f"{called}: accesses of Pegasos over SIMBA's if they were counted in two ways, tuned on {TUNED[tuned]}",
-        OPEN,
         pegasos / simba if pegasos and simba else None,
+        expect(OPEN, at_least=(50.0, 2.0), unit="Pegasos / SIMBA"),
         f"{first['label']}, {first['n']:,} × {first['d']:,}, {GUESS}, which compares unlike things; error "
         f"{100 * level:.2f}%",
-        at_least=(50.0, 2.0),
-        unit="Pegasos / SIMBA",
     )
 
 
@@ -269,9 +261,9 @@ def _panel(best: dict[str, CellResults], of: str, level: float | None) -> Panel:
     series = [band(LABELS[m], part.column("looks"), of, "test") for m, part in best.items()]
     if level is not None:
         ends = [min(min(s.x) for s in series), max(max(s.x) for s in series)]
-        series.append(Series(f"{WITHIN:g} × Pegasos' lowest", ends, [level, level], kind="theory"))
+        series.append(Series(f"{experiment.within:g} × Pegasos' lowest", ends, [level, level], kind="theory"))
     label = next(iter(best.values()))[0].values["label"]
-    return Panel(label, f"feature accesses ({CONVENTIONS[of]})", "test error", series, log_x=True, log_y=True)
+    return loglog(label, f"feature accesses ({CONVENTIONS[of]})", "test error", series)
 
 
 experiment = SimbaFigure1()

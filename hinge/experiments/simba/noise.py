@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 
 from hinge.access.tables.product import ProductTable
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import growing, margin_after_slack, slope
 from hinge.experiments.simba.runtime import MARGIN, Rare
 from hinge.problems import SlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import Simba, trace
 
 SIZES = {"tiny": 400, "full": 4_000}
 """n = d. The regime of the theorem begins at 16,000 (`simba-regime`)."""
-SHARE_RARE = 0.05
-NOISES = (0.0, 0.001, 0.01)
 SEEDS = {"tiny": 2, "full": 5}
 FACTORS = {"tiny": (1.0, 2.0, 3.0), "full": (1.0, 2.0, 3.0, 5.0, 9.0)}
 """r = (R* + δ)/δ, from which δ = R*/(r - 1) follows."""
@@ -31,7 +29,7 @@ B = 1 / MARGIN
 @lru_cache(maxsize=1)
 def _rows(n: int, noise: float, seed: int) -> tuple[Rare, np.ndarray]:
     """Rows, and labels of which a share is turned, at least two where there is any."""
-    data = Rare(n, n, SHARE_RARE, 1.0, seed)
+    data = Rare(n, n, experiment.share_rare, 1.0, seed)
     turned = np.random.default_rng([seed, 3]).permutation(n)[: max(2, round(noise * n)) if noise else 0]
     labels = data.y.copy()
     labels[turned] *= -1
@@ -42,18 +40,22 @@ class SimbaNoise(Experiment):
     """Iterations to a hinge loss of R* + δ with twice the norm, over (R* + δ)/δ and the share of wrong labels."""
 
     name = "simba-noise"
-    title = "What wrong labels cost SIMBA"
-    paper = "Hazan, Koren, Srebro 2011"
-    place = "section 5, Eq. (7), Corollary 5.1"
     question = (
         "A w with ‖w‖ ≤ 2B and a hinge loss of at most R* + δ on the sample takes Õ(B²(n + d) r²) with "
         "r = (R* + δ)/δ: noise costs through r alone. The corollary puts the sample size in the place of n."
     )
 
+    share_rare = 0.05
+    noises = (0.0, 0.001, 0.01)
+
     def cells(self, scale: Scale) -> list[Cell]:
         """One run tells of every r."""
         return grid(
-            n=[SIZES[scale]], noise=NOISES, seed=range(SEEDS[scale]), factors=[list(FACTORS[scale])], most=[MOST[scale]]
+            n=[SIZES[scale]],
+            noise=self.noises,
+            seed=range(SEEDS[scale]),
+            factors=[list(FACTORS[scale])],
+            most=[MOST[scale]],
         )
 
     def run(self, cell: Cell) -> dict[str, Any]:
@@ -78,8 +80,7 @@ class SimbaNoise(Experiment):
         """Iterations over r for each share of wrong labels, and whether the share matters besides."""
         lines: dict[float, dict[float, float]] = {}
         rows: list[list[str | float | int | None]] = []
-        for noise in results.of("noise"):
-            part = results.where(noise=noise)
+        for noise, part in results.by("noise"):
             lines[noise] = {}
             for r in FACTORS[scale]:
                 each = sorted(one.get(f"{r:g}", [math.inf, math.inf]) for one in part.column("found"))
@@ -91,8 +92,8 @@ class SimbaNoise(Experiment):
                     low = [iterations, cells] if math.isfinite(iterations) else [None, None]
                     rows.append([100 * noise, r, *low, f"{met} of {len(each)}"])
         where = (
-            f"synthetic, dense, n = d = {SIZES[scale]:,} ({100 * SHARE_RARE:g}% rare rows), B = {B:.2f}, ν = R*/B, "
-            f"{len(results.of('seed'))} draws, medians, looks 5% apart; 64,000 rows and columns were not run"
+            f"synthetic, dense, n = d = {SIZES[scale]:,} ({100 * self.share_rare:g}% rare rows), B = {B:.2f}, ν = "
+            f"R*/B, {results.seeds} draws, medians, looks 5% apart; 64,000 rows and columns were not run"
         )
         series = [
             Series(f"{100 * noise:g}% wrong", list(line), list(line.values())) for noise, line in lines.items() if line
@@ -103,7 +104,7 @@ class SimbaNoise(Experiment):
             law = [longest[at[0]] * (r / at[0]) ** 2 for r in at]
             series.append(Series("∝ r²", at, law, kind="theory"))
         caption = f"Iterations to a hinge loss of R* + δ with a norm of at most 2B: {where}."
-        panel = Panel("Synthetic, labels turned", "r = (R* + δ)/δ", "iterations", series, True, True)
+        panel = loglog("Synthetic, labels turned", "r = (R* + δ)/δ", "iterations", series)
         table = ReportTable(
             self.name,
             "Iterations and cells read (medians); r = 1 asks for the norm alone.",
@@ -121,30 +122,26 @@ def _enough(r: float) -> float:
 
 def _claims(lines: dict[float, dict[float, float]], where: str) -> list[Claim]:
     claims = []
-    for noise in NOISES[1:]:
+    for noise in experiment.noises[1:]:
         line = {r: T for r, T in lines.get(noise, {}).items() if r >= 2.0}  # below, the norm is what takes time
         claims.append(
             claim(
                 f"With {100 * noise:g}% of labels wrong iterations grow no faster than r² (an upper bound)",
-                2.0,
                 slope(list(line), list(line.values())) if len(line) > 2 else None,
+                expect(2.0, at_most=(2.2, 3.0), unit="exponent of r"),
                 f"{where}; r = {', '.join(f'{r:g}' for r in line)}",
-                at_most=(2.2, 3.0),
-                unit="exponent of r",
             )
         )
     quiet = lines.get(0.0, {}).get(1.0)
-    for noise in NOISES[1:]:
+    for noise in experiment.noises[1:]:
         noisy = lines.get(noise, {}).get(2.0)
         claims.append(
             claim(
                 f"Noise costs through r alone: iterations with {100 * noise:g}% of labels wrong at r = 2 over those "
                 "without, which ask for the same margin",
-                1.0,
                 noisy / quiet if noisy and quiet else None,
+                expect(1.0, at_most=(2.0, 4.0), unit="ratio"),
                 where,
-                at_most=(2.0, 4.0),
-                unit="ratio",
             )
         )
     return claims

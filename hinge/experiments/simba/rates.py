@@ -10,31 +10,27 @@ import numpy as np
 
 from hinge.access import DenseTable
 from hinge.bounds import simba_iterations
-from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import slope, spread
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import SlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import max_margin
 from hinge.solvers import Simba, trace
 
 SHAPE = {"tiny": (200, 200), "full": (1600, 2000)}
-SHARE_RARE = 0.01
 SEEDS = {"tiny": 2, "full": 20}
 RATIOS = {"tiny": (5.0, 10.0), "full": (5.0, 10.0, 20.0, 40.0)}
 """c/ε: T = (c/ε)² log n, so that a run tells of several ε."""
-EPS = (0.2, 0.1)
 STEPS = {"fixed": "the theorem's, for this T", "adaptive": "section 6, falling with t"}
-SLACK = 1e-5  # ν: nothing, since the points are separable
-KEEP = 1e-3  # how far the widest margin that is computed may be off, relative to it
 
 
 @lru_cache(maxsize=1)
 def _rows(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Unit rows, their labels, and the widest margin."""
-    data = Rare(n, d, SHARE_RARE, 1.0, seed)
+    data = Rare(n, d, experiment.share_rare, 1.0, seed)
     X = data.X
-    found = max_margin(X, data.y, eps=KEEP)
+    found = max_margin(X, data.y, eps=experiment.tolerance)
     return X, data.y, float(found.lower + found.upper) / 2
 
 
@@ -42,13 +38,15 @@ class SimbaRates(Experiment):
     """The margin that is lost after T iterations, with either kind of rates."""
 
     name = "simba-rates"
-    title = "SIMBA's rates: fixed for T, or falling with t"
-    paper = "Hazan, Koren, Srebro 2011"
-    place = "Theorem 4.3, section 6"
     question = (
         "After 100² log n/ε² iterations, with rates made for that number, the margin is within ε of the widest with "
         "probability 1/2. The experiments of the paper have rates that fall with t, and do not compare the two."
     )
+
+    share_rare = 0.01
+    accuracies = (0.2, 0.1)
+    slack = 1e-5  # ν: nothing, since the points are separable
+    tolerance = 1e-3  # how far the widest margin that is computed may be off, relative to it
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every T with both kinds of rates."""
@@ -59,7 +57,7 @@ class SimbaRates(Experiment):
         """What the answer after T iterations loses of the widest margin."""
         X, y, widest = _rows(cell["n"], cell["d"], cell["seed"])
         table = DenseTable(X, columns=np.ascontiguousarray(X.T))
-        problem = SlackConstrained(table, y, SLACK)
+        problem = SlackConstrained(table, y, self.slack)
         T = math.ceil(float(simba_iterations(cell["n"], 1.0, cell["ratio"])))
         options: dict[str, Any] = {}
         if cell["steps"] == "fixed":
@@ -76,19 +74,19 @@ class SimbaRates(Experiment):
         margins = results.column("margin")
         where = (
             f"synthetic, dense, separable, n = {n:,}, d = {d:,}, margins {min(margins):.2f} to {max(margins):.2f}, "
-            f"{len(results.of('seed'))} draws, mean iterate"
+            f"{results.seeds} draws, mean iterate"
         )
         lines = {s: spread(label, results.where(steps=s), "ratio", "loss") for s, label in STEPS.items()}
         lines = {s: line for s, line in lines.items() if line.x}
         series = [Series(line.label, _iterations(line, n), line.y, line.low, line.high) for line in lines.values()]
         at = _iterations(next(iter(lines.values())), n)
         series.append(Series("√(log n/T)", at, [math.sqrt(math.log(n) / T) for T in at], kind="theory"))
-        panel = Panel("Synthetic, separable", "T, iterations", "margin lost", series, True, True)
+        panel = loglog("Synthetic, separable", "T, iterations", "margin lost", series)
         caption = f"Margin lost after T iterations: {where}. The band is the range."
         rows = [
             [label, eps, *(_share(results.where(steps=s), c / eps, eps) for c in (1.0, 2.0, 4.0))]
             for s, label in STEPS.items()
-            for eps in EPS
+            for eps in self.accuracies
         ]
         table = ReportTable(
             self.name,
@@ -110,7 +108,7 @@ def _share(part: CellResults, ratio: float, eps: float) -> float | None:
 
 def _claims(results: CellResults, lines: dict[str, Series], where: str) -> list[Claim]:
     fixed = results.where(steps="fixed")
-    shares = [share for eps in EPS if (share := _share(fixed, 2.0 / eps, eps)) is not None]
+    shares = [share for eps in experiment.accuracies if (share := _share(fixed, 2.0 / eps, eps)) is not None]
     line, other = lines.get("fixed"), lines.get("adaptive")
     gain = None
     if line and other:
@@ -119,28 +117,22 @@ def _claims(results: CellResults, lines: dict[str, Series], where: str) -> list[
     return [
         claim(
             "Theorem 4.3: share of runs within ε at c = 2, a 2,500th of its iterations, the worse ε",
-            "1/2 at c = 100",
             min(shares) if shares else None,
-            f"{where}, ε = {' and '.join(f'{eps:g}' for eps in EPS)}, rates for T",
-            at_least=(0.5, 0.25),
-            unit="share",
-            sure="w = 0 is within ε" if min(results.column("margin")) <= min(EPS) else "",
+            expect("1/2 at c = 100", at_least=(0.5, 0.25), unit="share"),
+            f"{where}, ε = {' and '.join(f'{eps:g}' for eps in experiment.accuracies)}, rates for T",
+            sure="w = 0 is within ε" if min(results.column("margin")) <= min(experiment.accuracies) else "",
         ),
         claim(
             "The margin that is lost falls as T^-p, rates for T",
-            0.5,
             -slope(_squares(line), line.y) if line and min(line.y) > 0 else None,
+            expect(0.5, within=(0.25, 0.5), unit="exponent p"),
             where,
-            within=(0.25, 0.5),
-            unit="exponent p",
         ),
         claim(
             "What falling rates gain: the loss with rates for T over theirs, median over T",
-            OPEN,
             gain,
+            expect(OPEN, at_least=(1.0, 0.8), unit="ratio"),
             where,
-            at_least=(1.0, 0.8),
-            unit="ratio",
         ),
     ]
 

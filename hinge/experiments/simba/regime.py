@@ -1,4 +1,4 @@
-"""SIMBA where its theorem speaks: as many rows as columns, up to 256,000 of each, of which nothing is stored."""
+"""SIMBA where its theorem speaks: n = d up to 256,000, with no matrix stored."""
 
 from __future__ import annotations
 
@@ -10,28 +10,20 @@ import numpy as np
 
 from hinge.access.tables.product import ProductTable
 from hinge.bounds import simba_gain
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import slope
 from hinge.experiments.simba.runtime import MARGIN, SHARE, SLACK, Rare, first_hit
 from hinge.problems import Regularized, SlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Pegasos, Perceptron, Simba, Solver
 
 SIZES = {"tiny": (400, 800), "full": (16_000, 64_000, 256_000)}
 """n = d."""
 NOISY = {"tiny": 800, "full": 64_000}
 """Where labels are turned."""
-NOISES = (0.0, 0.001, 0.01)
 SEEDS: dict[str, dict[int, int]] = {"tiny": {400: 2, 800: 2}, "full": {16_000: 10, 64_000: 10, 256_000: 3}}
 FRESH = {"tiny": 1, "full": 10}
 """Further draws where labels are turned, without noise: for a setting that was chosen on none of them."""
-FEW = 16
-"""Rare rows, whatever n is: δ falls as 1/n."""
-PASSES = 20
-"""Limit of the methods that read rows."""
-IN_VAIN = 1 / 16
-"""Passes after which SIMBA is given up where no other method got there either."""
-RADIUS = 1.0 + 1e-5  # rows of norm one, formed in float32
 LAMS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 FORMS: dict[str, dict[str, Any]] = {
     "last": {"output": "last"},
@@ -60,7 +52,7 @@ class Reads(NamedTuple):
 @lru_cache(maxsize=1)
 def _rows(n: int, noise: float, seed: int) -> tuple[Rare, np.ndarray]:
     """Rows with their axes, and labels of which a share is turned."""
-    data = Rare(n, n, FEW / n, 1.0, seed)
+    data = Rare(n, n, experiment.rare_rows / n, 1.0, seed)
     turned = np.random.default_rng([seed, 2]).random(n) < noise
     return data, np.where(turned, -data.y, data.y).astype(np.int8)
 
@@ -69,21 +61,27 @@ class SimbaRegime(Experiment):
     """Cells read until the rare rows are learned, over n = d and over the share of wrong labels."""
 
     name = "simba-regime"
-    title = "SIMBA in the theorem's regime"
-    paper = "Hazan, Koren, Srebro 2011"
-    place = "section 5, Eq. (10) and (11)"
     question = (
         "Where B²d and n are far below d/δ, SIMBA is to read fewer cells than any method that reads rows, by a "
         "factor of 1/(R* + δ) in the limit; noise R* takes it away by its square over δ². The paper's own sets lie "
         "outside of this regime."
     )
 
+    noises = (0.0, 0.001, 0.01)
+    rare_rows = 16
+    """Rare rows, whatever n is: δ falls as 1/n."""
+    passes = 20
+    """Limit of the methods that read rows."""
+    passes_in_vain = 1 / 16
+    """Passes after which SIMBA is given up where no other method got there either."""
+    radius = 1.0 + 1e-5  # rows of norm one, formed in float32
+
     def cells(self, scale: Scale) -> list[Cell]:
         """All methods on the same rows; noise at one size; other settings of SIMBA without noise."""
         cells: list[Cell] = [
             {"n": n, "noise": noise, "seed": seed}
             for n in SIZES[scale]
-            for noise in (NOISES if n == NOISY[scale] else NOISES[:1])
+            for noise in (self.noises if n == NOISY[scale] else self.noises[:1])
             for seed in range(SEEDS[scale][n])
         ]
         first = SEEDS[scale][NOISY[scale]]
@@ -96,16 +94,16 @@ class SimbaRegime(Experiment):
         data, labels = _rows(n, noise, seed)
         enough = SHARE * data.r
         if "form" in cell:
-            cells = self._simba(cell, IN_VAIN * n * n, **FORMS[cell["form"]])
-            return {"found": {f"{TUNED}, {cell['form']}": cells}, "most": IN_VAIN * n * n}
+            cells = self._simba(cell, self.passes_in_vain * n * n, **FORMS[cell["form"]])
+            return {"found": {f"{TUNED}, {cell['form']}": cells}, "most": self.passes_in_vain * n * n}
         # A method that reads rows commutes with rotations: on coordinates it makes the same steps, at n cells a row.
         found: dict[str, float | None] = {}
         rank = data.coordinates.shape[1]
         for name, (lam, solver) in _row_methods().items():
             rows = Regularized(data.coordinates, labels, lam)
-            hit = first_hit(rows, solver, data.error_along, enough, PASSES * n * rank, seed)
+            hit = first_hit(rows, solver, data.error_along, enough, self.passes * n * rank, seed)
             found[name] = None if hit is None else hit[1] / rank * n
-        first = min((cells for cells in found.values() if cells), default=IN_VAIN * n * n)
+        first = min((cells for cells in found.values() if cells), default=self.passes_in_vain * n * n)
         most = first if noise else 4 * first  # more iterations in vain would take minutes each
         return {"found": {"SIMBA": self._simba(cell, most), **found}, "most": most}
 
@@ -113,7 +111,7 @@ class SimbaRegime(Experiment):
         """Cells that SIMBA reads to the error, as in section 6 or with other options; None if more than `most`."""
         data, labels = _rows(cell["n"], cell["noise"], cell["seed"])
         problem = SlackConstrained(ProductTable(data.coordinates, data.axes), labels, _slack(cell["noise"]))
-        solver = Simba("exact", radius=RADIUS, certify=False, **options)
+        solver = Simba("exact", radius=self.radius, certify=False, **options)
         hit = first_hit(problem, solver, data.error, SHARE * data.r, most, cell["seed"])
         return None if hit is None else hit[1]
 
@@ -123,31 +121,32 @@ class SimbaRegime(Experiment):
         quiet, fresh = CellResults(), CellResults()
         for r in results.where(noise=0.0):
             (fresh if r.cell["n"] == at and r.cell["seed"] >= SEEDS[scale][at] else quiet).append(r)
-        sizes = quiet.of("n")
+        sizes = quiet.values_of("n")
         reads = {n: _reads(quiet.where(n=n)) for n in sizes}
         claims: list[Claim] = []
         if at in reads:
-            claims += _gains(reads[at], at, len(quiet.where(n=at).of("seed")))
+            claims += _gains(reads[at], at, len(quiet.where(n=at).values_of("seed")))
         if fresh and sizes:
             claims += _gains_beforehand(quiet.where(n=min(sizes)), fresh)
         claims += _growth(reads)
-        for noise in NOISES[1:]:
+        for noise in self.noises[1:]:
             part = results.where(n=at, noise=noise)
             if part:
                 claims.append(_noisy(part, at, noise))
         rows = [
             _row(n, noise, method, found)
-            for n in results.of("n")
-            for noise in NOISES
+            for n in results.values_of("n")
+            for noise in self.noises
             if (part := (results if noise else quiet).where(n=n, noise=noise))
             for method, found in _reads(part).items()
         ]
         seeds = ", ".join(f"{k} at {n:,}" for n, k in SEEDS[scale].items())
-        panel = Panel("Synthetic, separable, n = d", "n = d", "cells read to the error δ", _series(reads), True, True)
+        panel = loglog("Synthetic, separable, n = d", "n = d", "cells read to the error δ", _series(reads))
         caption = (
-            f"Cells until the error of the distribution is δ = {SHARE * FEW:g}/n, a tenth of the rare rows, of which "
-            f"there are {FEW}; rows of norm one in 63 directions, turned at random into d dimensions. Median over the "
-            f"seeds ({seeds}), the band is their range. λ of the others in hindsight; SIMBA as in "
+            f"Cells until the error of the distribution is δ = {SHARE * self.rare_rows:g}/n, a tenth of the rare "
+            f"rows, of which "
+            f"there are {self.rare_rows}; rows of norm one in 63 directions, turned at random into d dimensions. "
+            f"Median over the seeds ({seeds}), the band is their range. λ of the others in hindsight; SIMBA as in "
             "section 6, and with the best of four settings in hindsight."
         )
         table = ReportTable(
@@ -168,8 +167,8 @@ def _slack(noise: float) -> float:
 def _row_methods() -> dict[str, tuple[float, Solver]]:
     """The methods that read rows, with their λ; the Perceptron ignores it."""
     found: dict[str, tuple[float, Solver]] = {
-        "Perceptron, averaged": (1.0, Perceptron(passes=PASSES)),
-        "Perceptron, last": (1.0, Perceptron(average=False, passes=PASSES)),
+        "Perceptron, averaged": (1.0, Perceptron(passes=experiment.passes)),
+        "Perceptron, last": (1.0, Perceptron(average=False, passes=experiment.passes)),
     }
     for lam in LAMS:
         found[f"Pegasos, λ = {lam:g}"] = lam, Pegasos(output="last")
@@ -190,7 +189,7 @@ def _every(part: CellResults) -> dict[str, list[float]]:
 
 
 def _reads(part: CellResults) -> dict[str, Reads]:
-    """SIMBA's cells, and those of each rival at the setting whose median is least."""
+    """Cells that SIMBA reads, and that each rival reads at the setting with the least median."""
     best: dict[str, Reads] = {}
     for name, each in _every(part).items():
         method, _, setting = (TUNED, "", name[len(TUNED) + 2 :]) if name.startswith(TUNED) else name.partition(", ")
@@ -205,8 +204,8 @@ def _reads(part: CellResults) -> dict[str, Reads]:
 def _where(n: int, seeds: int, noise: float = 0.0) -> str:
     wrong = f", {100 * noise:g}% of labels wrong, ν = {_slack(noise):.2g}" if noise else ", separable"
     return (
-        f"synthetic rows of norm one in 63 directions{wrong}, {FEW} rare ones, n = d = {n:,}, B = {B:.1f}, δ = "
-        f"{SHARE * FEW / n:.2g}, {seeds} seeds; λ of the others in hindsight"
+        f"synthetic rows of norm one in 63 directions{wrong}, {experiment.rare_rows} rare ones, n = d = {n:,}, B = "
+        f"{B:.1f}, δ = {SHARE * experiment.rare_rows / n:.2g}, {seeds} seeds; λ of the others in hindsight"
     )
 
 
@@ -222,29 +221,31 @@ def _gains_beforehand(small: CellResults, fresh: CellResults) -> list[Claim]:
     chosen = min(tried, key=lambda name: float(np.mean(np.log(tried[name]))), default="SIMBA")
     each = _every(fresh).get(chosen)
     said = chosen.removeprefix(TUNED).removeprefix("SIMBA").removeprefix(", ") or "η, average"
-    n, (at, *_) = small[0].cell["n"], fresh.of("n")
+    n, (at, *_) = small[0].cell["n"], fresh.values_of("n")
     how = f"η and iterate as they were best at n = d = {n:,}, on further draws"
-    return _beside(_reads(fresh), Reads(each, said) if each else None, how, at, len(fresh.of("seed")))
+    return _beside(_reads(fresh), Reads(each, said) if each else None, how, at, fresh.seeds)
 
 
 def _beside(reads: dict[str, Reads], simba: Reads | None, how: str, n: int, seeds: int) -> list[Claim]:
-    """Cells of each rival over SIMBA's; from so many times on, which was asked for beforehand."""
+    """Cells of each rival over SIMBA's; the factor that counts was set before the measurement."""
     claims = []
     for rival, label in RIVALS.items():
         gain, said = None, ""
         if simba and rival in reads and math.isfinite(simba.median):
             gain, said = reads[rival].median / simba.median, _seed_by_seed(reads[rival], simba)
             if math.isinf(gain):
-                gain = PASSES * n * n / simba.median
+                gain = experiment.passes * n * n / simba.median
                 said = f"; {rival} did not get there, and all its cells stand here"
         claims.append(
             claim(
                 f"At n = d = {n:,} SIMBA, {how}, reads fewer cells than {label} to the same error (theirs / its)",
-                f"{float(simba_gain(n, B, SHARE * FEW / n, 0.0)):.0f}, without constants",
                 gain,
+                expect(
+                    f"{float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)):.0f}, without constants",
+                    at_least=(ENOUGH, SOME),
+                    unit="ratio",
+                ),
                 _where(n, seeds) + (f"; SIMBA {simba.setting}" if simba and simba.setting else "") + said,
-                at_least=(ENOUGH, SOME),
-                unit="ratio",
             )
         )
     return claims
@@ -266,18 +267,16 @@ def _least(reads: dict[str, Reads]) -> float:
 def _growth(reads: dict[int, dict[str, Reads]]) -> list[Claim]:
     known = {n: _least(r) / r["SIMBA"].median for n, r in reads.items() if "SIMBA" in r}
     known = {n: gain for n, gain in known.items() if 0 < gain < math.inf}
-    theory = [float(simba_gain(n, B, SHARE * FEW / n, 0.0)) for n in known]
+    theory = [float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)) for n in known]
     if len(known) < 2:
         return []
     gains = ", ".join(f"{gain:.0f} at {n:,}" for n, gain in known.items())
     return [
         claim(
             "The gain over the best method that reads rows grows with n = d as Eq. (10) over Eq. (11) says",
-            slope(list(known), theory),
             slope(list(known), list(known.values())),
+            expect(slope(list(known), theory), within=(0.25, 0.5), unit="exponent of n"),
             f"{_where(max(known), min(len(r['SIMBA'].each) for r in reads.values() if 'SIMBA' in r))} or more; {gains}",
-            within=(0.25, 0.5),
-            unit="exponent of n",
         )
     ]
 
@@ -293,14 +292,12 @@ def _noisy(part: CellResults, n: int, noise: float) -> Claim:
             said = "; SIMBA, given the cells of the first of them, did not get there: this is an upper bound"
     elif simba:
         said = "; no method that reads rows got there"
-    theory = float(simba_gain(n, B, SHARE * FEW / n, 2 * noise))
+    theory = float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 2 * noise))
     return claim(
         f"With {100 * noise:g}% of labels wrong the gain is gone: the best method that reads rows / SIMBA",
-        f"{theory:.2g} by Eq. (10) over Eq. (11), R* = {2 * noise:g}",
         gain,
-        _where(n, len(part.of("seed")), noise) + said,
-        at_most=(1.0, 5.0),
-        unit="ratio",
+        expect(f"{theory:.2g} by Eq. (10) over Eq. (11), R* = {2 * noise:g}", at_most=(1.0, 5.0), unit="ratio"),
+        _where(n, part.seeds, noise) + said,
     )
 
 

@@ -11,10 +11,10 @@ from scipy.special import ndtr
 
 from hinge.access import DenseTable
 from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Expectation, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import growing, slope
 from hinge.problems import LinearProblem, Regularized, SlackConstrained
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import Pegasos, Perceptron, Simba, Solver, trace
 
 COMMON, OTHER = np.array([0.65, 0.0, 0.0]), np.array([-0.1, 0.6, 0.6])
@@ -35,7 +35,6 @@ SWEEPS: dict[str, dict[str, list[dict[str, float]]]] = {
         "δ": [{"n": round(16 / r), "d": 4000, "r": r, "shrink": 1.0} for r in (0.04, 0.02, 0.01, 0.005, 0.0025)],
     },
 }
-LAMS = (1e-2, 1e-3, 1e-4)
 SHARE = 0.1  # the error asked for is this share of the rare points
 LABELS = {"SIMBA": "SIMBA", "Perceptron": "Perceptron (online)", "Pegasos": "Pegasos, best λ"}
 SLACK = 1e-5  # ν: nothing, since the points are separable
@@ -86,13 +85,12 @@ class SimbaRuntime(Experiment):
     """Accesses until a given error of the distribution, with one of d, B and δ changing."""
 
     name = "simba-runtime"
-    title = "The runtime of SIMBA for learning"
-    paper = "Hazan, Koren, Srebro 2011"
-    place = "section 5, Corollary 5.1"
     question = (
         "To an error of R* + δ SIMBA takes Õ(B²(n + d)) where R* is small: linear in d, quadratic in the "
         "norm, and dependent on δ through n ~ B²/δ alone. Online methods take B²d/δ: more by 1/δ."
     )
+
+    lams = (1e-2, 1e-3, 1e-4)
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every point of every sweep, over draws of the data; all methods see the same rows."""
@@ -115,7 +113,7 @@ class SimbaRuntime(Experiment):
         found = {"SIMBA": first_hit(simba, solver, data.error, enough, 8 * n * d, seed)}
         rows = Regularized(X, data.y, 1.0)  # the Perceptron ignores λ
         found["Perceptron"] = first_hit(rows, Perceptron(passes=20), data.error, enough, 20 * n * d, seed)
-        for lam in LAMS:
+        for lam in self.lams:
             problem, solver = Regularized(X, data.y, lam), Pegasos(output="last")
             found[f"Pegasos {lam:g}"] = first_hit(problem, solver, data.error, enough, 20 * n * d, seed)
         return {"found": found}
@@ -123,7 +121,7 @@ class SimbaRuntime(Experiment):
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel and the exponents for each of d, B and δ."""
         panels, claims, rows = [], [], []
-        for sweep in results.of("sweep"):
+        for sweep in results.values_of("sweep"):
             lines = _lines(results.where(sweep=sweep), sweep)
             if lines:
                 panels.append(_panel(sweep, lines))
@@ -131,7 +129,7 @@ class SimbaRuntime(Experiment):
                 rows += _rows(sweep, lines)
         caption = (
             "Feature accesses until the error of the distribution is δ, a tenth of the share of rare points; "
-            f"synthetic, dense, separable. Median of {len(results.of('seed'))} draws; the band is "
+            f"synthetic, dense, separable. Median of {results.seeds} draws; the band is "
             "from the first to the third quartile. Dashed: the bounds, through the first measured point."
         )
         table = ReportTable(
@@ -146,7 +144,7 @@ class SimbaRuntime(Experiment):
 def first_hit(
     problem: LinearProblem, solver: Solver, error: Callable[[np.ndarray], float], enough: float, most: float, seed: int
 ) -> list[float] | None:
-    """Iterations and reads at the first look at which the error is small enough; looks are 5% apart."""
+    """Iterations and reads at the first evaluation whose error is small enough; evaluations are 5% apart."""
     for now in trace(problem, solver, growing(), seed=seed):
         if error(now.solution.w) <= enough:
             return [float(now.iteration), float(now.feature_reads)]
@@ -164,7 +162,7 @@ def _lines(part: CellResults, sweep: str) -> dict[str, list[Point]]:
     """Medians and quartiles of each method along a sweep, where more than half of the draws got there."""
     parameter = {"d": "d", "B": "shrink", "δ": "r"}[sweep]
     lines: dict[str, list[Point]] = {method: [] for method in LABELS}
-    for value in part.of(parameter):
+    for value in part.values_of(parameter):
         group = part.where(**{parameter: value})
         cell, found = group[0].cell, group.column("found")
         here = {"n": cell["n"], "d": cell["d"], "B": 1 / (MARGIN * cell["shrink"]), "δ": SHARE * cell["r"]}
@@ -220,7 +218,7 @@ def _panel(sweep: str, lines: dict[str, list[Point]]) -> Panel:
         "δ": f"n ~ 1/δ, d = {first['d']}, B = {first['B']:.1f}",
     }[sweep]
     label = {"d": "d, features", "B": "B, one over the margin", "δ": "1/δ, one over the error"}[sweep]
-    return Panel(f"Synthetic: {fixed}", label, "feature accesses", series, log_x=True, log_y=True)
+    return loglog(f"Synthetic: {fixed}", label, "feature accesses", series)
 
 
 def _rows(sweep: str, lines: dict[str, list[Point]]) -> list[list[str | float | int | None]]:
@@ -254,73 +252,36 @@ def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
         f"synthetic, dense, separable, rare points, {first['tried']} draws, nothing tuned but λ of Pegasos "
         f"(in hindsight); error δ = {SHARE:g} of the share of rare points"
     )
+
+    def growth(what: str, line: list[Point], x: str, y: str, expected: Expectation) -> Claim:
+        return claim(what, _exponent(line, x, y), expected._replace(unit=f"exponent of {x}"), where)
+
     if sweep == "d":
         where += f"; n = {first['n']}, B = {first['B']:.1f}, d = {_span(simba, 'd')}"
+        linear = expect(1.0, within=(0.15, 0.3))
         return [
-            claim(
-                "SIMBA's accesses grow as n + d",
-                1.0,
-                _exponent(simba, "n + d", "reads"),
-                where,
-                within=(0.15, 0.3),
-                unit="exponent of n + d",
-            ),
-            claim(
-                "Online accesses grow as d",
-                1.0,
-                _exponent(online, "d", "reads"),
-                where,
-                within=(0.15, 0.3),
-                unit="exponent of d",
-            ),
+            growth("SIMBA's accesses grow as n + d", simba, "n + d", "reads", linear),
+            growth("Online accesses grow as d", online, "d", "reads", linear),
         ]
     if sweep == "B":
         where += f"; n = {first['n']}, d = {first['d']}, B = {_span(simba, 'B')}"
+        square = expect(2.0, within=(0.25, 0.5))
         return [
-            claim(
-                "SIMBA's iterations grow as B²",
-                2.0,
-                _exponent(simba, "B", "iterations"),
-                where,
-                within=(0.25, 0.5),
-                unit="exponent of B",
-            ),
+            growth("SIMBA's iterations grow as B²", simba, "B", "iterations", square),
             claim(
                 "SIMBA's iterations are at most c² B² log n: the largest c (Theorem 4.3, ε = 1/B)",
-                100.0,
                 max((math.sqrt(p["iterations"] / math.log(p["n"])) / p["B"] for p in simba), default=None),
+                expect(100.0, at_most=(100.0, 200.0), unit="c"),
                 where,
-                at_most=(100.0, 200.0),
-                unit="c",
                 sure="the constant allows more iterations than a run is given",
             ),
-            claim(
-                "Online accesses grow as B²",
-                2.0,
-                _exponent(online, "B", "reads"),
-                where,
-                within=(0.25, 0.5),
-                unit="exponent of B",
-            ),
+            growth("Online accesses grow as B²", online, "B", "reads", square),
         ]
     where += f"; d = {first['d']}, B = {first['B']:.1f}, n ~ 1/δ, δ = {_span(simba, 'δ')}"
+    constant, linear = expect("exponent 0", at_most=(0.2, 0.5)), expect(1.0, within=(0.25, 0.5))
     claims = [
-        claim(
-            "SIMBA's iterations do not depend on δ, but for log n",
-            "exponent 0",
-            _exponent(simba, "1/δ", "iterations"),
-            where,
-            at_most=(0.2, 0.5),
-            unit="exponent of 1/δ",
-        ),
-        claim(
-            "Online accesses grow as 1/δ",
-            1.0,
-            _exponent(online, "1/δ", "reads"),
-            where,
-            within=(0.25, 0.5),
-            unit="exponent of 1/δ",
-        ),
+        growth("SIMBA's iterations do not depend on δ, but for log n", simba, "1/δ", "iterations", constant),
+        growth("Online accesses grow as 1/δ", online, "1/δ", "reads", linear),
     ]
     common = sorted({p["δ"] for p in simba} & {p["δ"] for p in online}, reverse=True)
     if len(common) < 2:
@@ -333,19 +294,15 @@ def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
     claims += [
         claim(
             "The gain over the online method grows as Eq. (10) over Eq. (11) says",
-            slope(over, theory),
             slope(over, gains),
+            expect(slope(over, theory), within=(0.25, 0.5), unit="exponent of 1/δ"),
             where,
-            within=(0.25, 0.5),
-            unit="exponent of 1/δ",
         ),
         claim(
             f"SIMBA beats the best online method at δ = {common[-1]:g}",
-            "for d ≫ B² and small δ",
             least / reads["SIMBA"][common[-1]],
+            expect("for d ≫ B² and small δ", at_least=(2.0, 1.0), unit="online / SIMBA"),
             where,
-            at_least=(2.0, 1.0),
-            unit="online / SIMBA",
         ),
     ]
     return claims

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
+from hinge.display.figure import Figure, Panel, ReportTable
+from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import spread
 from hinge.experiments.survey.sdp import matrices
 from hinge.monitoring import Stop
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.semidefinite.svec import svec
-from hinge.report.figure import Figure, Panel, ReportTable
 from hinge.saddle.semidefinite_program import maximize_semidefinite
 from hinge.solvers import PrimalDual, solve
 
@@ -21,8 +21,6 @@ SHAPES = {"tiny": ((4, 10),), "full": ((8, 50), (16, 200))}
 """Order and number of constraints."""
 EPS = {"tiny": (0.2,), "full": (0.2, 0.1, 0.05)}
 SEEDS = {"tiny": 2, "full": 5}
-STEPS = 6  # of the bisection: to 1/64 of the first interval
-EXACT = 1e-3  # interval of the optimum, by PDHG, in units of the largest eigenvalue of C
 
 
 @lru_cache(maxsize=4)
@@ -31,7 +29,7 @@ def _objective(n: int, m: int) -> tuple[np.ndarray, float, float, float]:
     rng = np.random.default_rng(1)
     C = rng.standard_normal((n, n))
     C = (C + C.T) / np.linalg.norm(C + C.T)
-    found = maximize_semidefinite(C, matrices(n, m), EXACT)
+    found = maximize_semidefinite(C, matrices(n, m), experiment.tolerance)
     return C, float(np.linalg.eigvalsh(C)[-1]), found.lower, found.upper
 
 
@@ -39,18 +37,18 @@ class SurveyBisection(Experiment):
     """The largest C ∘ X that bisection proves feasible, with Algorithm 3 for every decision."""
 
     name = "survey-bisection"
-    title = "Semidefinite optimisation by bisection"
-    paper = "Irpan, Kwan 2015, of Garber, Hazan 2011"
-    place = "section 4.1, Algorithm 3"
     question = (
         "Given an algorithm for feasibility, binary search over the constraint C ∘ X ≥ c finds an optimum. The survey "
         "says no more of it."
     )
 
+    steps = 6  # of the bisection: to 1/64 of the first interval
+    tolerance = 1e-3  # interval of the optimum, by PDHG, in units of the largest eigenvalue of C
+
     def cells(self, scale: Scale) -> list[Cell]:
         """Every shape and ε, over the seeds of Algorithm 3."""
         return [
-            {"n": n, "m": m, "eps": eps, "steps": STEPS, "seed": seed}
+            {"n": n, "m": m, "eps": eps, "steps": self.steps, "seed": seed}
             for n, m in SHAPES[scale]
             for eps in EPS[scale]
             for seed in range(SEEDS[scale])
@@ -95,19 +93,18 @@ class SurveyBisection(Experiment):
             if not part:
                 continue
             series.append(spread(f"order {n}, {m} constraints", part, "eps", "shortfall"))
-            for eps in part.of("eps"):
-                some = part.where(eps=eps)
+            for eps, some in part.by("eps"):
                 lost, excess = some.column("shortfall"), some.column("excess")
                 share = sum(some.column("right")) / max(1, sum(some.column("told")))
                 rows.append(
                     [n, m, eps, float(np.median(lost)), max(lost), share, float(np.median(some.column("iterations")))]
                 )
-                optimum = some[0].values["optimum"]
+                optimum = some.first["optimum"]
                 claims += _claims(lost, excess, share, eps, optimum, _where(n, m, eps, len(some), optimum))
         caption = (
             "What the largest c that was proved feasible lacks of the optimum, in units of the largest eigenvalue of "
-            f"C, after {STEPS} steps of bisection with Algorithm 3 at ε; the optimum is known to {EXACT:g} by a "
-            "certificate. Median over the seeds, the band is their range."
+            f"C, after {self.steps} steps of bisection with Algorithm 3 at ε; the optimum is known to "
+            f"{self.tolerance:g} by a certificate. Median over the seeds, the band is their range."
         )
         figures = []
         if series:
@@ -119,7 +116,8 @@ class SurveyBisection(Experiment):
 
 def _where(n: int, m: int, eps: float, seeds: int, optimum: list[float]) -> str:
     return (
-        f"synthetic, order {n}, {m} constraints, ε = {eps:g}, T = 2² log m/ε² for each of {STEPS} decisions, {seeds} "
+        f"synthetic, order {n}, {m} constraints, ε = {eps:g}, T = 2² log m/ε² for each of {experiment.steps} "
+        f"decisions, {seeds} "
         f"seeds; the optimum lies in [{optimum[0]:.3f}, {optimum[1]:.3f}] of the largest eigenvalue"
     )
 
@@ -130,28 +128,22 @@ def _claims(
     return [
         claim(
             f"Bisection over Algorithm 3 finds the optimum within 2ε (ε = {eps:g}), the worst seed, in multiples of ε",
-            "an optimum",
             max(lost) / eps,
+            expect("an optimum", at_most=(2.0, 5.0), unit="shortfall / ε"),
             where,
-            at_most=(2.0, 5.0),
-            unit="shortfall / ε",
             sure="X = 0 is within 2ε" if optimum[0] <= 2 * eps else "",
         ),
         claim(
             f"Decisions that are right (ε = {eps:g})",
-            OPEN,
             share,
+            expect(OPEN, at_least=(0.9, 0.7), unit="share"),
             f"{where}; Algorithm 3 need not find an X where the best one satisfies all constraints by less than ε",
-            at_least=(0.9, 0.7),
-            unit="share",
         ),
         claim(
             f"No c above the optimum is proved (ε = {eps:g})",
-            "by the X that is found",
             max(excess),
+            expect("by the X that is found", at_most=(1e-6, 1e-3), unit="excess"),
             where,
-            at_most=(1e-6, 1e-3),
-            unit="excess",
             sure="a c counts only with an X that shows it",
         ),
     ]

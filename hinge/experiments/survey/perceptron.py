@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear_perceptron_runtime
 from hinge.datasets import make_separable
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, mended
-from hinge.experiments.measure import Look, band, first_below, looks_at, slope, spaced, spread
-from hinge.experiments.survey.primal_dual import loss_after
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, revise
+from hinge.experiments.measure import Evaluation, evaluate_at, first_below, log_spaced, slope, spread
+from hinge.experiments.survey import losses
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import max_margin
 from hinge.solvers import Perceptron, PrimalDual
 
@@ -23,8 +23,6 @@ SEEDS = {"tiny": 2, "full": 20}
 READ_SEEDS = {"tiny": 2, "full": 5}
 RATIOS = {"tiny": (2.5, 5.0, 10.0), "full": (2.5, 5.0, 10.0, 20.0, 40.0)}
 """c/ε: T = (c/ε)² log n is all that a run depends on, so that one of them tells of several ε."""
-EPS = (0.2, 0.1, 0.05)
-CS = (0.5, 1.0, 2.0, 4.0)
 SIZES = {"tiny": (100, 200), "full": (250, 500, 1000, 2000)}
 RARE = 6
 """Rows that need a second direction: without them a handful of rows would determine the answer."""
@@ -34,7 +32,6 @@ FAMILIES = {
     "digits": "scikit-learn's digits 0 and 1 (real)",
     "mixed": "synthetic, not separable",
 }
-KEEP = 1e-6  # how far the exact margins that are computed may be off
 
 
 @lru_cache(maxsize=8)
@@ -60,7 +57,7 @@ def rows_of(family: str, n: int = 300, d: int = 50, seed: int = 0) -> tuple[np.n
         noise = rng.standard_normal((n, d - 3))
         noise *= (np.sqrt(1 - (along**2).sum(axis=1)) / np.linalg.norm(noise, axis=1))[:, None]
         A = np.hstack([along, noise])
-    exact = max_margin(A, eps=KEEP, relative=False)
+    exact = max_margin(A, eps=experiment.tolerance, relative=False)
     return A, (exact.lower + exact.upper) / 2
 
 
@@ -68,16 +65,17 @@ class SurveyPerceptron(Experiment):
     """Losses after T = c² log n / ε² iterations, and the reads of the classical perceptron beside them."""
 
     name = "survey-perceptron"
-    title = "The sublinear perceptron"
-    paper = "Irpan, Kwan 2015, of Clarkson, Hazan, Woodruff 2012"
-    place = "Algorithm 1, Theorem 2.8"
     question = (
         "After 200² log n / ε² iterations, each of which reads a row and a column, the margin is within ε of "
         "the widest with probability 1/2. The classical perceptron takes 1/ε² passes."
     )
 
+    accuracies = (0.2, 0.1, 0.05)
+    constants = (0.5, 1.0, 2.0, 4.0)
+    tolerance = 1e-6  # how far the exact margins that are computed may be off
+
     def cells(self, scale: Scale) -> list[Cell]:
-        """All T of a family and a seed make one cell; so do all looks of a size and a seed."""
+        """All T of a family and a seed make one cell; so do all evaluations of a size and a seed."""
         guarantee: list[Cell] = [
             {"part": "guarantee", "family": family, "ratios": list(RATIOS[scale]), "seed": seed}
             for family in FAMILIES
@@ -96,7 +94,7 @@ class SurveyPerceptron(Experiment):
         if cell["part"] == "guarantee":
             A, margin = rows_of(cell["family"])
             return {
-                "looks": [self._fixed(A, margin, ratio, cell["seed"]) for ratio in cell["ratios"]],
+                "looks": [self._run_fixed_rates(A, margin, ratio, cell["seed"]) for ratio in cell["ratios"]],
                 "n": len(A),
                 "margin": margin,
             }
@@ -105,22 +103,25 @@ class SurveyPerceptron(Experiment):
         if cell["method"] == "sublinear":
             problem: Any = MaxMargin(A, relative=False)
             horizon = math.ceil(8 * math.log(n) / margin**2)
-            looks = looks_at(problem, PrimalDual(), spaced(16, horizon, 16), _loss_of(A, margin), seed)
+            looks = evaluate_at(problem, PrimalDual(), log_spaced(16, horizon, 16), _loss_of(A, margin), seed)
         else:
             y = np.where(np.arange(n) % 2, 1, -1)
             problem = Regularized(A * y[:, None], y, 1.0)  # the Perceptron ignores λ
-            passes = math.ceil(1 / margin**2)  # those of the theory, where a pass finds one mistake
+            passes = math.ceil(1 / margin**2)  # the bound of the theory, where a pass finds one mistake
             solver = Perceptron(average=False, passes=passes)
-            looks = looks_at(problem, solver, spaced(16, passes * n, 16), _loss_of(A, margin), seed)
+            looks = evaluate_at(problem, solver, log_spaced(16, passes * n, 16), _loss_of(A, margin), seed)
         found = first_below(looks, "reads", "loss", 0.999 * margin)  # all rows on the right side
         return {"reads": found, "most": looks[-1]["reads"], "margin": margin}
 
-    def _fixed(self, A: np.ndarray, margin: float, ratio: float, seed: int) -> Look:
+    def _run_fixed_rates(self, A: np.ndarray, margin: float, ratio: float, seed: int) -> Evaluation:
         """The algorithm to the letter, but for the constant of T."""
         problem = MaxMargin(A, relative=False)
         solver = PrimalDual("fixed", 1.0 * problem.scale, ratio)
         T = solver.horizon(problem)
-        return {"ratio": ratio, **loss_after(problem, solver, T, margin, 2 * KEEP, seed, problem.scale)}
+        return {
+            "ratio": ratio,
+            **losses.loss_after(problem, solver, T, margin, 2 * self.tolerance, seed, problem.scale),
+        }
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Losses and their bound, shares within ε, and reads."""
@@ -137,17 +138,17 @@ class SurveyPerceptron(Experiment):
             claims += more
             caption = (
                 f"Entries read until all rows are separated (ε = the margin); n = d synthetic rows, {RARE} "
-                f"of which need a second direction. Median of {len(reads.of('seed'))} draws, the band is "
+                f"of which need a second direction. Median of {reads.seeds} draws, the band is "
                 "their range. Dashed: the bounds with constants of one."
             )
             figures.append(Figure(f"{self.name}-reads", caption, [panel]))
         return Outcome(claims, figures, tables, results.notes())
 
 
-def _loss_of(A: np.ndarray, margin: float) -> Callable[[Any], Look]:
+def _loss_of(A: np.ndarray, margin: float) -> Callable[[Any], Evaluation]:
     """The margin lost by the direction of an answer, of either kind."""
 
-    def loss(answer: Strategies | Solution) -> Look:
+    def loss(answer: Strategies | Solution) -> Evaluation:
         w = answer.x if isinstance(answer, Strategies) else answer.w
         norm = float(np.linalg.norm(w))
         return {"loss": margin - float((A @ w).min()) / norm if norm > 0 else margin}
@@ -155,51 +156,33 @@ def _loss_of(A: np.ndarray, margin: float) -> Callable[[Any], Look]:
     return loss
 
 
-def _looks(results: CellResults, **parameters: str | float) -> list[Look]:
-    return [look for looks in results.where(**parameters).column("looks") for look in looks]
-
-
-def _share(looks: list[Look], c: float, eps: float) -> float | None:
-    """The share of runs at T = c² log n / ε² whose loss is at most ε; None where there are none."""
-    found = [look["loss"] <= eps for look in looks if math.isclose(look["ratio"], c / eps)]
-    return float(np.mean(found)) if found else None
-
-
 def _shares(results: CellResults) -> ReportTable:
     rows: list[list[str | float | int | None]] = []
-    for family in results.of("family"):
-        looks = _looks(results, family=family)
-        for eps in EPS:
-            losses = [look["loss"] for look in looks if math.isclose(look["ratio"], 2 / eps)]
-            rows.append([FAMILIES[family], eps, *(_share(looks, c, eps) for c in CS), max(losses) if losses else None])
+    for family, part in results.by("family"):
+        for eps in experiment.accuracies:
+            lost = [look["loss"] for look in losses.all_looks(part) if math.isclose(look["ratio"], 2 / eps)]
+            rows.append(
+                [
+                    FAMILIES[family],
+                    eps,
+                    *(losses.share_within(part, c, eps) for c in experiment.constants),
+                    max(lost, default=None),
+                ]
+            )
     caption = (
         "Share of runs within ε after T = c² log n / ε² iterations, and the worst loss at c = 2. The theorem "
         "has a share of 1/2 at c = 200."
     )
-    return ReportTable("survey-perceptron", caption, ["rows", "ε", *(f"c = {c:g}" for c in CS), "worst loss"], rows)
+    return ReportTable(
+        "survey-perceptron", caption, ["rows", "ε", *(f"c = {c:g}" for c in experiment.constants), "worst loss"], rows
+    )
 
 
 def _claims(results: CellResults) -> list[Claim]:
-    all_looks = _looks(results)
-    cases = [(family, eps) for family in results.of("family") for eps in EPS]
-    enough = None  # the smallest c from which on half of the runs of every case are within ε
-    for c in reversed(CS):
-        shares = [_share(_looks(results, family=family), c, eps) for family, eps in cases]
-        known = [share for share in shares if share is not None]
-        if known and min(known) < 0.5:
-            break
-        enough = c if known else enough
-    at_two = [_share(_looks(results, family=family), 2.0, eps) for family, eps in cases]
-    two = [share for share in at_two if share is not None]
-    where = f"300 × 50 rows and the digits, ε = .2, .1, .05, {len(results.of('seed'))} seeds each; c up to 4"
-    sizes = {look["T"] for look in all_looks}
-    exponents = []
-    for family in results.of("family"):
-        looks = _looks(results, family=family)
-        T = sorted({look["T"] for look in looks})
-        medians = [float(np.median([look["loss"] for look in looks if look["T"] == t])) for t in T]
-        if min(medians) > 0 and len(T) > 1:
-            exponents.append(-slope(T, medians))
+    looks, parts = losses.all_looks(results), [part for _, part in results.by("family")]
+    two = losses.shares_within(parts, 2.0, experiment.accuracies)
+    where = f"300 × 50 rows and the digits, ε = .2, .1, .05, {results.seeds} seeds each; c up to 4"
+    sizes = {look["T"] for look in looks}
     of_bound = [
         look["loss"] / float(sublinear_perceptron_gap(look["T"], result.values["n"]))
         for result in results
@@ -208,72 +191,43 @@ def _claims(results: CellResults) -> list[Claim]:
     return [
         claim(
             "The constant c of T = c² log n / ε² at which half of the runs are within ε, in every case",
-            "200 in the proof",
-            enough,
+            losses.smallest_constant(parts, experiment.constants, experiment.accuracies, 0.5),
+            expect("200 in the proof", at_most=(200.0, 400.0), unit="c"),
             where,
-            at_most=(200.0, 400.0),
-            unit="c",
             sure="c up to 4 is tried, and up to 200 would pass",
         ),
         claim(
             "Share of runs within ε at c = 2, a ten-thousandth of the theorem's iterations, the worst case",
-            "1/2 at c = 200",
             min(two) if two else None,
+            expect("1/2 at c = 200", at_least=(0.5, 0.25), unit="share"),
             where,
-            at_least=(0.5, 0.25),
-            unit="share",
         ),
         claim(
             "The loss falls as T^-p (median over the families)",
-            0.5,
-            float(np.median(exponents)) if exponents else None,
+            losses.median_exponent(parts),
+            expect(0.5, within=(0.25, 0.5), unit="exponent p"),
             f"{where}; T from {min(sizes)} to {max(sizes)}",
-            within=(0.25, 0.5),
-            unit="exponent p",
         ),
         claim(
             "No loss exceeds 23 √(log n/T) + 2 √(2/T) of the proof (largest loss / bound)",
-            "at most 1, with probability 1/2",
             max(of_bound),
+            expect("at most 1, with probability 1/2", at_most=(1.0, 1.0), unit="ratio"),
             where,
-            at_most=(1.0, 1.0),
-            unit="ratio",
             sure="the constant of the proof is ten times too large",
         ),
-        claim(
-            "The certificate of every run holds the exact margin",
-            "by duality",
-            float(np.mean([look["held"] for look in all_looks])),
-            f"{where}; exact by construction, or by a certified gap of {KEEP:g}",
-            at_least=(1.0, 1.0),
-            unit="share",
-            sure="it is a theorem, of which this tests our code",
+        losses.certificates_hold(
+            "margin", looks, f"{where}; exact by construction, or by a certified gap of {experiment.tolerance:g}"
         ),
     ]
 
 
 def _losses(name: str, results: CellResults) -> Figure:
     panels = []
-    for family in results.of("family"):
-        part = results.where(family=family)
-        n, traces = part[0].values["n"], part.column("looks")
-        T = [look["T"] for look in traces[0]]
-        bound = np.asarray(sublinear_perceptron_gap(np.array(T), n))
-        panels.append(
-            Panel(
-                f"{FAMILIES[family]}, margin {part[0].values['margin']:.3f}",
-                "T, iterations",
-                "margin lost",
-                [
-                    band("loss", traces, "T", "loss"),
-                    band("certified gap", traces, "T", "gap"),
-                    Series("√(log n/T)", T, [math.sqrt(math.log(n) / t) for t in T], kind="theory"),
-                    Series("bound of the proof", T, bound.tolist(), kind="theory"),
-                ],
-                log_x=True,
-                log_y=True,
-            )
-        )
+    for family, part in results.by("family"):
+        n = part.first["n"]
+        laws = losses.root_law("n", n) | {"bound of the proof": partial(sublinear_perceptron_gap, n=n)}
+        title = f"{FAMILIES[family]}, margin {part.first['margin']:.3f}"
+        panels.append(losses.losses_panel(title, "margin lost", part, laws))
     caption = (
         "Margin lost after T iterations with the rates of Algorithm 1 for this T. Median over the seeds; the "
         "band is their range. The certified gap is of x at unit norm, or of x = 0, and so may be below the "
@@ -285,7 +239,7 @@ def _losses(name: str, results: CellResults) -> Figure:
 def _reads(results: CellResults, scale: Scale) -> tuple[list[Claim], Panel]:
     """Reads to the same loss, and how they grow with n = d."""
     series, exponent, last = [], {}, {}
-    for method in results.of("method"):
+    for method in results.values_of("method"):
         kept = CellResults(r for r in results.where(method=method) if r.values["reads"] is not None)
         if not kept:
             continue
@@ -312,48 +266,35 @@ def _reads(results: CellResults, scale: Scale) -> tuple[list[Claim], Panel]:
     missed = sum(r.values["reads"] is None for r in results)
     where = (
         f"synthetic rows, {RARE} of which need a second direction, ε = the margin, about {eps:.2f}, n = d "
-        f"up to {n}, {len(results.of('seed'))} draws, rates that fall with t, certificates not counted; "
+        f"up to {n}, {results.seeds} draws, rates that fall with t, certificates not counted; "
         f"{missed} of {len(results)} runs did not separate"
     )
     law = slope(at.tolist(), (at * np.log(at)).tolist())  # of n log n over the same sizes
     new, old = (
         claim(
             "Reads of the sublinear perceptron grow as (n + d) log n (exponent of n = d)",
-            paper,
             exponent.get("sublinear"),
+            expect(paper, within=(0.25, 0.5), unit="exponent"),
             where,
-            within=(0.25, 0.5),
-            unit="exponent",
         )
         for paper in (round(law, 3), 1.0)
     )
     claims = [
-        mended(new, old, "n log n is no first power: between these sizes its exponent is that of the new rule"),
+        revise(new, old, "n log n is no first power: between these sizes its exponent is that of the new rule"),
         claim(
             "Reads of the classical perceptron grow as nd (exponent of n = d)",
-            2.0,
             exponent.get("classical"),
+            expect(2.0, within=(0.25, 0.5), unit="exponent"),
             where,
-            within=(0.25, 0.5),
-            unit="exponent",
         ),
         claim(
             f"Fewer reads than the classical perceptron at n = d = {n}: nd/((n + d) log n) times",
-            theory,
             ratio,
+            expect(theory, at_least=(theory / 2, 1.0), unit="classical / sublinear"),
             where,
-            at_least=(theory / 2, 1.0),
-            unit="classical / sublinear",
         ),
     ]
-    panel = Panel(
-        f"Synthetic, {RARE} rows need a second direction",
-        "n = d",
-        "entries read until separated",
-        series,
-        log_x=True,
-        log_y=True,
-    )
+    panel = loglog(f"Synthetic, {RARE} rows need a second direction", "n = d", "entries read until separated", series)
     return claims, panel
 
 

@@ -12,25 +12,23 @@ from scipy.optimize import linprog
 
 from hinge.bounds import generic_iterations
 from hinge.datasets import make_separable
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
-from hinge.experiments.measure import Look, band, slope
+from hinge.display.figure import Figure, ReportTable
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.measure import Evaluation
+from hinge.experiments.survey import losses
 from hinge.kernels import Gaussian
 from hinge.monitoring import Stop
 from hinge.problems import EnclosingBall, KernelMaxMargin, MatrixGame, MaxMargin, SlackConstrained, SlackGame
 from hinge.problems.max_min.base import MaxMin
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import enclosing_ball, max_margin
-from hinge.solvers import PrimalDual, solve_slack, trace
-from hinge.solvers.base import certified
+from hinge.solvers import PrimalDual, solve_slack
 
 SEEDS = {"tiny": 2, "full": 20}
 SIZES = {"tiny": (60, 15), "full": (300, 50)}
 RATIOS = {"tiny": (2.5, 5.0, 10.0), "full": (2.5, 5.0, 10.0, 20.0, 40.0)}
 """c/ε, of which T = (c/ε)² log n is made; a run tells of every ε."""
 EPS = {"tiny": (0.2,), "full": (0.2, 0.1)}
-NU = 0.05
 PROOFS = {"margin": "200", "kernel": "200", "game": "100", "ball": "100", "slack": "100", "box": "100"}
-KEEP = 1e-5  # how far the exact values may be off, in the units of the functions
 
 
 class Instance(NamedTuple):
@@ -111,7 +109,7 @@ def instance_of(kind: str, n: int, d: int) -> Instance:
         y = np.where(np.sin(2 * X[:, 0]) + X[:, 1] > 0, 1.0, -1.0)
         X[:, 1] += 0.3 * y
         factor = np.linalg.cholesky(Gaussian(1.0)(X, X) + 1e-10 * np.eye(n))
-        value = max_margin(factor * y[:, None], eps=KEEP / 2, relative=False).upper
+        value = max_margin(factor * y[:, None], eps=experiment.tolerance / 2, relative=False).upper
         return Instance(
             lambda: KernelMaxMargin(X, y, Gaussian(1.0), relative=False),
             value,
@@ -126,17 +124,19 @@ def instance_of(kind: str, n: int, d: int) -> Instance:
     if kind == "ball":
         A = rng.standard_normal((n, d)) * np.arange(1, d + 1) ** -0.5
         A /= np.linalg.norm(A, axis=1).max()
-        ball = enclosing_ball(A, KEEP / 2, relative=False)
+        ball = enclosing_ball(A, experiment.tolerance / 2, relative=False)
         return Instance(lambda: EnclosingBall(A, relative=False), ball.upper, "enclosing ball (synthetic)")
     if kind == "slack":
         X = rng.standard_normal((n, d))
         X /= np.linalg.norm(X, axis=1)[:, None]
         y = np.where(X[:, :3].sum(axis=1) + 0.1 * rng.standard_normal(n) > 0, 1, -1)
-        value = solve_slack(SlackConstrained(X, y, NU), stop=Stop(KEEP / 2)).certificate.bound
+        value = solve_slack(
+            SlackConstrained(X, y, experiment.nu), stop=Stop(experiment.tolerance / 2)
+        ).certificate.bound
         return Instance(
-            lambda: SlackGame(X, y, NU, bias=False, relative=False),
+            lambda: SlackGame(X, y, experiment.nu, bias=False, relative=False),
             value,
-            f"margin with slack, ν = {NU:g} (SIMBA's problem, synthetic)",
+            f"margin with slack, ν = {experiment.nu:g} (SIMBA's problem, synthetic)",
         )
     G = rng.standard_normal((n, d)) + 0.3
     G /= np.linalg.norm(G, axis=1)[:, None] * math.sqrt(d)  # values of at most one
@@ -144,17 +144,17 @@ def instance_of(kind: str, n: int, d: int) -> Instance:
 
 
 class SurveyPrimalDual(Experiment):
-    """Losses of one solver on six problems, after as many iterations as the theorem says and others."""
+    """Losses of one solver on six problems, after the theorem's number of iterations and after others."""
 
     name = "survey-primal-dual"
-    title = "The generic primal-dual method"
-    paper = "Irpan, Kwan 2015, of Clarkson, Hazan, Woodruff 2012"
-    place = "Algorithm 2, Theorem 3.1"
     question = (
         "Any max-min problem whose primal player has low regret, and whose values can be estimated with a "
         "mean square of one, is solved to ε with probability 1/2 after max(T_ε(LRA), log n/ε²) iterations."
     )
     version = 2  # the loss of the start is kept
+
+    nu = 0.05
+    tolerance = 1e-5  # how far the exact values may be off, in the units of the functions
 
     def cells(self, scale: Scale) -> list[Cell]:
         """All T of a problem and a seed make one cell."""
@@ -166,15 +166,15 @@ class SurveyPrimalDual(Experiment):
         ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
-        """Losses at each T, at those of the theorem, and with the rate that the survey prints."""
+        """Losses at each T, at the T of the theorem, and with the rate that the survey prints."""
         instance = instance_of(cell["problem"], cell["n"], cell["d"])
         n, seed = instance.make().n, cell["seed"]
-        looks = [_fixed(instance, ratio, seed) for ratio in cell["ratios"]]
+        looks = [_run_fixed_rates(instance, ratio, seed) for ratio in cell["ratios"]]
         at_theorem, printed = [], []
         for eps in cell["eps"]:
             T = float(generic_iterations(n, eps))
-            at_theorem.append({"eps": eps, **_fixed(instance, math.sqrt(T / math.log(n)), seed)})
-            printed.append({"eps": eps, **_after(instance, PrimalDual(rate=0.01), math.ceil(T), seed)})
+            at_theorem.append({"eps": eps, **_run_fixed_rates(instance, math.sqrt(T / math.log(n)), seed)})
+            printed.append({"eps": eps, **_run(instance, PrimalDual(rate=0.01), math.ceil(T), seed)})
         return {
             "looks": looks,
             "theorem": at_theorem,
@@ -187,12 +187,12 @@ class SurveyPrimalDual(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each problem, and what the table says of it."""
-        parts = {kind: results.where(problem=kind) for kind in results.of("problem")}
+        parts = {kind: results.where(problem=kind) for kind in results.values_of("problem")}
         if not parts:
             return Outcome([])
         caption = (
             "What an answer after T iterations loses of the exact value, in units of the largest root mean "
-            f"square of an estimate, with the rates for this T. Median of {len(results.of('seed'))} seeds; "
+            f"square of an estimate, with the rates for this T. Median of {results.seeds} seeds; "
             "the band is their range."
         )
         table = ReportTable(
@@ -203,21 +203,27 @@ class SurveyPrimalDual(Experiment):
             ["problem", "ε", "c, half", "c, all", "c, proof", "T", "share", "share, η/100", "p"],
             [_row(kind, part, eps) for kind, part in parts.items() for eps in EPS[scale]],
         )
-        figure = Figure(self.name, caption, [_panel(part) for part in parts.values()])
+        panels = [
+            losses.losses_panel(
+                part.first["label"], "loss, units of an estimate", part, losses.root_law("n", part.first["n"])
+            )
+            for part in parts.values()
+        ]
+        figure = Figure(self.name, caption, panels)
         return Outcome(_claims(parts, scale), [figure], [table], results.notes())
 
 
-def _fixed(instance: Instance, ratio: float, seed: int) -> Look:
+def _run_fixed_rates(instance: Instance, ratio: float, seed: int) -> Evaluation:
     """With fixed rates for T = ratio² log n."""
     problem = instance.make()
     solver = PrimalDual("fixed", problem.scale * math.sqrt(problem.second_moment), ratio)
-    return {"ratio": ratio, **_after(instance, solver, solver.horizon(problem), seed)}
+    return {"ratio": ratio, **_run(instance, solver, solver.horizon(problem), seed)}
 
 
-def _after(instance: Instance, solver: PrimalDual, T: int, seed: int) -> Look:
+def _run(instance: Instance, solver: PrimalDual, T: int, seed: int) -> Evaluation:
     problem = instance.make()
     unit = problem.scale * math.sqrt(problem.second_moment)
-    return loss_after(problem, solver, T, instance.value, KEEP, seed, unit)
+    return losses.loss_after(problem, solver, T, instance.value, experiment.tolerance, seed, unit)
 
 
 def _loss_at_start(instance: Instance) -> float:
@@ -227,23 +233,12 @@ def _loss_at_start(instance: Instance) -> float:
     return (instance.value - float(problem.values(problem.start()).min())) / unit
 
 
-def loss_after(
-    problem: MaxMin, solver: PrimalDual, T: int, value: float, keep: float, seed: int, unit: float = 1.0
-) -> Look:
-    """The loss of the mean of all x in T iterations, and whether the certificate holds the exact value."""
-    (now,) = trace(problem, solver, [T], seed=seed)
-    loss = value - float(problem.values(now.state.x_sum / T).min())
-    lower, upper = certified(problem, solver, now.state)[:2]
-    held = lower - keep <= value <= upper + keep
-    return {"T": T, "loss": loss / unit, "gap": (upper - lower) / unit, "held": held}
-
-
-def _enough(part: CellResults, eps: float, share: float) -> float | None:
+def _smallest_constant(part: CellResults, eps: float, share: float) -> float | None:
     """The smallest c = ratio · ε from which on this share of the seeds is within ε; None if none is."""
     found = None
-    for ratio in sorted({look["ratio"] for looks in part.column("looks") for look in looks}, reverse=True):
-        losses = [look["loss"] for looks in part.column("looks") for look in looks if look["ratio"] == ratio]
-        if np.mean(np.array(losses) <= eps) < share:
+    for ratio in sorted({look["ratio"] for look in losses.all_looks(part)}, reverse=True):
+        lost = [look["loss"] for look in losses.all_looks(part) if look["ratio"] == ratio]
+        if np.mean(np.array(lost) <= eps) < share:
             break
         found = ratio * eps
     return found
@@ -254,106 +249,68 @@ def _share(part: CellResults, which: str, eps: float) -> float:
     return float(np.mean([look["loss"] <= eps for looks in part.column(which) for look in looks if look["eps"] == eps]))
 
 
-def _exponent(part: CellResults) -> float | None:
-    """p of the law loss ~ T^-p that fits the medians best."""
-    T = [look["T"] for look in part[0].values["looks"]]
-    medians = [float(np.median([looks[k]["loss"] for looks in part.column("looks")])) for k in range(len(T))]
-    return -slope(T, medians) if min(medians) > 0 else None
-
-
 def _row(kind: str, part: CellResults, eps: float) -> list[str | float | int | None]:
-    first = part[0].values
+    first = part.first
     T = next(look["T"] for look in first["theorem"] if look["eps"] == eps)
     return [
         first["label"],
         eps,
-        _enough(part, eps, 0.5),
-        _enough(part, eps, 1.0),
+        _smallest_constant(part, eps, 0.5),
+        _smallest_constant(part, eps, 1.0),
         PROOFS[kind],
         T,
         _share(part, "theorem", eps),
         _share(part, "printed", eps),
-        _exponent(part),
+        losses.exponent_of_losses(part),
     ]
 
 
 def _claims(parts: dict[str, CellResults], scale: Scale) -> list[Claim]:
     """For each problem whether half of the seeds get to ε; the worst problem for the rest."""
     n, eps = SIZES[scale][0], min(EPS[scale])
-    seeds = max(len(part.of("seed")) for part in parts.values())
+    seeds = max(part.seeds for part in parts.values())
     where = f"n = {n}, ε = {eps:g} of the largest root mean square of an estimate, {seeds} seeds"
     claims = [
         claim(
             "Within ε after max(8/ε², log n/ε²) iterations, the theorem's number without its constant",
-            "1/2",
             _share(part, "theorem", eps),
-            f"{part[0].values['label']}, {where}; η = √(log n/T)",
-            at_least=(0.5, 0.25),
-            unit="share of seeds",
-            sure="the point that a run begins with is within ε" if part[0].values["start"] <= eps else "",
+            expect("1/2", at_least=(0.5, 0.25), unit="share of seeds"),
+            f"{part.first['label']}, {where}; η = √(log n/T)",
+            sure="the point that a run begins with is within ε" if part.first["start"] <= eps else "",
         )
         for part in parts.values()
     ]
-    found = [_enough(part, eps, 0.5) for part in parts.values()]
+    found = [_smallest_constant(part, eps, 0.5) for part in parts.values()]
     enough = [c for c in found if c is not None]
-    exponents = [p for part in parts.values() if (p := _exponent(part)) is not None]
     every = [look for part in parts.values() for r in part for look in [*r.values["looks"], *r.values["theorem"]]]
     return [
         *claims,
         claim(
             "The same with η a hundredth of that, as Algorithm 2 is printed: the worst problem",
-            "1/2",
             min(_share(part, "printed", eps) for part in parts.values()),
+            expect("1/2", at_least=(0.5, 0.25), unit="share of seeds"),
             f"all problems, {where}; rates that fall with t",
-            at_least=(0.5, 0.25),
-            unit="share of seeds",
         ),
         claim(
             "The constant c of T = c² log n/ε² at which half of the seeds are within ε: the worst problem",
-            100.0,
             max(enough) if len(enough) == len(found) else None,
+            expect(100.0, at_most=(100.0, 200.0), unit="c"),
             f"all problems, {where}; c up to {eps * max(RATIOS[scale]):g} was tried",
-            at_most=(100.0, 200.0),
-            unit="c",
             sure="c up to 4 is tried, and up to 100 would pass",
         ),
         claim(
             "The loss falls as T^-p: median over the problems",
-            0.5,
-            float(np.median(exponents)) if exponents else None,
+            losses.median_exponent(parts.values()),
+            expect(0.5, within=(0.25, 0.5), unit="exponent p"),
             f"all problems, {where}",
-            within=(0.25, 0.5),
-            unit="exponent p",
         ),
-        claim(
-            "The certificate of every run holds the exact value",
-            "by duality",
-            float(np.mean([look["held"] for look in every])),
-            f"{len(every)} runs, all problems; exact by construction, by HiGHS, or by a certified gap of {KEEP:g}",
-            at_least=(1.0, 1.0),
-            unit="share",
-            sure="it is a theorem, of which this tests our code",
+        losses.certificates_hold(
+            "value",
+            every,
+            f"{len(every)} runs, all problems; exact by construction, by HiGHS, or by a certified gap of "
+            f"{experiment.tolerance:g}",
         ),
     ]
-
-
-def _panel(part: CellResults) -> Panel:
-    first = part[0].values
-    traces = part.column("looks")
-    T = [look["T"] for look in traces[0]]
-    theory = [math.sqrt(math.log(first["n"]) / t) for t in T]
-    return Panel(
-        first["label"],
-        "T, iterations",
-        "loss, units of an estimate",
-        [
-            band("loss", traces, "T", "loss"),
-            band("certified gap", traces, "T", "gap"),
-            Series("√(log n/T)", T, theory, kind="theory"),
-        ],
-        log_x=True,
-        log_y=True,
-    )
 
 
 experiment = SurveyPrimalDual()

@@ -6,50 +6,35 @@ import copy
 import math
 import time
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from hinge.bounds import sdp_iterations
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid, mended
-from hinge.experiments.measure import Look, band, slope, spread
-from hinge.experiments.survey.primal_dual import loss_after
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid, revise
+from hinge.experiments.measure import Evaluation, slope, spread
+from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.semidefinite.svec import svec
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import semidefinite
 from hinge.solvers import PrimalDual, trace
 from hinge.solvers.saddle.primal_dual import PrimalDualState
 
 SEEDS = {"tiny": 2, "full": 20}
 TIMED_SEEDS = {"tiny": 2, "full": 5}
-LARGE_SEEDS = 2
 RATIOS = {"tiny": (5.0, 10.0), "full": (5.0, 10.0, 20.0, 40.0)}
 """c/ε, of which T = (c/ε)² log m is made; a run tells of every ε."""
-EPS = (0.2, 0.1, 0.05)
-CS = (0.5, 1.0, 2.0, 4.0)
 SHAPES = {"tiny": ((4, 20),), "full": ((8, 50), (16, 200))}
 SPARSE_SHAPES = {"tiny": ((4, 20),), "full": ((8, 50), (32, 50))}
 SPARSE_SEEDS = {"tiny": 1, "full": 5}
-SPARSE_EPS = 0.1
-"""ε of the runs by Hazan's projection, to ε/2 as the theorem has it; less than σ, so that X = 0 is not enough."""
 ORDERS = {"tiny": (4, 8), "full": (8, 16, 32, 64, 128, 256, 512, 1024)}
-LARGE = 256  # from this order on fewer seeds, and fewer iterations on the clock
-M = 20  # constraints where seconds are measured
-RARE = 3  # constraints that need a second direction
-TIMED_EPS = 0.1
-WARM_UP = 60
-COUNT = {"exact": 60, "sparse": 1}  # iterations that are timed; of large orders 3 and 1
-BEFORE = 3.03
-"""The exponent of the full run of 15 November 2026, at orders up to 64."""
 WHY_LANCZOS = (
     "what was timed was not Hazan's algorithm but an eigendecomposition for each of its steps; now its vertices are "
     "found by Lanczos products"
 )
-KEEP = 1e-5  # how far the exact values may be off
-TIMED_SOLVER = PrimalDual("fixed", TIMED_EPS, 2.0)
 
 
 @lru_cache(maxsize=2)
@@ -58,7 +43,7 @@ def matrices(n: int, m: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     q, r = np.linalg.qr(rng.standard_normal((n, 2)))[0].T
     along = np.tile([0.4, 0.0], (m, 1))
-    along[rng.choice(m, RARE, replace=False)] = (-0.1, 0.4)
+    along[rng.choice(m, experiment.rare, replace=False)] = (-0.1, 0.4)
     G = rng.standard_normal((m, n, n))
     G = G + G.transpose(0, 2, 1)
     axes = np.stack([np.outer(q, q), np.outer(r, r)])
@@ -74,7 +59,7 @@ def exact_value(n: int, m: int) -> tuple[float, str]:
     try:
         return _clarabel(A), "Clarabel"
     except ImportError:
-        found = semidefinite(A, KEEP / 2, relative=False)
+        found = semidefinite(A, experiment.tolerance / 2, relative=False)
         return (found.lower + found.upper) / 2, "our own certificate"
 
 
@@ -109,14 +94,30 @@ class SurveySdp(Experiment):
     """Losses after T = c² log m / ε² iterations, and what an iteration costs with either projection."""
 
     name = "survey-sdp"
-    title = "The sublinear semidefinite solver"
-    paper = "Irpan, Kwan 2015, of Garber, Hazan 2011"
-    place = "Algorithm 3, Theorem 4.6"
     question = (
         "After 60² log m / ε² iterations X satisfies all constraints as well as the best one, but for ε, "
         "with high probability. The time is in the projections, by Hazan's method Õ(n²) each at fixed ε."
     )
     timed = True
+
+    large_seeds = 2
+    accuracies = (0.2, 0.1, 0.05)
+    constants = (0.5, 1.0, 2.0, 4.0)
+    sparse_eps = 0.1
+    """ε of the runs by Hazan's projection, to ε/2 as the theorem has it; less than σ, so that X = 0 is not enough."""
+    large = 256  # from this order on fewer seeds, and fewer iterations on the clock
+    timed_m = 20  # constraints where seconds are measured
+    rare = 3  # constraints that need a second direction
+    timed_eps = 0.1
+    warm_up = 60
+    timed_iterations: ClassVar[dict[str, int]] = {
+        "exact": 60,
+        "sparse": 1,
+    }  # iterations that are timed; of large orders 3 and 1
+    exponent_before = 3.03
+    """The exponent of the full run of 15 November 2026, at orders up to 64."""
+    tolerance = 1e-5  # how far the exact values may be off
+    timed_solver = PrimalDual("fixed", timed_eps, 2.0)
 
     def cells(self, scale: Scale) -> list[Cell]:
         """All T of an instance and a seed make one cell; an order and a projection another."""
@@ -126,27 +127,31 @@ class SurveySdp(Experiment):
             for seed in range(SEEDS[scale])
         ]
         by_hazan: list[Cell] = [
-            {"part": "sparse", "n": n, "m": m, "eps": SPARSE_EPS, "seed": seed}
+            {"part": "sparse", "n": n, "m": m, "eps": self.sparse_eps, "seed": seed}
             for n, m in SPARSE_SHAPES[scale]
             for seed in range(SPARSE_SEEDS[scale])
         ]
         seconds: list[Cell] = []
         for n in ORDERS[scale]:
-            seeds = range(TIMED_SEEDS[scale] if n < LARGE else LARGE_SEEDS)
-            seconds += grid(part=["seconds"], n=[n], m=[M], seed=seeds, projection=["exact", "sparse"])
+            seeds = range(TIMED_SEEDS[scale] if n < self.large else self.large_seeds)
+            seconds += grid(part=["seconds"], n=[n], m=[self.timed_m], seed=seeds, projection=["exact", "sparse"])
         return guarantee + by_hazan + seconds
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Losses, or seconds of an iteration; on one core, since small matrices gain nothing by two."""
         if cell["part"] == "seconds":
             with threadpool_limits(1):
-                return _timed(cell["n"], cell["projection"], cell["seed"])
+                return _time_iteration(cell["n"], cell["projection"], cell["seed"])
         value, by = exact_value(cell["n"], cell["m"])
         if cell["part"] == "sparse":
             with threadpool_limits(1):
-                return {**_by_hazan(cell["n"], cell["m"], value, cell["eps"], cell["seed"]), "value": value, "by": by}
+                return {
+                    **_run_sparse_projection(cell["n"], cell["m"], value, cell["eps"], cell["seed"]),
+                    "value": value,
+                    "by": by,
+                }
         with threadpool_limits(1):
-            looks = [_fixed(cell["n"], cell["m"], value, ratio, cell["seed"]) for ratio in cell["ratios"]]
+            looks = [_run_fixed_rates(cell["n"], cell["m"], value, ratio, cell["seed"]) for ratio in cell["ratios"]]
         return {"looks": looks, "value": value, "by": by}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
@@ -169,125 +174,113 @@ class SurveySdp(Experiment):
             tables.append(table)
         caption = (
             "Left: what the answer after T iterations loses, synthetic matrices of Frobenius norm one, "
-            f"{RARE} of which need a second direction; median of {len(guarantee.of('seed'))} seeds, the "
-            f"band is their range. Right: milliseconds of an iteration, m = {M}, ε = {TIMED_EPS:g}."
+            f"{self.rare} of which need a second direction; median of {guarantee.seeds} seeds, the "
+            f"band is their range. Right: milliseconds of an iteration, m = {self.timed_m}, ε = {self.timed_eps:g}."
         )
         return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
 
 
-def _fixed(n: int, m: int, value: float, ratio: float, seed: int) -> Look:
+def _run_fixed_rates(n: int, m: int, value: float, ratio: float, seed: int) -> Evaluation:
     """Algorithm 3 with exact projections, at T = ratio² log m."""
     problem = Semidefinite(matrices(n, m), relative=False)
     solver = PrimalDual("fixed", problem.scale, ratio)
-    return {"ratio": ratio, **loss_after(problem, solver, solver.horizon(problem), value, KEEP, seed)}
+    return {
+        "ratio": ratio,
+        **losses.loss_after(problem, solver, solver.horizon(problem), value, experiment.tolerance, seed),
+    }
 
 
-def _by_hazan(n: int, m: int, value: float, eps: float, seed: int) -> Look:
+def _run_sparse_projection(n: int, m: int, value: float, eps: float, seed: int) -> Evaluation:
     """Algorithm 3 as printed, with Hazan's projection to ε/2, at c = 2."""
     problem = Semidefinite(matrices(n, m), relative=False, projection="sparse", accuracy=eps / 2)
     solver = PrimalDual("fixed", eps, 2.0)
-    return loss_after(problem, solver, solver.horizon(problem), value, KEEP, seed)
+    return losses.loss_after(problem, solver, solver.horizon(problem), value, experiment.tolerance, seed)
 
 
 @lru_cache(maxsize=1)
-def _filled(n: int, seed: int) -> PrimalDualState:
+def _warm_state(n: int, seed: int) -> PrimalDualState:
     """The state after some iterations by exact projections, which have filled Y."""
-    (now,) = trace(Semidefinite(matrices(n, M), relative=False), TIMED_SOLVER, [WARM_UP], seed=seed)
+    (now,) = trace(
+        Semidefinite(matrices(n, experiment.timed_m), relative=False),
+        experiment.timed_solver,
+        [experiment.warm_up],
+        seed=seed,
+    )
     state: PrimalDualState = now.state
     return state
 
 
-def _timed(n: int, projection: Literal["exact", "sparse"], seed: int) -> dict[str, Any]:
+def _time_iteration(n: int, projection: Literal["exact", "sparse"], seed: int) -> dict[str, Any]:
     """The processor's time of an iteration, with a Y that was filled by others."""
-    problem = Semidefinite(matrices(n, M), relative=False, projection=projection, accuracy=TIMED_EPS / 2)
-    count = COUNT[projection] if n < LARGE else max(1, COUNT[projection] // 20)
-    at = WARM_UP + 1, WARM_UP + 1 + count
-    at_marks = [time.process_time() for _ in trace(problem, TIMED_SOLVER, at, state=copy.deepcopy(_filled(n, seed)))]
+    problem = Semidefinite(
+        matrices(n, experiment.timed_m), relative=False, projection=projection, accuracy=experiment.timed_eps / 2
+    )
+    count = (
+        experiment.timed_iterations[projection]
+        if n < experiment.large
+        else max(1, experiment.timed_iterations[projection] // 20)
+    )
+    at = experiment.warm_up + 1, experiment.warm_up + 1 + count
+    at_marks = [
+        time.process_time()
+        for _ in trace(problem, experiment.timed_solver, at, state=copy.deepcopy(_warm_state(n, seed)))
+    ]
     return {"milliseconds": 1e3 * (at_marks[1] - at_marks[0]) / count}
 
 
 def _instances(results: CellResults) -> list[CellResults]:
-    return [results.where(n=n, m=m) for n in results.of("n") for m in results.of("m") if results.where(n=n, m=m)]
-
-
-def _share(part: CellResults, c: float, eps: float) -> float | None:
-    """The share of runs at T = c² log m / ε² whose loss is at most ε; None where there are none."""
-    found = [
-        look["loss"] <= eps for looks in part.column("looks") for look in looks if math.isclose(look["ratio"], c / eps)
+    return [
+        results.where(n=n, m=m)
+        for n in results.values_of("n")
+        for m in results.values_of("m")
+        if results.where(n=n, m=m)
     ]
-    return float(np.mean(found)) if found else None
 
 
 def _shares(results: CellResults) -> ReportTable:
     rows: list[list[str | float | int | None]] = []
     for part in _instances(results):
-        n, m, value = part[0].cell["n"], part[0].cell["m"], part[0].values["value"]
-        for eps in EPS:
+        n, m, value = part[0].cell["n"], part[0].cell["m"], part.first["value"]
+        for eps in experiment.accuracies:
             T = float(sdp_iterations(m, eps))
-            rows.append([n, m, value, eps, *(_share(part, c, eps) for c in CS), T])
+            rows.append([n, m, value, eps, *(losses.share_within(part, c, eps) for c in experiment.constants), T])
     caption = (
         "Share of runs within ε after T = c² log m / ε² iterations on synthetic matrices of order n; the "
-        f"exact optimum σ by {results[0].values['by']}. The theorem has c = 60, the T in the last column."
+        f"exact optimum σ by {results.first['by']}. The theorem has c = 60, the T in the last column."
     )
-    columns = ["n", "m", "σ", "ε", *(f"c = {c:g}" for c in CS), "T of the theorem"]
+    columns = ["n", "m", "σ", "ε", *(f"c = {c:g}" for c in experiment.constants), "T of the theorem"]
     return ReportTable("survey-sdp-shares", caption, columns, rows)
 
 
 def _claims(results: CellResults, scale: Scale) -> list[Claim]:
     parts = _instances(results)
-    enough = None  # the smallest c from which on nine tenths of the runs of every case are within ε
-    for c in reversed(CS):
-        known = [s for part in parts for eps in EPS if (s := _share(part, c, eps)) is not None]
-        if known and min(known) < 0.9:
-            break
-        enough = c if known else enough
-    two = [s for part in parts for eps in EPS if (s := _share(part, 2.0, eps)) is not None]
-    exponents, looks = [], [look for r in results for look in r.values["looks"]]
-    for part in parts:
-        T = [look["T"] for look in part[0].values["looks"]]
-        medians = [float(np.median([one[k]["loss"] for one in part.column("looks")])) for k in range(len(T))]
-        if min(medians) > 0:
-            exponents.append(-slope(T, medians))
+    two = losses.shares_within(parts, 2.0, experiment.accuracies)
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in SHAPES[scale])
     where = (
-        f"synthetic matrices of Frobenius norm one, {RARE} of which need a second direction, {shapes}; "
-        f"ε = .2, .1, .05; exact projections; {len(results.of('seed'))} seeds"
+        f"synthetic matrices of Frobenius norm one, {experiment.rare} of which need a second direction, {shapes}; "
+        f"ε = .2, .1, .05; exact projections; {results.seeds} seeds"
     )
     return [
         claim(
             "The constant c of T = c² log m / ε² at which 9 in 10 runs are within ε, in every case",
-            "60 in the proof",
-            enough,
+            losses.smallest_constant(parts, experiment.constants, experiment.accuracies, 0.9),
+            expect("60 in the proof", at_most=(60.0, 120.0), unit="c"),
             f"{where}; c up to 4 was tried",
-            at_most=(60.0, 120.0),
-            unit="c",
             sure="c up to 4 is tried, and up to 60 would pass",
         ),
         claim(
             "Share of runs within ε at c = 2, a 900th of the theorem's iterations, the worst case",
-            "high probability at c = 60",
             min(two) if two else None,
+            expect("high probability at c = 60", at_least=(0.9, 0.5), unit="share"),
             where,
-            at_least=(0.9, 0.5),
-            unit="share",
         ),
         claim(
             "The loss falls as T^-p",
-            0.5,
-            float(np.median(exponents)) if exponents else None,
+            losses.median_exponent(parts),
+            expect(0.5, within=(0.25, 0.5), unit="exponent p"),
             where,
-            within=(0.25, 0.5),
-            unit="exponent p",
         ),
-        claim(
-            "The certificate of every run holds the exact optimum",
-            "by duality",
-            float(np.mean([look["held"] for look in looks])),
-            f"{where}; exact by {results[0].values['by']}",
-            at_least=(1.0, 1.0),
-            unit="share",
-            sure="it is a theorem, of which this tests our code",
-        ),
+        losses.certificates_hold("optimum", losses.all_looks(results), f"{where}; exact by {results.first['by']}"),
     ]
 
 
@@ -296,32 +289,20 @@ def _hazan_claim(results: CellResults) -> Claim:
     eps = results[0].cell["eps"]
     return claim(
         "Theorem 4.6 with Hazan's projection to ε/2: share of runs within ε at c = 2, a 900th of its iterations",
-        "high probability at c = 60",
         float(np.mean([loss <= eps for loss in results.column("loss")])),
-        f"synthetic matrices of Frobenius norm one, {RARE} of which need a second direction, {shapes}, ε = {eps:g}, "
-        f"{len(results.of('seed'))} seeds; Frank-Wolfe with Lanczos products to the accuracy that it needs",
-        at_least=(0.9, 0.5),
-        unit="share",
+        expect("high probability at c = 60", at_least=(0.9, 0.5), unit="share"),
+        f"synthetic matrices of Frobenius norm one, {experiment.rare} of which need a second direction, {shapes}, ε "
+        f"= {eps:g}, {results.seeds} seeds; Frank-Wolfe with Lanczos products to the accuracy that it needs",
         sure="X = 0 is within ε" if min(results.column("value")) <= eps else "",
     )
 
 
 def _panel(part: CellResults) -> Panel:
-    cell, traces = part[0].cell, part.column("looks")
-    T = [look["T"] for look in traces[0]]
-    return Panel(
-        f"Synthetic, n = {cell['n']}, m = {cell['m']}, σ = {part[0].values['value']:.3f}",
-        "T, iterations",
-        "loss",
-        [
-            band("loss", traces, "T", "loss"),
-            band("certified gap", traces, "T", "gap"),
-            Series("√(log m/T)", T, [math.sqrt(math.log(cell["m"]) / t) for t in T], kind="theory"),
-            Series("60 √(log m/T), the proof", T, [60 * math.sqrt(math.log(cell["m"]) / t) for t in T], kind="theory"),
-        ],
-        log_x=True,
-        log_y=True,
-    )
+    cell = part[0].cell
+    title = f"Synthetic, n = {cell['n']}, m = {cell['m']}, σ = {part.first['value']:.3f}"
+
+    laws = losses.root_law("m", cell["m"]) | losses.root_law("m", cell["m"], 60, ", the proof")
+    return losses.losses_panel(title, "loss", part, laws)
 
 
 def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
@@ -332,8 +313,8 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
         if results.where(projection=kind)
     }
     where = (
-        f"synthetic, m = {M}, n up to {max(results.of('n'))}, ε = {TIMED_EPS:g}, projection to ε/2, time of the "
-        f"processor, {len(results.of('seed'))} seeds, as implemented here"
+        f"synthetic, m = {experiment.timed_m}, n up to {max(results.values_of('n'))}, ε = {experiment.timed_eps:g}, "
+        f"projection to ε/2, time of the processor, {results.seeds} seeds, as implemented here"
     )
     exponent = {
         kind: slope(line.x[len(line.x) // 2 :], line.y[len(line.y) // 2 :]) if len(line.x) > 2 else None
@@ -342,15 +323,13 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
     new, old = (
         claim(
             "An iteration with Hazan's projection takes Õ(n²) (exponent of the larger orders)",
-            2.0,
             found,
+            expect(2.0, at_most=(2.2, 3.0), unit="exponent"),
             where,
-            at_most=(2.2, 3.0),
-            unit="exponent",
         )
-        for found in (exponent.get("sparse"), BEFORE)
+        for found in (exponent.get("sparse"), experiment.exponent_before)
     )
-    claims = [mended(new, old, WHY_LANCZOS)]
+    claims = [revise(new, old, WHY_LANCZOS)]
     cost = {kind: dict(zip(line.x, line.y, strict=True)) for kind, line in lines.items()}
     both = set(cost.get("exact", {})) & set(cost.get("sparse", {}))
     if both:
@@ -358,25 +337,23 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
         claims.append(
             claim(
                 f"Hazan's projection is cheaper than all eigenvalues at order {n:g}",
-                "Õ(n²) against O(n³)",
                 cost["exact"][n] / cost["sparse"][n],
+                expect("Õ(n²) against O(n³)", at_least=(1.0, 0.5), unit="times faster"),
                 where,
-                at_least=(1.0, 0.5),
-                unit="times faster",
             )
         )
     rows: list[list[str | float | int | None]] = [
         [
             n,
             *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")),
-            math.ceil(float(sdp_iterations(M, TIMED_EPS, 2.0))),
+            math.ceil(float(sdp_iterations(experiment.timed_m, experiment.timed_eps, 2.0))),
         ]
-        for n in results.of("n")
+        for n in results.values_of("n")
     ]
     table = ReportTable(
         "survey-sdp-seconds",
-        f"Milliseconds of an iteration (median of {len(results.of('seed'))} seeds), m = {M}, and the "
-        f"iterations of c = 2 at ε = {TIMED_EPS:g}, which do not depend on n.",
+        f"Milliseconds of an iteration (median of {results.seeds} seeds), m = {experiment.timed_m}, and the "
+        f"iterations of c = 2 at ε = {experiment.timed_eps:g}, which do not depend on n.",
         ["n", "all eigenvalues", "Hazan's projection", "T at c = 2"],
         rows,
     )
@@ -387,13 +364,8 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
             Series("n²", x, [y[-1] * (n / x[-1]) ** 2 for n in x], kind="theory"),
             Series("n³", x, [y[-1] * (n / x[-1]) ** 3 for n in x], kind="theory"),
         ]
-    panel = Panel(
-        "Synthetic: the cost of an iteration",
-        "n, order of the matrices",
-        "milliseconds",
-        [*lines.values(), *theory],
-        log_x=True,
-        log_y=True,
+    panel = loglog(
+        "Synthetic: the cost of an iteration", "n, order of the matrices", "milliseconds", [*lines.values(), *theory]
     )
     return claims, panel, table
 

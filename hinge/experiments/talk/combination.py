@@ -6,22 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
-from hinge.experiments.measure import Look, band, looks_at
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.measure import Evaluation, evaluate_at
 from hinge.experiments.sets import choose
-from hinge.experiments.talk.sgd_dca import least, prepared
+from hinge.experiments.talk.sgd_dca import curve_panel, least, prepare
 from hinge.problems import Regularized, Solution
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Pegasos, Solver
 
 SETS = {"tiny": (("ccat", 3000), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
 LAM_M = {"tiny": (1.0, 10.0), "full": (1.0, 3.0, 10.0, 30.0, 100.0)}
-SHOWN = (1.0, 10.0)
-LARGE = 10.0
-"""λm from here on counts as large: about log T, where the talk has SGD begin to win."""
 SEEDS = {"tiny": 2, "full": 5}
 EPOCHS = {"tiny": 5, "full": 16}
-QUARTERS = 3  # epochs with a look at each quarter, before there is one an epoch
 TARGET = 1e-3
 METHODS: dict[str, Solver] = {
     "SGD": Pegasos(projection=False, output="last"),
@@ -34,14 +30,16 @@ class TalkCombination(Experiment):
     """Suboptimality of SGD, of DCA, and of DCA begun by a gradient pass that leaves a feasible dual point."""
 
     name = "talk-combination"
-    title = "SGD and dual coordinate ascent combined"
-    paper = "Shalev-Shwartz, Srebro 2008 (talk)"
-    place = 'slide "Combining SGD and DCA ?"'
     question = (
         "The talk asks whether the two can be combined, and leaves it open. A first pass that takes the "
         "exact dual step of the rows seen so far is a gradient pass whose end is a feasible dual point of "
         "the whole problem, from which the ascent goes on."
     )
+
+    shown = (1.0, 10.0)
+    large = 10.0
+    """λm from here on counts as large: about log T, where the talk has SGD begin to win."""
+    quarters = 3  # epochs with four evaluations each; later epochs have one
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every set, λ and seed; a cell runs all three methods."""
@@ -52,20 +50,20 @@ class TalkCombination(Experiment):
         ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
-        """ρ at each look."""
-        chosen, data = choose(cell["set"], cell["rows"]), prepared(cell["set"], cell["rows"])
+        """ρ at each evaluation."""
+        chosen, data = choose(cell["set"], cell["rows"]), prepare(cell["set"], cell["rows"])
         m = len(data.y)
         lam = cell["lam_m"] / m
         problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
 
-        def evaluate(solution: Solution) -> Look:
+        def evaluate(solution: Solution) -> Evaluation:
             return {"rho": max(problem.objective(solution) - best, 1e-12)}
 
-        epochs = [k / 4 for k in range(1, 4 * QUARTERS)] + list(range(QUARTERS, cell["epochs"] + 1))
+        epochs = [k / 4 for k in range(1, 4 * self.quarters)] + list(range(self.quarters, cell["epochs"] + 1))
         at = [round(epoch * m) for epoch in epochs]
-        values: dict[str, Any] = {"m": m, "label": chosen.label, "note": chosen.note}
+        values: dict[str, Any] = {"m": m, **chosen.about}
         for name, solver in METHODS.items():
-            looks = looks_at(problem, solver, at, evaluate, cell["seed"])
+            looks = evaluate_at(problem, solver, at, evaluate, cell["seed"])
             values[name] = [{"epoch": look["iteration"] / m, "rho": look["rho"]} for look in looks]
         return values
 
@@ -74,24 +72,18 @@ class TalkCombination(Experiment):
         claims: list[Claim] = []
         rows: list[list[Any]] = []
         over, curves = [], []
-        for name in results.of("set"):
-            part = results.where(set=name)
-            label, m = part[0].values["label"], part[0].values["m"]
-            needed = {lam_m: _needed(part.where(lam_m=lam_m)) for lam_m in part.of("lam_m")}
+        for _, part in results.by("set"):
+            label, m = part.first["label"], part.first["m"]
+            needed = {lam_m: _epochs_needed(part.where(lam_m=lam_m)) for lam_m in part.values_of("lam_m")}
             rows += [
-                [label, lam_m, *(_shown(found[method], scale) for method in METHODS)] for lam_m, found in needed.items()
+                [label, lam_m, *(_format_epochs(found[method], scale) for method in METHODS)]
+                for lam_m, found in needed.items()
             ]
             claims += _claims(needed, f"{label}, of which m = {m:,} are learned from", scale)
             panel = _needed_panel(needed, label)
             over += [panel] if panel.series else []
-            series = [
-                band(f"{method}, λm = {lam_m:g}", some.column(method), "epoch", "rho")
-                for lam_m in SHOWN
-                if (some := part.where(lam_m=lam_m))
-                for method in METHODS
-            ]
-            if series:
-                curves.append(Panel(label, "epochs", "ρ, objective above the minimum", series, True, True))
+            panel = curve_panel(part, METHODS, self.shown)
+            curves += [panel] if panel.series else []
         if not claims:
             return Outcome([])
         seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."
@@ -118,13 +110,13 @@ class TalkCombination(Experiment):
         return Outcome(claims, figures, [table], results.notes())
 
 
-def _needed(some: CellResults) -> dict[str, list[float]]:
+def _epochs_needed(some: CellResults) -> dict[str, list[float]]:
     """Epochs to the target of each method and seed, infinite where it is not reached."""
     return {method: [_crossing(looks) for looks in some.column(method)] for method in METHODS}
 
 
-def _crossing(looks: list[Look]) -> float:
-    before: Look | None = None
+def _crossing(looks: list[Evaluation]) -> float:
+    before: Evaluation | None = None
     for look in looks:
         if look["rho"] <= TARGET:
             if before is None:
@@ -140,7 +132,7 @@ def _median(values: list[float]) -> float:
     return sorted(values)[len(values) // 2]
 
 
-def _shown(values: list[float], scale: Scale) -> float | str:
+def _format_epochs(values: list[float], scale: Scale) -> float | str:
     middle = _median(values)
     return middle if np.isfinite(middle) else f"over {EPOCHS[scale]}"
 
@@ -160,7 +152,7 @@ def _needed_panel(needed: dict[float, dict[str, list[float]]], label: str) -> Pa
                 [max(v) for v in kept.values()],
             )
         )
-    return Panel(label, "λm", f"epochs to ρ = {TARGET:g}", series, log_x=True, log_y=True)
+    return loglog(label, "λm", f"epochs to ρ = {TARGET:g}", series)
 
 
 def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scale) -> list[Claim]:
@@ -174,26 +166,22 @@ def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scal
                 ratios.append(cap / min(sgd, dca))
             continue
         ratios.append(both / min(sgd, dca, cap))
-        if lam_m >= LARGE:
+        if lam_m >= experiment.large:
             saved.append(min(dca, cap) - both)
     seeds = f"ρ = {TARGET:g}, at most {EPOCHS[scale]} epochs, median of {SEEDS[scale]} seeds"
     reached = f"{len(ratios)} of {len(needed)} values of λm, of which one of the methods gets there"
     return [
         claim(
-            f"Epochs that the gradient pass saves DCA, median over λm from {LARGE:g} on",
-            "open question",
+            f"Epochs that the gradient pass saves DCA, median over λm from {experiment.large:g} on",
             float(np.median(saved)) if saved else None,
+            expect("open question", at_least=(0.5, 0.1), unit="epochs"),
             f"{where}, {seeds}",
-            at_least=(0.5, 0.1),
-            unit="epochs",
         ),
         claim(
             "The combination has the better of both: its epochs over those of the better, at the worst λm",
-            "open question",
             max(ratios) if ratios else None,
+            expect("open question", at_most=(1.1, 1.5), unit="ratio"),
             f"{where}, {seeds}; {reached}",
-            at_most=(1.1, 1.5),
-            unit="ratio",
         ),
     ]
 

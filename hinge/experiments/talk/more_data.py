@@ -10,12 +10,12 @@ import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import sgd_runtime_more_data
-from hinge.experiments.base import Cell, CellResult, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
-from hinge.experiments.measure import error, looks_at, spaced
-from hinge.experiments.sets import choose, held_out
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResult, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.measure import error, evaluate_at, log_spaced
+from hinge.experiments.sets import choose, hold_out
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Pegasos, solve
 
 NAME = "ccat"
@@ -56,7 +56,7 @@ class Row(NamedTuple):
 @lru_cache(maxsize=1)
 def _pool(rows: int | None, share: float) -> Pool:
     X, y, _, _ = choose(NAME, rows).parts
-    return Pool(*held_out(X, y, share))
+    return Pool(*hold_out(X, y, share))
 
 
 @lru_cache(maxsize=1)
@@ -83,9 +83,6 @@ class TalkMoreData(Experiment):
     """Iterations and seconds of Pegasos to one fixed test error, over the size of the training set."""
 
     name = "talk-more-data"
-    title = "More data, less work"
-    paper = "Shalev-Shwartz, Srebro 2008 (talk)"
-    place = 'slide "Dependence on Data Set Size"'
     question = (
         "With more examples the same test error may be reached by a less accurate optimisation, and an "
         "iteration of Pegasos costs the same whatever m is: so its running time falls as m grows."
@@ -108,15 +105,15 @@ class TalkMoreData(Experiment):
         )
 
     def run(self, cell: Cell) -> dict[str, Any]:
-        """The first looks at which the error on test rows, and on validation rows, is low enough."""
+        """The first evaluations at which the error on test rows, and on validation rows, is low enough."""
         data = choose(NAME, cell["rows"])
         X_test, y_test = data.parts[2:]
         pool = _pool(cell["rows"], cell["share"])
         X, y = _sample(cell["rows"], cell["share"], cell["m"], cell["seed"])
-        looks = looks_at(
+        looks = evaluate_at(
             Regularized(X, y, cell["lam"]),
             WAYS[cell["way"]],
-            spaced(*cell["looks"]),
+            log_spaced(*cell["looks"]),
             lambda s: {"test": error(s, X_test, y_test), "validation": error(s, pool.X_val, pool.y_val)},
             cell["seed"],
         )
@@ -126,8 +123,7 @@ class TalkMoreData(Experiment):
             "m": len(y),
             "target": targets["test"],
             "pool": len(pool.y),
-            "label": data.label,
-            "note": data.note,
+            **data.about,
             "n_test": len(y_test),
             "n_val": len(pool.y_val),
         }
@@ -141,11 +137,11 @@ class TalkMoreData(Experiment):
         """Iterations and seconds over m, each with λ and stop chosen in both ways."""
         if not results:
             return Outcome([])
-        first, tables, claims = results[0].values, [], []
+        first, tables, claims = results.first, [], []
         iterations: list[Series] = []
         seconds: list[Series] = []
         fitted = ""
-        for way in results.of("way"):
+        for way in results.values_of("way"):
             for rule, words in RULES.items():
                 rows = _best(results.where(way=way), rule)
                 tables.append(_table(self.name, way, rule, words, rows, first))
@@ -176,8 +172,8 @@ class TalkMoreData(Experiment):
         if not iterations:
             return Outcome(claims, [], tables, results.notes())
         panels = [
-            Panel(label, "m, training rows", "iterations to the target", iterations, True, True),
-            Panel(label, "m, training rows", "seconds to the target", seconds, True, True),
+            loglog(label, "m, training rows", "iterations to the target", iterations),
+            loglog(label, "m, training rows", "seconds to the target", seconds),
         ]
         caption = (
             f"Pegasos to a test error of {first['target']:.4f}, {SLACK[scale]:g} times that of the SVM on "
@@ -193,9 +189,9 @@ class TalkMoreData(Experiment):
 def _best(part: CellResults, rule: str) -> list[Row]:
     """For each m the λ with the least median of iterations; infinite where most seeds never arrive."""
     rows = []
-    for m in part.of("m"):
+    for m in part.values_of("m"):
         choices = []
-        for lam in part.of("lam"):
+        for lam in part.values_of("lam"):
             some = part.where(m=m, lam=lam)
             if some:
                 choices.append(_row(some, lam, rule))
@@ -248,41 +244,35 @@ def _claims(reached: list[Row], where: str, way: str) -> list[Claim]:
         claims.append(
             claim(
                 f"Iterations to a fixed test error fall as m grows ({way}): smallest m that reaches it / largest",
-                "decreases",
                 fall,
+                expect("decreases", at_least=(1.5, 1.1), unit="ratio"),
                 where,
-                at_least=(1.5, 1.1),
-                unit="ratio",
             )
         )
-    if way == "average":  # the last iterate goes up and down from look to look
+    if way == "average":  # the last iterate goes up and down between evaluations
         claims.append(
             claim(
                 f"Iterations never rise from one size to the next ({way}): largest ratio of neighbours (looks "
                 "are 15% apart)",
-                "decreases",
                 max(rises) if rises else None,
+                expect("decreases", at_most=(1.16, 1.35), unit="ratio"),
                 where,
-                at_most=(1.16, 1.35),
-                unit="ratio",
             )
         )
     else:
         claims.append(
             claim(
                 f"Seconds to a fixed test error fall as m grows ({way}): smallest m that reaches it / largest",
-                "decreases",
                 time,
+                expect("decreases", at_least=(1.5, 1.1), unit="ratio"),
                 where,
-                at_least=(1.5, 1.1),
-                unit="ratio",
             )
         )
     return claims
 
 
 def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: dict[str, Any]) -> ReportTable:
-    def shown(value: float) -> float | str:
+    def format_value(value: float) -> float | str:
         return value if np.isfinite(value) else "never"
 
     return ReportTable(
@@ -294,8 +284,8 @@ def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: d
             (
                 row.m,
                 row.lam if np.isfinite(row.iterations) else None,
-                shown(row.iterations),
-                shown(row.seconds),
+                format_value(row.iterations),
+                format_value(row.seconds),
                 row.error if np.isfinite(row.error) else None,
             )
             for row in rows

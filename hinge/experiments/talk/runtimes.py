@@ -9,20 +9,18 @@ import numpy as np
 
 from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
-from hinge.experiments.measure import Look, looks_at, mean_hinge, slope, spaced
-from hinge.experiments.sets import held_out
+from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.measure import Evaluation, evaluate_at, log_spaced, mean_hinge, slope
+from hinge.experiments.sets import hold_out
 from hinge.kernels import Linear
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized, Regularized, Solution
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, SMO, CuttingPlane, Pegasos, UniformDCA, solve
 
 WORDS, NONZEROS, TOPICS, NOISE, HELD = 300, 60, 4, 0.05, 10_000
 """Narrow, noisy text: the norm of its best separator is bounded, so that a decade of ε is in reach of SMO."""
 ROWS = {"tiny": 8_000, "full": 100_000}
-LAM_BALL = 1e-5
-"""λ of the SVM on all rows. The norm of its answer is B; by optimality no answer of that norm has less loss."""
 LAMS = {"tiny": (1e-3, 3e-3), "full": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)}
 SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "tiny": {"SMO": (80, 160, 320), "SVM-Perf": (80, 320, 1280), "DCA": (80, 320, 1280)},
@@ -36,10 +34,6 @@ SEEDS = {"tiny": 2, "full": 5}
 EPS = {"tiny": (0.3, 0.25, 0.2), "full": tuple(float(e) for e in np.geomspace(0.3, 0.03, 7).round(4))}
 BOUNDS = {"SMO": "smo", "SVM-Perf": "svm_perf", "SGD": "sgd", "DCA": "dca"}
 EXPONENTS = {"SMO": 4.0, "SVM-Perf": 4.0, "SGD": 2.0, "DCA": 3.0}
-REFINED = 2.0
-"""DCA's by the talk's refined analysis."""
-EPOCHS = 4
-PASSES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 
 
 class Sample(NamedTuple):
@@ -59,10 +53,10 @@ class Sample(NamedTuple):
 @lru_cache(maxsize=1)
 def _sample(rows: int) -> Sample:
     text = make_text(rows + HELD, WORDS, NONZEROS, topics=TOPICS, noise=NOISE, n_test=HELD, seed=0)
-    X, y, X_val, y_val = held_out(text.X_train, text.y_train, HELD / (rows + HELD))
+    X, y, X_val, y_val = hold_out(text.X_train, text.y_train, HELD / (rows + HELD))
     X_test, y_test = text.X_test, text.y_test
     assert y_test is not None
-    best = solve(Regularized(X, y, LAM_BALL), SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
+    best = solve(Regularized(X, y, experiment.lam_ball), SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
     return Sample(
         X,
         y,
@@ -80,14 +74,18 @@ class TalkRuntimes(Experiment):
     """Inner products to an excess ε of the test hinge loss, each method with its best m and λ."""
 
     name = "talk-runtimes"
-    title = "The work that learning takes, by method"
-    paper = "Shalev-Shwartz, Srebro 2008 (talk)"
-    place = "table T(m, B, ε)"
     question = (
         "With as many examples as wanted, and the best m and λ, an excess loss of ε takes SMO and SVM-Perf a "
         "time of (B/ε)⁴ by their bounds, and stochastic gradient descent (B/ε)². Dual coordinate ascent takes B²/ε³, "
         '"Is this really the case?", and (B/ε)² by a refined analysis.'
     )
+
+    lam_ball = 1e-5
+    """λ of the SVM on all rows. The norm of its answer is B; by optimality no answer of that norm has less loss."""
+    refined = 2.0
+    """DCA's by the talk's refined analysis."""
+    epochs = 4
+    passes = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every method, sample size, λ and seed; SGD has all rows, as a row costs it nothing until drawn."""
@@ -105,34 +103,36 @@ class TalkRuntimes(Experiment):
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
-        """Work at the first look within each ε on validation rows, and the test excess there."""
+        """Work at the first evaluation within each ε on validation rows, and the test excess there."""
         data = _sample(cell["rows"])
         m = cell["m"]
         taken = np.random.default_rng(cell["seed"]).permutation(len(data.y))[:m]
         X, y = data.X[taken], data.y[taken]
 
-        def excess(solution: Solution) -> Look:
+        def excess(solution: Solution) -> Evaluation:
             return {
                 "validation": mean_hinge(solution, data.X_val, data.y_val) - data.best_val,
                 "test": mean_hinge(solution, data.X_test, data.y_test) - data.best_test,
             }
 
         if cell["solver"] == "SMO":
-            looks = looks_at(
+            looks = evaluate_at(
                 KernelRegularized(X, y, cell["lam"], Linear()),
                 SMO(),
-                spaced(m // 16, 2 * m, 12),
+                log_spaced(m // 16, 2 * m, 12),
                 lambda answer: excess(Solution(X.T @ answer.beta)),
             )
             work = [look["evals"] for look in looks]
         else:
             problem, a_row = Regularized(X, y, cell["lam"]), X.nnz / m
             if cell["solver"] == "SGD":
-                looks = looks_at(problem, Pegasos(), spaced(10, m, 12), excess, cell["seed"])
+                looks = evaluate_at(problem, Pegasos(), log_spaced(10, m, 12), excess, cell["seed"])
             elif cell["solver"] == "DCA":
-                looks = looks_at(problem, UniformDCA(), spaced(m // 16, EPOCHS * m, 12), excess, cell["seed"])
+                looks = evaluate_at(
+                    problem, UniformDCA(), log_spaced(m // 16, self.epochs * m, 12), excess, cell["seed"]
+                )
             else:
-                looks = looks_at(problem, CuttingPlane(capacity=50), PASSES, excess)
+                looks = evaluate_at(problem, CuttingPlane(capacity=50), self.passes, excess)
             work = [look["reads"] / a_row for look in looks]
         reached = []
         for eps in cell["eps"]:
@@ -144,7 +144,7 @@ class TalkRuntimes(Experiment):
         """Work over ε on logarithmic scales, with the exponents of the fit beside the bounds'."""
         if not results:
             return Outcome([])
-        B, best = results[0].values["B"], results[0].values["best"]
+        B, best = results.first["B"], results.first["best"]
         data = (
             f"synthetic text of {WORDS} words and {NOISE:.0%} turned labels, up to {ROWS[scale]:,} rows; B = "
             f"{B:.1f}, least loss in that ball {best:.3f}; m and λ chosen on {HELD:,} validation rows for "
@@ -154,8 +154,8 @@ class TalkRuntimes(Experiment):
         series: list[Series] = []
         exponents: dict[str, float] = {}
         last: dict[str, float] = {}
-        for solver in results.of("solver"):
-            chosen = _chosen(results.where(solver=solver), EPS[scale])
+        for solver in results.values_of("solver"):
+            chosen = _best_choices(results.where(solver=solver), EPS[scale])
             rows += [[solver, *row] for row in chosen]
             kept = [row for row in chosen if row[3] is not None]
             if not kept:
@@ -166,15 +166,15 @@ class TalkRuntimes(Experiment):
                 exponents[solver] = -slope(eps, work)
                 last[solver] = work[-1]
         claims = [_exponent_claim(solver, exponents.get(solver), data, bound) for solver, bound in EXPONENTS.items()]
-        claims += [_exponent_claim("DCA", exponents.get("DCA"), data, REFINED)]
-        claims += _between(exponents, last, data, EPS[scale][-1])
+        claims += [_exponent_claim("DCA", exponents.get("DCA"), data, self.refined)]
+        claims += _comparison_claims(exponents, last, data, EPS[scale][-1])
         for label, solver in (("bound of SGD, ε⁻²", "SGD"), ("bound of the others, ε⁻⁴", "SMO")):
             first = next((one for one in series if one.label == solver), None)
             if first is not None:
                 law = learning_runtime(BOUNDS[solver], B, np.array(EPS[scale]))
                 scaled = np.asarray(law) * first.y[0] / float(learning_runtime(BOUNDS[solver], B, first.x[0]))
                 series.append(Series(label, list(EPS[scale]), scaled.tolist(), kind="theory"))
-        panel = Panel("synthetic text", "ε, excess test hinge loss", "inner products", series, True, True)
+        panel = loglog("synthetic text", "ε, excess test hinge loss", "inner products", series)
         caption = (
             "Work to an excess loss of ε over the best of ‖w‖ ≤ B: rows read, and kernel values for SMO with "
             f"its cache. {data[0].upper()}{data[1:]}; bands are their range. Dashed: the bounds' slopes, "
@@ -189,13 +189,13 @@ class TalkRuntimes(Experiment):
         return Outcome(claims, [Figure(self.name, caption, [panel])], [table], results.notes())
 
 
-def _chosen(part: CellResults, eps: tuple[float, ...]) -> list[tuple[Any, ...]]:
+def _best_choices(part: CellResults, eps: tuple[float, ...]) -> list[tuple[Any, ...]]:
     """For each ε: the m and λ of least median work, that work and its range, and the median test excess."""
     found = []
     for k, level in enumerate(eps):
         choices: list[tuple[float, Any]] = []
-        for m in part.of("m"):
-            for lam in part.of("lam"):
+        for m in part.values_of("m"):
+            for lam in part.values_of("lam"):
                 reached = [one[k] for one in part.where(m=m, lam=lam).column("reached")]
                 if not reached:
                     continue
@@ -214,15 +214,13 @@ def _chosen(part: CellResults, eps: tuple[float, ...]) -> list[tuple[Any, ...]]:
 def _exponent_claim(solver: str, exponent: float | None, data: str, bound: float) -> Claim:
     return claim(
         f"Work of {solver} grows as (1/ε)^p with p no larger than its bound's {bound:g} (an upper bound)",
-        bound,
         exponent,
+        expect(bound, at_most=(bound + 0.3, bound + 0.8), unit="exponent p"),
         data,
-        at_most=(bound + 0.3, bound + 0.8),
-        unit="exponent p",
     )
 
 
-def _between(exponents: dict[str, float], last: dict[str, float], data: str, eps: float) -> list[Claim]:
+def _comparison_claims(exponents: dict[str, float], last: dict[str, float], data: str, eps: float) -> list[Claim]:
     """SGD beside the better of its rivals in the table; DCA, which has the same bound, is none."""
     rivals = [solver for solver in exponents if solver not in ("SGD", "DCA")]
     both = "SGD" in exponents and rivals
@@ -232,27 +230,21 @@ def _between(exponents: dict[str, float], last: dict[str, float], data: str, eps
     return [
         claim(
             "SGD has the smallest exponent: that of the best rival less SGD's",
-            2.0,
             ahead,
+            expect(2.0, at_least=(0.0, -0.2), unit="difference of exponents"),
             named,
-            at_least=(0.0, -0.2),
-            unit="difference of exponents",
         ),
         claim(
             f"SGD needs the least work: the best rival's over SGD's at ε = {eps:g}",
-            "(B/ε)² by the bounds",
             less,
+            expect("(B/ε)² by the bounds", at_least=(2.0, 1.0), unit="ratio"),
             named,
-            at_least=(2.0, 1.0),
-            unit="ratio",
         ),
         claim(
             f"SGD and DCA need about the same: DCA's work over SGD's at ε = {eps:g}",
-            "B²/ε² for both, by the refined analysis",
             last["DCA"] / last["SGD"] if {"DCA", "SGD"} <= set(last) else None,
+            expect("B²/ε² for both, by the refined analysis", at_most=(2.0, 4.0), unit="ratio"),
             data,
-            at_most=(2.0, 4.0),
-            unit="ratio",
         ),
     ]
 

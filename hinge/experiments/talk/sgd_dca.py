@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -9,22 +10,18 @@ import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import dca_gap, dca_over_sgd
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
-from hinge.experiments.measure import Look, band, error, looks_at
-from hinge.experiments.sets import choose, held_out
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at
+from hinge.experiments.sets import choose, hold_out
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
-from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Newton, Pegasos, Solver, UniformDCA, solve
 
 SETS = {"tiny": (("ccat", 1500), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
 LAM_M = {"tiny": (0.1, 1.0, 10.0, 100.0), "full": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
-SHOWN = (1.0, 10.0, 100.0)
 SEEDS = {"tiny": 2, "full": 5}
 EPOCHS = (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
-JUDGED = (1.0, 3.0)
-EARLY = (0.25, 0.5)  # before DCA can have seen all rows
-FAILS = 0.1  # the δ of the theorem
 NARROW = 200  # columns up to which Newton's method finds the minimum soonest
 
 
@@ -40,17 +37,17 @@ class Prepared(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def prepared(name: str, rows: int | None) -> Prepared:
+def prepare(name: str, rows: int | None) -> Prepared:
     """A set with a fifth of its training rows held out."""
     X, y, X_test, y_test = choose(name, rows).parts
-    X, y, X_val, y_val = held_out(X, y)
+    X, y, X_val, y_val = hold_out(X, y)
     return Prepared(as_matrix(X), y, X_val, y_val, X_test, y_test)
 
 
 @lru_cache
 def least(name: str, rows: int | None, lam: float) -> float:
     """The minimum over the rows that `prepared` leaves, from below, within a relative gap of 1e-6."""
-    data = prepared(name, rows)
+    data = prepare(name, rows)
     solver: Solver = Newton() if data.X.shape[1] <= NARROW else SDCA()
     result = solve(Regularized(data.X, data.y, lam), solver, stop=Stop(tol=1e-6, max_time=60.0))
     return float(result.certificate.bound)
@@ -63,13 +60,15 @@ class TalkSgdDca(Experiment):
     """Suboptimality ρ and test error of both after each epoch, for λm from 0.1 to 100."""
 
     name = "talk-sgd-dca"
-    title = "SGD against dual coordinate ascent"
-    paper = "Shalev-Shwartz, Srebro 2008 (talk)"
-    place = 'slides "Comparing SGD and DCA" and "SGD vs. DCA – Machine Learning Perspective"'
     question = (
         "The bounds on ρ are log(T)/(λT) for SGD and (1/λ + m)/T for DCA: DCA should be ahead where λm is "
         "below log T, SGD above it. In test error both should need about the same number of iterations."
     )
+
+    shown = (1.0, 10.0, 100.0)
+    judged = (1.0, 3.0)
+    early = (0.25, 0.5)  # before DCA can have seen all rows
+    delta = 0.1  # the δ of the theorem
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every set, λ and seed; a cell runs both methods."""
@@ -80,22 +79,22 @@ class TalkSgdDca(Experiment):
         ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
-        """ρ and the errors at each look, of the last iterates."""
-        chosen, data = choose(cell["set"], cell["rows"]), prepared(cell["set"], cell["rows"])
+        """ρ and the errors of the last iterate at each evaluation."""
+        chosen, data = choose(cell["set"], cell["rows"]), prepare(cell["set"], cell["rows"])
         m = len(data.y)
         lam = cell["lam_m"] / m
         problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
 
-        def evaluate(solution: Solution) -> Look:
+        def evaluate(solution: Solution) -> Evaluation:
             return {
                 "rho": max(problem.objective(solution) - best, 1e-12),
                 "validation": error(solution, data.X_val, data.y_val),
                 "test": error(solution, data.X_test, data.y_test),
             }
 
-        values: dict[str, Any] = {"m": m, "label": chosen.label, "note": chosen.note}
+        values: dict[str, Any] = {"m": m, **chosen.about}
         for name, solver in METHODS.items():
-            looks = looks_at(problem, solver, [round(e * m) for e in EPOCHS], evaluate, cell["seed"])
+            looks = evaluate_at(problem, solver, [round(e * m) for e in EPOCHS], evaluate, cell["seed"])
             values[name] = [{**look, "epoch": look["iteration"] / m} for look in looks]
         return values
 
@@ -104,50 +103,43 @@ class TalkSgdDca(Experiment):
         claims: list[Claim] = []
         rows: list[tuple[Any, ...]] = []
         ratios, curves, errors = [], [], []
-        for name in results.of("set"):
-            part = results.where(set=name)
-            label, m = part[0].values["label"], part[0].values["m"]
+        for _, part in results.by("set"):
+            label, m = part.first["label"], part.first["m"]
             where = f"{label}, of which m = {m:,} are learned from, median of {SEEDS[scale]} seeds"
-            for epochs, when in ((JUDGED, "after whole epochs"), (EARLY, "within the first epoch")):
+            for epochs, when in ((self.judged, "after whole epochs"), (self.early, "within the first epoch")):
                 found = _points(part, m, label, epochs)
                 rows += found
                 claims.append(
                     claim(
                         f"DCA is ahead in ρ where (1 + λm)/log T < 1, SGD elsewhere, {when}: share of "
                         f"{len(found)} points (λ, T) where the predicted one is",
-                        "depends on λm against log T",
                         float(np.mean([row[4] == row[5] for row in found])),
-                        f"{where}, λm from {min(part.of('lam_m')):g} to {max(part.of('lam_m')):g}, T of "
+                        expect("depends on λm against log T", at_least=(0.8, 0.6), unit="share"),
+                        f"{where}, λm from {min(part.values_of('lam_m')):g} to {max(part.values_of('lam_m')):g}, T of "
                         f"{' and '.join(f'{e:g}' for e in epochs)} epochs, last iterates, rows drawn with "
                         "replacement",
-                        at_least=(0.8, 0.6),
-                        unit="share",
                     )
                 )
             claims.append(
                 claim(
-                    f"ρ of DCA is within 8 ln(1/δ)(1/λ + m)/T, δ = {FAILS:g}: the largest share of the bound",
-                    1.0,
+                    f"ρ of DCA is within 8 ln(1/δ)(1/λ + m)/T, δ = {self.delta:g}: the largest share of the bound",
                     _of_bound(part, m),
+                    expect(1.0, at_most=(1.0, 3.0), unit="ratio"),
                     f"{where}, every λ, T and seed",
-                    at_most=(1.0, 3.0),
-                    unit="ratio",
                     sure="for most λ and T the bound is more than w = 0 has",
                 )
             )
             ratios.append(_ratio_panel(part, m, label))
-            panel = _curve_panel(part, label)
+            panel = curve_panel(part, METHODS, self.shown)
             curves += [panel] if panel.series else []
             panel, ratio, chosen = _error_panel(part, label)
             errors.append(panel)
             claims.append(
                 claim(
                     "In test error DCA is not behind: error of DCA / error of SGD after one epoch, each at its best λ",
-                    "a single epoch is enough",
                     ratio,
+                    expect("a single epoch is enough", at_most=(1.05, 1.15), unit="ratio"),
                     f"{where}; λ chosen on validation rows: {chosen}",
-                    at_most=(1.05, 1.15),
-                    unit="ratio",
                 )
             )
         if not claims:
@@ -185,7 +177,7 @@ def _median(part: CellResults, method: str, epoch: float, key: str) -> float:
 def _points(part: CellResults, m: int, label: str, epochs: tuple[float, ...]) -> list[tuple[Any, ...]]:
     """One row of the table for each λ and T."""
     rows = []
-    for lam_m in part.of("lam_m"):
+    for lam_m in part.values_of("lam_m"):
         for epoch in epochs:
             some, steps = part.where(lam_m=lam_m), epoch * m
             sgd, dca = (_median(some, method, epoch, "rho") for method in ("SGD", "DCA"))
@@ -198,15 +190,15 @@ def _points(part: CellResults, m: int, label: str, epochs: tuple[float, ...]) ->
 def _of_bound(part: CellResults, m: int) -> float:
     """The largest ρ of DCA over the bound of the talk's theorem."""
     return max(
-        look["rho"] / float(dca_gap(look["iteration"], m, result.cell["lam_m"] / m, FAILS))
+        look["rho"] / float(dca_gap(look["iteration"], m, result.cell["lam_m"] / m, experiment.delta))
         for result in part
         for look in result.values["DCA"]
     )
 
 
 def _ratio_panel(part: CellResults, m: int, label: str) -> Panel:
-    at, series = part.of("lam_m"), []
-    for epoch in (*EARLY, *JUDGED):
+    at, series = part.values_of("lam_m"), []
+    for epoch in (*experiment.early, *experiment.judged):
         place = EPOCHS.index(epoch)
         groups = [
             [
@@ -222,24 +214,26 @@ def _ratio_panel(part: CellResults, m: int, label: str) -> Panel:
         Series("ratio of the bounds", at, law, kind="theory"),
         Series("equal", [min(at), max(at)], [1.0, 1.0], kind="theory"),
     ]
-    return Panel(label, "λm", "ρ of DCA / ρ of SGD", series, log_x=True, log_y=True)
+    return loglog(label, "λm", "ρ of DCA / ρ of SGD", series)
 
 
-def _curve_panel(part: CellResults, label: str) -> Panel:
+def curve_panel(part: CellResults, methods: Iterable[str], shown: Iterable[float]) -> Panel:
+    """ρ over epochs, a curve for each method and each λm that is shown."""
+    label = part.first["label"]
     series = [
         band(f"{method}, λm = {lam_m:g}", some.column(method), "epoch", "rho")
-        for lam_m in SHOWN
+        for lam_m in shown
         if (some := part.where(lam_m=lam_m))
-        for method in METHODS
+        for method in methods
     ]
-    return Panel(label, "epochs", "ρ, objective above the minimum", series, log_x=True, log_y=True)
+    return loglog(label, "epochs", "ρ, objective above the minimum", series)
 
 
 def _error_panel(part: CellResults, label: str) -> tuple[Panel, float, str]:
     """Test errors at the λ that validation rows choose after one epoch; DCA's over SGD's; the choices."""
     series, after, chosen = [], {}, []
     for method in METHODS:
-        lam_m = min(part.of("lam_m"), key=lambda v: _median(part.where(lam_m=v), method, 1.0, "validation"))
+        lam_m = min(part.values_of("lam_m"), key=lambda v: _median(part.where(lam_m=v), method, 1.0, "validation"))
         some = part.where(lam_m=lam_m)
         series.append(band(method, some.column(method), "epoch", "test"))
         after[method] = _median(some, method, 1.0, "test")

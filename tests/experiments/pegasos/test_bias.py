@@ -3,7 +3,7 @@
 import pytest
 from experiments.made_up import in_both_outcomes, number
 
-from hinge.experiments.measure import spaced
+from hinge.experiments.measure import log_spaced
 from hinge.experiments.pegasos.bias import OPTIMA, experiment
 
 FREE = 1.0  # the least objective (11)
@@ -30,7 +30,7 @@ def world(without=2.0, constant=0.005, rate=0.6, slower=2.0, exact=1.0, small=5.
                 "own": FREE + own * (last / rows) ** rate,
                 "error": 0.1,
             }
-            for rows in spaced(1000, last)
+            for rows in log_spaced(1000, last)
         ]
         return {**said, "looks": looks}
 

@@ -5,9 +5,9 @@ from experiments.made_up import claims_in, in_both_outcomes, number
 
 from hinge.bounds import pegasos_gap
 from hinge.experiments import Verdict
-from hinge.experiments.pegasos.confidence import LAM, T, experiment
+from hinge.experiments.pegasos.confidence import T, experiment
 
-MEAN = float(pegasos_gap(T["full"], LAM))
+MEAN = float(pegasos_gap(T["full"], experiment.lam))
 
 
 def world(random=1.0, best=0.5, last=0.25, at_zero=10.0):

@@ -5,7 +5,7 @@ import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number
 
 from hinge.experiments import Verdict
-from hinge.experiments.pegasos.covertype import SCALINGS, experiment, scaled
+from hinge.experiments.pegasos.covertype import SCALINGS, experiment, rescale
 from hinge.experiments.pegasos.table1 import PERF
 
 
@@ -40,11 +40,11 @@ def test_the_first_scaling_stands_beside_the_others():
 
 @pytest.mark.slow
 def test_the_scalings_are_what_they_are_called():
-    X, _, X_test, _ = scaled("rows", 500)
+    X, _, X_test, _ = rescale("rows", 500)
     np.testing.assert_allclose(np.sqrt(X.multiply(X).sum(axis=1)), 1.0, rtol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(X_test, axis=1), 1.0, rtol=1e-5)
-    X = scaled("standard", 500)[0]
+    X = rescale("standard", 500)[0]
     np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=1e-4)
     assert set(np.round(X.std(axis=0), 3).tolist()) <= {0.0, 1.0}
-    X = scaled("columns", 500)[0]
+    X = rescale("columns", 500)[0]
     assert X.min() >= 0 and X.max() <= 1

@@ -3,7 +3,7 @@
 import pytest
 from experiments.made_up import in_both_outcomes, number
 
-from hinge.experiments.measure import spaced
+from hinge.experiments.measure import log_spaced
 from hinge.experiments.pegasos.kernel import experiment
 
 
@@ -19,7 +19,7 @@ def world(growth=1.0, of_m=0.0, evaluations=1.0, share=0.8):
                 "support": share * min(m, t),
                 "evaluations": float(t) ** evaluations,
             }
-            for t in spaced(10, 10**6, 400)
+            for t in log_spaced(10, 10**6, 400)
         ]
         return {"looks": looks, "m": m, "label": "made up", "note": ""}
 

@@ -3,7 +3,7 @@
 import pytest
 from experiments.made_up import in_both_outcomes, number
 
-from hinge.experiments.measure import spaced
+from hinge.experiments.measure import log_spaced
 from hinge.experiments.pegasos.projection import experiment
 
 
@@ -14,7 +14,7 @@ def world(early=2.0, late=1.0, norma=1.3):
         def cost(t):
             return 1.0 if cell["projection"] else norma if cell["solver"] == "Norma" else early if t <= 1000 else late
 
-        looks = [{"iteration": t, "excess": cost(t) / t} for t in spaced(10, cell["T"])]
+        looks = [{"iteration": t, "excess": cost(t) / t} for t in log_spaced(10, cell["T"])]
         return {"looks": looks, "label": cell["set"], "note": ""}
 
     return made

@@ -6,7 +6,7 @@ from experiments.made_up import claims_in, in_both_outcomes, number
 
 from hinge import SVC
 from hinge.experiments import Verdict
-from hinge.experiments.measure import spaced
+from hinge.experiments.measure import log_spaced
 from hinge.experiments.sbp import figure2
 from hinge.experiments.sbp.figure2 import CONVERGED, experiment
 
@@ -21,7 +21,7 @@ def world(arrivals=(0.5, 5.0), stuck=2.0, apart=0.0, overfit=0.01):
         method = cell["method"]
         arrival = arrivals[0] if method in ("SBP", "Perceptron") else arrivals[1]
         looks = []
-        for t in sorted({N, *spaced(10, cell["epochs"] * N, 8)}):
+        for t in sorted({N, *log_spaced(10, cell["epochs"] * N, 8)}):
             epoch = t / N
             error = SVM if epoch >= arrival else SVM + 0.1
             look = {"iteration": t, "charged": t * N, "computed": t * N}

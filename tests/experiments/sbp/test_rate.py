@@ -3,7 +3,7 @@
 import pytest
 from experiments.made_up import in_both_outcomes, number
 
-from hinge.experiments.measure import spaced
+from hinge.experiments.measure import log_spaced
 from hinge.experiments.sbp.rate import FIRST, experiment
 
 
@@ -12,7 +12,7 @@ def world(rate=0.6, apart=1.5):
 
     def made(cell):
         times = apart if cell["seed"] == 0 else 1.0
-        looks = [{"iteration": t, "loss": times * t**-rate} for t in spaced(FIRST, cell["T"], 6)]
+        looks = [{"iteration": t, "loss": times * t**-rate} for t in log_spaced(FIRST, cell["T"], 6)]
         nu = 0.01 if cell["set"] == "adult" else 0.0
         return {"looks": looks, "nu": nu, "best": 0.1, "n": cell["rows"], "label": cell["set"], "note": ""}
 

@@ -1,8 +1,8 @@
 import re
 from itertools import pairwise
 
-from hinge.report.figure import Panel, Series
-from hinge.report.palette import COLOURS, GREY, MARKERS, styles
+from hinge.display.figure import Panel, Series
+from hinge.display.palette import COLOURS, GREY, MARKERS, styles
 
 
 def panel(*labels, kind="line"):

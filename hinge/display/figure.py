@@ -1,4 +1,4 @@
-"""A figure as plain values: what is drawn, not with what. `static` and `interactive` draw the same one."""
+"""Figures and tables as plain values: what is shown, not with what. `static` draws figures."""
 
 from __future__ import annotations
 
@@ -76,6 +76,11 @@ class Figure:
     name: str
     caption: str
     panels: Sequence[Panel]
+
+
+def loglog(title: str, x: str, y: str, series: Sequence[Series]) -> Panel:
+    """A panel with logarithmic scales on both axes, on which a power law is a straight line."""
+    return Panel(title, x, y, series, log_x=True, log_y=True)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from hinge.report.figure import Figure, Panel, ReportTable, Series
+from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 
 
 def test_coordinates_are_of_one_length():
@@ -19,3 +19,8 @@ def test_they_are_values():
         one.name = "g"
     assert ReportTable("t", "c", ("a",), ((1,),)).digits == 3
     assert not one.panels[0].log_x and one.panels[0].series[0].kind == "line"
+
+
+def test_both_axes_of_a_power_law_are_logarithmic():
+    line = Series("a", (1,), (2,))
+    assert loglog("t", "x", "y", [line]) == Panel("t", "x", "y", [line], log_x=True, log_y=True)

@@ -10,9 +10,9 @@ pytest.importorskip("matplotlib", reason="figures are drawn by matplotlib")
 from matplotlib.figure import Figure as Drawn
 from report.made_up import EVIL, MANY, ODD, X, many
 
-from hinge.report.figure import Figure, Panel, Series
-from hinge.report.palette import COLOURS, MARKERS, styles
-from hinge.report.static import draw, panel, save
+from hinge.display.figure import Figure, Panel, Series
+from hinge.display.palette import COLOURS, MARKERS, styles
+from hinge.display.static import draw, panel, save
 
 
 def lines_of(ax):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from hinge.display.figure import Figure, Panel, Series
+from hinge.display.palette import Dash, Style, styles
 from hinge.files.replacing import replacing
-from hinge.report.figure import Figure, Panel, Series
-from hinge.report.palette import Dash, Style, styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

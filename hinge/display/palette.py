@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import count, cycle
 from typing import Literal, NamedTuple
 
-from hinge.report.figure import Panel
+from hinge.display.figure import Panel
 
 Dash = Literal["solid", "dash", "dot", "dashdot", "longdash"]
 

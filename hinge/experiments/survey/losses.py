@@ -1,0 +1,99 @@
+"""Losses of the survey's methods after T = (c/ε)² log n iterations: what is measured and judged of all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hinge.display.figure import Panel, Series, loglog
+from hinge.experiments.base import CellResults, Claim, claim, expect
+from hinge.experiments.measure import Evaluation, band, slope
+from hinge.problems.max_min.base import MaxMin
+from hinge.solvers import PrimalDual, trace
+from hinge.solvers.base import certified
+
+Law = Callable[[int], Any]
+"""A bound on the loss after T iterations."""
+
+
+def loss_after(
+    problem: MaxMin, solver: PrimalDual, T: int, value: float, tolerance: float, seed: int, unit: float = 1.0
+) -> Evaluation:
+    """The loss of the mean of all x in T iterations, and whether the certificate holds the exact value."""
+    (now,) = trace(problem, solver, [T], seed=seed)
+    loss = value - float(problem.values(now.state.x_sum / T).min())
+    lower, upper = certified(problem, solver, now.state)[:2]
+    held = lower - tolerance <= value <= upper + tolerance
+    return {"T": T, "loss": loss / unit, "gap": (upper - lower) / unit, "held": held}
+
+
+def all_looks(results: CellResults) -> list[Evaluation]:
+    """The losses of all cells."""
+    return [look for looks in results.column("looks") for look in looks]
+
+
+def share_within(part: CellResults, c: float, eps: float) -> float | None:
+    """The share of runs at T = c² log n / ε² whose loss is at most ε; None where there are none."""
+    found = [look["loss"] <= eps for look in all_looks(part) if math.isclose(look["ratio"], c / eps)]
+    return float(np.mean(found)) if found else None
+
+
+def shares_within(parts: Iterable[CellResults], c: float, accuracies: Iterable[float]) -> list[float]:
+    """These shares of several problems and several ε, where they are known."""
+    shares = [share_within(part, c, eps) for part in parts for eps in accuracies]
+    return [share for share in shares if share is not None]
+
+
+def smallest_constant(
+    parts: Sequence[CellResults], constants: Sequence[float], accuracies: Sequence[float], share: float
+) -> float | None:
+    """The smallest c from which on this share of the runs is within ε, for every problem and ε; None if none is."""
+    enough = None
+    for c in sorted(constants, reverse=True):
+        known = shares_within(parts, c, accuracies)
+        if known and min(known) < share:
+            break
+        enough = c if known else enough
+    return enough
+
+
+def exponent_of_losses(part: CellResults) -> float | None:
+    """p of the law loss ~ T^-p that fits the medians over the seeds best; None where a median is not positive."""
+    T = [look["T"] for look in part.first["looks"]]
+    medians = [float(np.median([looks[k]["loss"] for looks in part.column("looks")])) for k in range(len(T))]
+    return -slope(T, medians) if len(T) > 1 and min(medians) > 0 else None
+
+
+def median_exponent(parts: Iterable[CellResults]) -> float | None:
+    """The median of these exponents over several problems."""
+    known = [p for part in parts if (p := exponent_of_losses(part)) is not None]
+    return float(np.median(known)) if known else None
+
+
+def root_law(letter: str, n: int, constant: float = 1, more: str = "") -> dict[str, Law]:
+    """The law constant · √(log n/T), under the name that it has in a legend."""
+    label = f"{'' if constant == 1 else f'{constant:g} '}√(log {letter}/T){more}"
+    return {label: lambda T: constant * math.sqrt(math.log(n) / T)}
+
+
+def losses_panel(title: str, axis: str, part: CellResults, laws: Mapping[str, Law]) -> Panel:
+    """Losses and certified gaps over T, beside laws of T."""
+    traces = part.column("looks")
+    T = [look["T"] for look in traces[0]]
+    measured = [band("loss", traces, "T", "loss"), band("certified gap", traces, "T", "gap")]
+    theory = [Series(label, T, [float(law(t)) for t in T], kind="theory") for label, law in laws.items()]
+    return loglog(title, "T, iterations", axis, [*measured, *theory])
+
+
+def certificates_hold(what: str, looks: Sequence[Evaluation], conditions: str) -> Claim:
+    """That the certificate of every run holds the exact value."""
+    return claim(
+        f"The certificate of every run holds the exact {what}",
+        float(np.mean([look["held"] for look in looks])),
+        expect("by duality", at_least=(1.0, 1.0), unit="share"),
+        conditions,
+        sure="it is a theorem, of which this tests our code",
+    )

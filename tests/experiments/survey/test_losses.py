@@ -1,0 +1,65 @@
+"""Shares within ε, constants and exponents of made-up losses; losses and certificates of a game that is known."""
+
+import numpy as np
+import pytest
+
+from hinge.experiments import CellResult, CellResults, Verdict
+from hinge.experiments.survey.losses import (
+    certificates_hold,
+    exponent_of_losses,
+    loss_after,
+    median_exponent,
+    share_within,
+    shares_within,
+    smallest_constant,
+)
+from hinge.problems import MatrixGame
+from hinge.solvers import PrimalDual
+
+
+def results(*losses):
+    """A cell for each seed, with its losses at c/ε = 5, 10 and 20."""
+    return CellResults(
+        CellResult(
+            {"seed": seed},
+            {
+                "looks": [
+                    {"ratio": r, "T": round(r * r), "loss": x} for r, x in zip((5.0, 10.0, 20.0), one, strict=True)
+                ]
+            },
+            1.0,
+            "made up",
+        )
+        for seed, one in enumerate(losses)
+    )
+
+
+def test_shares_and_the_smallest_constant():
+    part = results((0.5, 0.1, 0.01), (0.5, 0.3, 0.01))
+    assert share_within(part, 1.0, 0.2) == 0.0  # c/ε = 5
+    assert share_within(part, 2.0, 0.2) == 0.5
+    assert share_within(part, 3.0, 0.2) is None
+    assert shares_within([part], 2.0, (0.2, 0.1, 0.07)) == [0.5, 1.0]
+    assert smallest_constant([part], (1.0, 2.0, 4.0), (0.2,), 0.5) == 2.0
+    assert smallest_constant([part], (1.0, 2.0, 4.0), (0.2,), 0.9) == 4.0
+    assert smallest_constant([part], (3.0,), (0.2,), 0.5) is None
+
+
+def test_exponents_are_of_medians_that_are_positive():
+    law = results((0.2, 0.1, 0.05), (0.2, 0.1, 0.05))
+    assert exponent_of_losses(law) == pytest.approx(0.5)
+    assert exponent_of_losses(results((0.2, 0.1, 0.0))) is None
+    assert median_exponent([law, results((0.2, 0.1, 0.0))]) == pytest.approx(0.5)
+    assert median_exponent([]) is None
+
+
+def test_the_loss_of_a_game_whose_value_is_known():
+    found = loss_after(MatrixGame(np.eye(2), relative=False), PrimalDual(), 4000, 0.5, 1e-9, 0)
+    assert 0 <= found["loss"] <= found["gap"] < 0.2
+    assert found["held"]
+    assert not loss_after(MatrixGame(np.eye(2), relative=False), PrimalDual(), 50, 5.0, 1e-9, 0)["held"]
+
+
+def test_a_certificate_that_fails_counts():
+    held, failed = (certificates_hold("value", [{"held": True}, {"held": one}], "") for one in (True, False))
+    assert (held.verdict, failed.verdict) == (Verdict.SURE, Verdict.NOT)
