@@ -259,7 +259,7 @@ class Matrix(Data):
         X = self._array
         if X.dtype == np.float64:
             return X.T @ C
-        return sum(X[lo:hi].astype(np.float64).T @ C[lo:hi] for lo, hi in self.row_blocks())  # type: ignore[return-value]
+        return sum(X[lo:hi].astype(np.float64).T @ C[lo:hi] for lo, hi in self.row_blocks())
 
     def gather_dense(self, rows: np.ndarray) -> np.ndarray:
         """Some rows as a dense array, copied."""

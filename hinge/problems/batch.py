@@ -61,14 +61,14 @@ class Batch(Problem[BatchSolution]):
         """Each member's certificate, tighter where rounding errors or the length of w keep it above `wanted`."""
         assert isinstance(found, BatchCertificate)
         every = zip(self.members, answer.members, found.members, strict=True)
-        return combine_certificates([member.sharpened(*parts, wanted) for member, *parts in every])
+        return combine_certificates([member.sharpened(one, old, wanted) for member, one, old in every])
 
     def finished(self, answer: BatchSolution, certificate: Certificate) -> BatchSolution:
         """Each member's answer as its certificate has it."""
         if not isinstance(certificate, BatchCertificate):
             return answer
         every = zip(self.members, answer.members, certificate.members, strict=True)
-        return BatchSolution(tuple(member.finished(*parts) for member, *parts in every))
+        return BatchSolution(tuple(member.finished(one, known) for member, one, known in every))
 
 
 def members_of(problem: Problem) -> tuple[Regularized, ...]:

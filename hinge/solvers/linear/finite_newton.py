@@ -228,8 +228,10 @@ def _take(columns: Columns, members: Any) -> Columns:
     """The columns of some members."""
     if isinstance(members, slice):
         return columns
-    parts = (part if isinstance(part, float) else part[:, members] for part in columns[:4])
-    return Columns(*parts, columns.unit[members], columns.has_bias)
+    y, target, share, penalty, unit, has_bias = columns
+    target = target if isinstance(target, float) else target[:, members]
+    share = share if isinstance(share, float) else share[:, members]
+    return Columns(y[:, members], target, share, penalty[:, members], unit[members], has_bias)
 
 
 def _responses(matrix: Matrix, W: np.ndarray) -> np.ndarray:
