@@ -29,6 +29,8 @@ FIRST = 0.1
 SHARPER = 0.3
 """Share of it to which they are solved after each look that was not good enough."""
 FINEST = 1e-13
+PASSES = 4.0
+"""Passes that a round of pair steps is worth: it moves as many points as that."""
 SINGLE = 1e-5
 """A gap below which only rounding can keep a certificate from one that kernel values in single precision are for."""
 
@@ -135,7 +137,8 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
             b, gap, value, primal = measured(
                 aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, unbiased, indefinite, epsilon
             )
-            still = 0 if gains(value, dual, abs(value), primal - value if convex else 0.0) else still + 1
+            missing = min(primal, problem.spread) - value if convex else 0.0
+            still = 0 if gains(value, dual, abs(value), missing, PASSES) else still + 1
             dual, t = max(value, dual), t + 1
         return ActiveState(beta, e, level, gap, b, dual, still, t)
 

@@ -478,7 +478,8 @@ def _measured(problem: KernelRegularized, state: BlockState) -> BlockState:
                 scale, b, primal = s, its, less
         gap = gap_of(primal, dual, max(dual, problem.unit))
     share = np.count_nonzero(state.work >= 0) / state.m
-    moves = gains(dual, state.dual, abs(dual), primal - dual if convex else 0.0, share)
+    missing = min(primal, problem.spread) - dual if problem.certifiable else 0.0
+    moves = gains(dual, state.dual, abs(dual), missing, share)
     return state._replace(b=b, scale=scale, gap=gap, dual=dual, still=0 if moves else state.still + 1)
 
 

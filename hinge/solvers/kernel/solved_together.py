@@ -8,7 +8,7 @@ import numpy as np
 from hinge.compiled import compiled, scalars_array
 from hinge.problems.svm.level_gap import CLASSES, TARGETS, level_gap, level_of, relative_gap
 from hinge.problems.svm.quantiles import quantile
-from hinge.solvers.kernel.active_set import FINEST, FIRST, MOST, SHARPER, measured, most_pairs, steps_on_face
+from hinge.solvers.kernel.active_set import FINEST, FIRST, MOST, PASSES, SHARPER, measured, most_pairs, steps_on_face
 from hinge.solvers.kernel.conjugate_steps import conjugate_steps
 from hinge.solvers.kernel.stalling import STILL, gains, lacks_margin
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
@@ -158,9 +158,10 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums, 
                 if sums is not None:
                     b, gap, value, primal = measured_levels(sums, k, box, y, net, e, own, errors, these.unit[k])
                 if look == 0:
-                    without = sums is not None and lacks_margin(-2.0 * value, primal - value, mass, spread)
-                    missing = primal - value if indefinite is None else 0.0
-                    moves = gains(value, found.dual, abs(value), missing)
+                    without = lacks_margin(-2.0 * value, primal - value, mass, spread)
+                    least = primal if plain is None or primal < these.spread[k] else these.spread[k]
+                    missing = least - value if indefinite is None else 0.0
+                    moves = gains(value, found.dual, abs(value), missing, PASSES)
                     found.still = 0 if moves and not without else found.still + 1
                     found.dual = value if value > found.dual else found.dual
                     as_is, ended = gap, found.still >= STILL and (without or found.level <= FINEST)

@@ -16,6 +16,8 @@ NO_MARGIN = 2.0**-24
 def gains(value, best, size, missing, share=1.0):
     """Whether a dual value is above the best so far by more than rounding, and by enough to ever reach the primal.
 
+    A dual above the primal is all rounding: its sums cancel, and no step can be told to be a good one.
+
     Parameters
     ----------
     value, best : float
@@ -23,12 +25,12 @@ def gains(value, best, size, missing, share=1.0):
     size : float
         Size of the terms of the dual, which its rounding is relative to.
     missing : float
-        The primal less the dual; anything that is not a positive number if it is not known.
+        The least primal value known, that of w = 0 included, less the dual; zero if it is not known.
     share : float
-        How much of a pass was made.
+        How much of a pass was made, or how many were.
     """
     least, slow = ROUNDING * size, SLOWEST * share * missing
-    return value > best + (slow if least < slow < float("inf") else least)
+    return missing >= -least and value > best + max(least, slow)
 
 
 @compiled
@@ -46,6 +48,6 @@ def lacks_margin(sq, slack, mass, spread):
     mass : float
         M.
     spread : float
-        Mean squared distance of the φ(xᵢ) from their mean.
+        Mean squared distance of the φ(xᵢ) from their mean; zero where it does not matter.
     """
-    return sq <= NO_MARGIN * mass * mass * spread and slack >= 0.5 * sq
+    return spread > 0.0 and sq <= NO_MARGIN * mass * mass * spread and slack >= 0.5 * sq
