@@ -247,7 +247,7 @@ def _look(problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockSta
         if less < primal:
             scale, b, primal = s, its, less
     gap = gap_of(primal, dual, max(dual, problem.unit))
-    moves = gains(dual, state.dual, abs(dual), min(primal, problem.spread) - dual)
+    moves = gains(dual, state.dual, abs(dual), min(primal, problem.spread) - dual, 1.0)
     return state._replace(
         b=b,
         scale=scale,

@@ -128,9 +128,7 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums, 
         e, off, none = np.empty(n), np.empty(n), np.zeros(n)
         _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
         found, finished, stuck, net = these.found[k], False, False, beta
-        mass, spread = 0.0, 0.0
-        if sums is not None and sums.form == CLASSES:
-            mass, spread = sums.mass[k], _spread_of(K)
+        mass, spread = 0.0 if sums is None else sums.mass[k], _spread_of(K, sums)
         if sums is not None and found.rounds == 0 and not found.on_face:
             these.spread[k] = _range_of(e)
             if sums.form == CLASSES:
@@ -158,13 +156,9 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums, 
                 if sums is not None:
                     b, gap, value, primal = measured_levels(sums, k, box, y, net, e, own, errors, these.unit[k])
                 if look == 0:
-                    without = lacks_margin(-2.0 * value, primal - value, mass, spread)
-                    least = primal if plain is None or primal < these.spread[k] else these.spread[k]
-                    missing = least - value if indefinite is None else 0.0
-                    moves = gains(value, found.dual, abs(value), missing, PASSES)
-                    found.still = 0 if moves and not without else found.still + 1
+                    found.still = _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, spread)
                     found.dual = value if value > found.dual else found.dual
-                    as_is, ended = gap, found.still >= STILL and (without or found.level <= FINEST)
+                    as_is, ended = gap, found.still >= STILL
                     if gap > tol and not ended:
                         break
                     # The sums anew, so that their rounding is that of one sum; then all rounding is counted.
@@ -222,8 +216,22 @@ def _own_values(values, rows):
 
 
 @compiled
-def _spread_of(K):
-    """The mean squared distance of points from their mean."""
+def _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, spread):
+    """How many rounds in a row have gained nothing; enough to end only at the finest level, or without a margin."""
+    found, missing = these.found[k], 0.0
+    if indefinite is None:
+        missing = (primal if plain is None else min(primal, these.spread[k])) - value
+    without = lacks_margin(-2.0 * value, primal - value, mass, spread)
+    if gains(value, found.dual, abs(value), missing, PASSES) and not without:
+        return 0
+    return min(found.still + 1, STILL if without or found.level <= FINEST else STILL - 1)
+
+
+@compiled
+def _spread_of(K, sums):
+    """The mean squared distance of points from their mean, in the ν-SVM of two classes; else zero."""
+    if sums is None or sums.form != CLASSES:
+        return 0.0
     n, own, every = len(K), 0.0, 0.0
     for i in range(n):
         own += K[i, i]

@@ -13,7 +13,7 @@ NO_MARGIN = 2.0**-24
 
 
 @compiled
-def gains(value, best, size, missing, share=1.0):
+def gains(value, best, size, missing, share):
     """Whether a dual value is above the best so far by more than rounding, and by enough to ever reach the primal.
 
     A dual above the primal is all rounding: its sums cancel, and no step can be told to be a good one.

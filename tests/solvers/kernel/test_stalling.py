@@ -17,19 +17,19 @@ def overlapping(n):
 
 
 def test_a_gain_must_be_more_than_rounding():
-    assert gains(1.0 + 1e-12, 1.0, 1.0, 0.0)
-    assert not gains(1.0 + 1e-15, 1.0, 1.0, 0.0)
+    assert gains(1.0 + 1e-12, 1.0, 1.0, 0.0, 1.0)
+    assert not gains(1.0 + 1e-15, 1.0, 1.0, 0.0, 1.0)
 
 
 def test_a_gain_must_lead_to_the_primal():
-    assert gains(1.0 + 1e-4, 1.0, 1.0, 1.0)
-    assert not gains(1.0 + 1e-6, 1.0, 1.0, 1.0)
+    assert gains(1.0 + 1e-4, 1.0, 1.0, 1.0, 1.0)
+    assert not gains(1.0 + 1e-6, 1.0, 1.0, 1.0, 1.0)
     assert gains(1.0 + 1e-6, 1.0, 1.0, 1.0, 0.01)  # a hundredth of a pass
-    assert gains(1.0 + 1e-6, 1.0, 1.0, 0.01)  # there is less to gain
+    assert gains(1.0 + 1e-6, 1.0, 1.0, 0.01, 1.0)  # there is less to gain
 
 
 def test_a_dual_above_the_primal_is_rounding():
-    assert not gains(1e13, 1.0, 1e13, 1.0 - 1e13)
+    assert not gains(1e13, 1.0, 1e13, 1.0 - 1e13, 1.0)
 
 
 def test_no_margin_is_one_that_the_gap_leaves_open():
