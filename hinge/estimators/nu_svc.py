@@ -105,9 +105,10 @@ class_weight_
         value f.
     kernel_ : hinge.kernels.Kernel
     gap_ : float
-        The certified relative gap; the largest of all class pairs. Infinite if none is known, and if w = 0 is optimal:
-        the kernel cannot separate the classes with so few points within the margin, and ν must be larger. The fit then
-        ends with a warning, and w is not divided by ρ.
+        The certified relative gap; the largest of all class pairs. Infinite if none is known, and if w = 0 is optimal
+        as far as can be told: the kernel cannot separate the classes with so few points within the margin, or by no
+        more than 1/4096 of the spread of the points, and ν must be larger. The fit then ends with a warning, and w is
+        not divided by ρ where that is zero.
     objective_ : float or ndarray of shape (n_runs,)
         The objective above, before w is divided by ρ.
     lam_, slack_ : float or ndarray of shape (n_runs,)

@@ -18,6 +18,7 @@ from hinge.estimators.small_tasks import (
 from hinge.kernels import Kernel
 from hinge.monitoring import History, Record, Status
 from hinge.monitoring.clock import now
+from hinge.problems.svm.duality import UNIT
 from hinge.problems.svm.examples import FAINT
 from hinge.problems.svm.level_gap import CLASSES, TARGETS
 from hinge.solvers import LevelBlocks
@@ -113,7 +114,8 @@ def run_nu_classes(
         return None
     these, rho = solved.these, sums.levels.mean(axis=1)
     sq = np.maximum(np.add.reduceat(these.beta * these.r, cuts[:-1]), 0.0)
-    rho = np.where((rho > 0.0) & (sq > 0.0), rho, np.inf)  # there is always a margin, unless a run was cut off
+    rounding = UNIT * sums.mass**2 * np.add.reduceat(np.diagonal(these.K)[taken], cuts[:-1]) / np.diff(cuts)
+    rho = np.where((rho > 0.0) & (sq > rounding), rho, np.inf)
     scale, b = np.where(rho < np.inf, rho, 1.0), these.found["b"]
     if not (scale > 1e-300 * (np.maximum.reduceat(np.abs(these.beta), cuts[:-1]) + np.abs(b))).all():
         return None  # the coefficients divided by the margin would overflow
@@ -168,7 +170,8 @@ def _solved(
     cut_off = run_all(these, wanted._replace(tol=share * wanted.tol), True, sums)
     if points.weighted is not None:
         certify_by_weights(these, points.weighted, wanted, cut_off, sums)
-    if cut_off is None and not (these.found["gap"] <= wanted.tol).all():
+    # A run that shows no margin at all ends here; other methods would not find one.
+    if cut_off is None and not ((these.found["gap"] <= wanted.tol) | np.isinf(these.found["as_is"])).all():
         return None
     for i in np.flatnonzero(np.isinf(these.found["gap"])).tolist():
         _take_as_it_is(these, i, sums)
@@ -193,7 +196,7 @@ def _runs(solved: Solved, answers: Answers, lam: np.ndarray, slack: np.ndarray, 
         History([Record(int(t), solved.seconds, 0, solved.evals, p, g, np.nan)])
         for t, p, g in zip(rounds.tolist(), objective.tolist(), gap.tolist(), strict=True)
     ]
-    ended = solved.cut_off or Status.CONVERGED
+    ended = solved.cut_off or Status.STALLED
     kept: list[Any] = []
     return Runs(
         answers,

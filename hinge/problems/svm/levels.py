@@ -131,8 +131,8 @@ class KernelLevels(KernelProblem):
         return float(relative_gap(self.form, slack, sq_norm, gain, off, self.faint))
 
     def vanishes(self, sq_norm: float) -> bool:
-        """Whether w is zero up to rounding, and so is the optimal w."""
-        return sq_norm <= (1e-8 * self.mass) ** 2 * float(self.gram.diag.mean())
+        """Whether w is zero up to the rounding of kernel values, and so is the optimal w."""
+        return sq_norm <= 0.5 * np.finfo(self.gram.dtype).eps * self.mass**2 * float(self.gram.diag.mean())
 
     def bias_of(self, levels: np.ndarray) -> float:
         """The bias for which both signs have the same level: σ(⟨w, φ⟩ + b - t) ≥ l with the mean l of both levels."""

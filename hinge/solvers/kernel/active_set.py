@@ -15,6 +15,7 @@ from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.conjugate_steps import conjugate_steps
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.set_exchange import exchange_sets
+from hinge.solvers.kernel.stalling import STILL, gains
 from hinge.solvers.kernel.two_point import steps
 
 MOST = 1024
@@ -28,10 +29,10 @@ FIRST = 0.1
 SHARPER = 0.3
 """Share of it to which they are solved after each look that was not good enough."""
 FINEST = 1e-13
+PASSES = 4.0
+"""Passes that a round of pair steps is worth: it moves as many points as that."""
 SINGLE = 1e-5
 """A gap below which only rounding can keep a certificate from one that kernel values in single precision are for."""
-STILL = 16
-"""Rounds without a gain after which there is none to be had in floating point."""
 
 
 class ActiveState(NamedTuple):
@@ -133,10 +134,11 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
             else:
                 advance_many(K, beta, e, lo, hi, level * problem.spread, free, convex, epsilon)
             level = max(SHARPER * level, FINEST)
-            b, gap, value, _ = measured(
+            b, gap, value, primal = measured(
                 aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, unbiased, indefinite, epsilon
             )
-            still = 0 if value > dual + 1e-14 * abs(value) else still + 1
+            missing = min(primal, problem.spread) - value if convex else 0.0
+            still = 0 if gains(value, dual, abs(value), missing, PASSES) else still + 1
             dual, t = max(value, dual), t + 1
         return ActiveState(beta, e, level, gap, b, dual, still, t)
 

@@ -18,6 +18,7 @@ from hinge.problems.svm.duality import UNIT
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.conjugate_steps import conjugate_moves
+from hinge.solvers.kernel.stalling import STILL, gains
 from hinge.solvers.kernel.two_point import steps
 from hinge.types import Array
 
@@ -25,10 +26,6 @@ ROUGH = 0.2
 """Relative gap at which the first subset has taught what it can."""
 UNIFORM = 0.1
 """Relative gap above which new points are drawn uniformly, below which the worst are taken."""
-STILL = 16
-"""Rounds without a gain worth its name after which there is none to be had."""
-SLOWEST = 1e-5
-"""A pass that gains less than this of what is missing is none: there would have to be 100,000 of them."""
 STEPS, FINE = 20, 0.05
 """Steps in a block, for each of its points; and the share of `inner` to which the first few of them go."""
 AS_IT_IS = 1e-7
@@ -476,9 +473,9 @@ def _measured(problem: KernelRegularized, state: BlockState) -> BlockState:
             if less < primal:
                 scale, b, primal = s, its, less
         gap = gap_of(primal, dual, max(dual, problem.unit))
-    missing = gap if convex and np.isfinite(gap) else 0.0
     share = np.count_nonzero(state.work >= 0) / state.m
-    moves = dual > state.dual + max(1e-14, SLOWEST * share * missing) * abs(dual)
+    missing = min(primal, problem.spread) - dual if problem.certifiable else 0.0
+    moves = gains(dual, state.dual, abs(dual), missing, share)
     return state._replace(b=b, scale=scale, gap=gap, dual=dual, still=0 if moves else state.still + 1)
 
 

@@ -16,16 +16,13 @@ from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.device_rounds import Lines, Seen, first_sets, look, move, working_sets
 from hinge.solvers.kernel.douglas_rachford import AT_ONCE
+from hinge.solvers.kernel.stalling import STILL, gains
 
 if TYPE_CHECKING:
     import torch
 
 UNIFORM = 0.1
 """Relative gap above which new points are drawn among those that violate, below which the worst are taken."""
-STILL = 16
-"""Rounds without a gain worth its name after which there is none to be had."""
-SLOWEST = 1e-5
-"""A round that gains less than this of what is missing is none."""
 PATIENCE = 16
 """Steps in a block may become this many times as many where rounds gain little."""
 NEAR = 100.0
@@ -253,7 +250,7 @@ def _look(problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockSta
         if less < primal:
             scale, b, primal = s, its, less
     gap = gap_of(primal, dual, max(dual, problem.unit))
-    moves = gains(dual, state.dual, gap)
+    moves = gains(dual, state.dual, abs(dual), min(primal, problem.spread) - dual, 1.0)
     return state._replace(
         b=b,
         scale=scale,
@@ -263,12 +260,6 @@ def _look(problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockSta
         off=int(seen.off),
         still=0 if moves else state.still + 1,
     )
-
-
-def gains(dual: float, before: float, gap: float) -> bool:
-    """Whether the dual has risen by a gain worth its name."""
-    missing = gap if np.isfinite(gap) else 0.0
-    return dual > before + max(1e-14, SLOWEST * missing) * abs(dual)
 
 
 def balanced(rho: float, balance: float) -> float:

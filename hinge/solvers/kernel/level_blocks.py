@@ -14,14 +14,13 @@ from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.conjugate_steps import conjugate_steps
 from hinge.solvers.kernel.face_steps import face_steps
+from hinge.solvers.kernel.stalling import STILL, gains, lacks_margin
 from hinge.solvers.kernel.two_point import pair_steps
 
 STEP_VALUES = 20_000_000
 """Kernel values of one iteration, about: a fraction of a second."""
 FEW, FINE = 512, 1e-4
 """All points of a problem of so few are solved at once to this fraction of their largest violation."""
-STILL = 16
-"""Rounds without a gain after which there is none to be had in floating point."""
 
 
 class LevelState(NamedTuple):
@@ -223,6 +222,7 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
             - float(e[part][beta[part] < hi[part]].min(initial=np.inf))
             for part in (slice(0, cut), slice(cut, len(at)))[: len(problem.signs)]
         )
+        spread = 0.0
         if violation > 0.0:
             size = float(np.abs(state.r[:m]).max(initial=0.0)) + float(np.abs(problem.linear).max())
             inner = self.inner if len(at) < len(alpha) or len(at) > FEW else FINE
@@ -233,13 +233,15 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
                 pair_steps(K, beta, e, lo, hi, tol, limit, None, cut)
             elif conjugate_steps(K, beta, e, lo, hi, tol, limit, 0.0, cut) == limit:
                 face_steps(K, beta, e, lo, hi, True, cut)  # where pairs are slow: K is nearly singular
+                if len(problem.signs) == 2 and len(state.alpha) == 1:
+                    spread = float(np.diagonal(K).mean(dtype=np.float64) - K.mean(dtype=np.float64))
             change = np.bincount(where, beta - old)
             state.r[:m] += gram.host(kernel_rows.combine(gram.array(change)))
             state.path[points] += np.abs(change)
             state.alpha[at // m, at % m] = np.abs(beta)
             state.known[points] = _beta(problem, state)[points]
             state = state._replace(terms=state.terms + len(at) + 1)
-        return _measured(problem, state)
+        return _measured(problem, state, len(at) / len(alpha), spread)
 
     def _chosen(
         self, problem: KernelLevels, over: np.ndarray, alpha: np.ndarray, box: np.ndarray, sign: np.ndarray
@@ -304,8 +306,16 @@ def _beta(problem: KernelLevels, state: LevelState) -> np.ndarray:
     return (problem.sign[:, state.order] * state.alpha).sum(axis=0)
 
 
-def _measured(problem: KernelLevels, state: LevelState) -> LevelState:
-    """The state with the levels and the certificate of its first m points."""
+def _measured(problem: KernelLevels, state: LevelState, share: float = 1.0, spread: float = 0.0) -> LevelState:
+    """The state with the levels and the certificate of its first m points.
+
+    Parameters
+    ----------
+    share : float
+        How much of a pass was made.
+    spread : float
+        Mean squared distance of points from their mean, where steps are slow; zero if no margin is too small to go on.
+    """
     m = state.m
     alpha, beta, r, rows = state.alpha[:, :m], state.known[:m], state.r[:m], state.order[:m]
     margins = problem.margins(r, rows)
@@ -313,8 +323,9 @@ def _measured(problem: KernelLevels, state: LevelState) -> LevelState:
     slack = problem.slack(problem.over(margins, levels, rows), alpha, rows)
     sq, gain = float(beta @ r), float(problem.linear[rows] @ beta)
     gap, dual = problem.error(slack, sq, gain), gain - 0.5 * sq
-    still = 0 if dual > state.dual + 1e-14 * (abs(gain) + 0.5 * abs(sq)) else state.still + 1
-    if problem.vanishes(sq):  # there is nothing left to gain
+    moves = gains(dual, state.dual, abs(gain) + 0.5 * abs(sq), slack, share)
+    still = 0 if moves else state.still + 1
+    if problem.vanishes(sq) or lacks_margin(sq, slack, problem.mass, spread):  # there is nothing left to gain
         still = STILL
     return state._replace(levels=levels, gap=gap, dual=max(dual, state.dual), still=still)
 

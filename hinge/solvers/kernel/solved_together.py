@@ -8,8 +8,9 @@ import numpy as np
 from hinge.compiled import compiled, scalars_array
 from hinge.problems.svm.level_gap import CLASSES, TARGETS, level_gap, level_of, relative_gap
 from hinge.problems.svm.quantiles import quantile
-from hinge.solvers.kernel.active_set import FINEST, FIRST, MOST, SHARPER, STILL, measured, most_pairs, steps_on_face
+from hinge.solvers.kernel.active_set import FINEST, FIRST, MOST, PASSES, SHARPER, measured, most_pairs, steps_on_face
 from hinge.solvers.kernel.conjugate_steps import conjugate_steps
+from hinge.solvers.kernel.stalling import STILL, gains, lacks_margin
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
 
 PIECES = 24
@@ -127,6 +128,7 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums, 
         e, off, none = np.empty(n), np.empty(n), np.zeros(n)
         _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
         found, finished, stuck, net = these.found[k], False, False, beta
+        mass, spread = 0.0 if sums is None else sums.mass[k], _spread_of(K, sums)
         if sums is not None and found.rounds == 0 and not found.on_face:
             these.spread[k] = _range_of(e)
             if sums.form == CLASSES:
@@ -154,9 +156,9 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums, 
                 if sums is not None:
                     b, gap, value, primal = measured_levels(sums, k, box, y, net, e, own, errors, these.unit[k])
                 if look == 0:
-                    found.still = 0 if value > found.dual + 1e-14 * abs(value) else found.still + 1
+                    found.still = _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, spread)
                     found.dual = value if value > found.dual else found.dual
-                    as_is, ended = gap, found.still >= STILL and found.level <= FINEST
+                    as_is, ended = gap, found.still >= STILL
                     if gap > tol and not ended:
                         break
                     # The sums anew, so that their rounding is that of one sum; then all rounding is counted.
@@ -211,6 +213,30 @@ def _own_values(values, rows):
                 here[j] = there[j]
             first = ends[first]
     return K, own
+
+
+@compiled
+def _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, spread):
+    """How many rounds in a row have gained nothing; enough to end only at the finest level, or without a margin."""
+    found, missing = these.found[k], 0.0
+    if indefinite is None:
+        missing = (primal if plain is None else min(primal, these.spread[k])) - value
+    without = lacks_margin(-2.0 * value, primal - value, mass, spread)
+    if gains(value, found.dual, abs(value), missing, PASSES) and not without:
+        return 0
+    return min(found.still + 1, STILL if without or found.level <= FINEST else STILL - 1)
+
+
+@compiled
+def _spread_of(K, sums):
+    """The mean squared distance of points from their mean, in the ν-SVM of two classes; else zero."""
+    if sums is None or sums.form != CLASSES:
+        return 0.0
+    n, own, every = len(K), 0.0, 0.0
+    for i in range(n):
+        own += K[i, i]
+        every += K[i].sum()
+    return own / n - every / n**2
 
 
 @compiled

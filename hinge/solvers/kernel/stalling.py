@@ -1,0 +1,53 @@
+"""When a dual ascent has no more to gain, so that a run ends that would go on for ever."""
+
+from hinge.compiled import compiled
+
+STILL = 16
+"""Rounds without a gain worth its name after which there is none to be had."""
+SLOWEST = 1e-5
+"""A pass that gains less than this of what is missing is none: there would have to be 100,000 of them."""
+ROUNDING = 1e-14
+"""Share of a sum below which a gain may be rounding."""
+NO_MARGIN = 2.0**-24
+"""‖w‖² of a ν-SVM over that of a margin as wide as the points are spread: what single precision cannot tell from 0."""
+
+
+@compiled
+def gains(value, best, size, missing, share):
+    """Whether a dual value is above the best so far by more than rounding, and by enough to ever reach the primal.
+
+    A dual above the primal is all rounding: its sums cancel, and no step can be told to be a good one.
+
+    Parameters
+    ----------
+    value, best : float
+        The dual now, and the largest so far.
+    size : float
+        Size of the terms of the dual, which its rounding is relative to.
+    missing : float
+        The least primal value known, that of w = 0 included, less the dual; zero if it is not known.
+    share : float
+        How much of a pass was made, or how many were.
+    """
+    least, slow = ROUNDING * size, SLOWEST * share * missing
+    return missing >= -least and value > best + max(least, slow)
+
+
+@compiled
+def lacks_margin(sq, slack, mass, spread):
+    """Whether w of a ν-SVM is zero as far as can be told.
+
+    The convex hulls of both classes, each weight at most 1/M, are ‖w‖/M apart. This is so where that is nothing beside
+    the spread of the points, and the duality gap has not shown that the hulls do not meet. An ascent then goes on for
+    ever: kernels such as the Gaussian tell all points apart, by a margin of a millionth.
+
+    Parameters
+    ----------
+    sq, slack : float
+        ‖w‖² and P - D.
+    mass : float
+        M.
+    spread : float
+        Mean squared distance of the φ(xᵢ) from their mean; zero where it does not matter.
+    """
+    return spread > 0.0 and sq <= NO_MARGIN * mass * mass * spread and slack >= 0.5 * sq
