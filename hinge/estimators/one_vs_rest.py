@@ -285,7 +285,8 @@ def how_all_ended(
     other = [status for status in every if status is not Status.CONVERGED]
     status = (cut_off or other or every)[0]
     at_a_limit = bool(cut_off) and status is not Status.INTERRUPTED
-    if at_a_limit or np.isinf(gap):
+    asked = status in (Status.TARGET, Status.CALLBACK)  # another criterion than the gap has been met
+    if at_a_limit or (np.isinf(gap) and not asked):
         reached = f"a certified relative gap of {gap:.2g} (" if np.isfinite(gap) else f"no certificate (gap_={gap:g}, "
         why = f"The fit ended because {status.value}, with {reached}tol={tol:g})."
         if at_a_limit:

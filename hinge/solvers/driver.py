@@ -333,7 +333,8 @@ class _Run:
         gap, objective = np.inf, np.nan
         looks = len(self.history) + 1
         # From time to time, in case the estimate is wrong.
-        doubled = (looks >= 32 and looks & (looks - 1) == 0) or not (self.watched or solver.exact_estimate)
+        rare = self.ends_itself and not self.watched
+        doubled = (looks >= 32 and looks & (looks - 1) == 0) or (rare and not solver.exact_estimate)
         promising = stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.target
         ended = None
         told = self.seen[0] == self.state.t and isinstance(

@@ -212,7 +212,7 @@ def test_verbose(capsys):
         ({"nu": 1.5}, "nu must be a number greater than 0 and at most 1"),
         ({"nu": np.nan}, "nu must be a number"),
         ({"kernel": "cosine"}, "kernel must be one of"),
-        ({"gamma": -1.0}, "gamma must be a number"),
+        ({"gamma": -1.0}, "gamma must be one of"),
         ({"tol": -1.0}, "tol must be a number"),
         ({"max_iter": -2}, "max_iter must be a whole number of at least 0, or -1"),
         ({"shrinking": "yes"}, "shrinking must be True or False"),

@@ -547,7 +547,7 @@ LINEAR = {
     "subspace-free": LinearCase(S.SDCA(block_rows=3, acceleration="subspace"), bias="free", weighted=True, T=300),
     "subspace-squared": LossCase(S.SDCA(acceleration="subspace"), bias="penalized", weighted=True, T=300),
     "subspace-tube-free": LossCase(S.SDCA("plain", acceleration="subspace"), bias="free", T=300, loss=TUBE),
-    "rowspace": LinearCase(S.RowSpace(tol=1e-12), T=8, same_reads=False),
+    "rowspace": LinearCase(S.RowSpace(tol=1e-12), T=2, same_reads=False),
     "rowspace-free": LossCase(S.RowSpace(tol=1e-12), bias="free", weighted=True, T=8, same_reads=False),
     "stale": LinearCase(S.StaleSDCA(block_rows=1)),
     "stale-blocks": LinearCase(S.StaleSDCA(least=0.3, width=0.1, block_rows=7)),

@@ -73,4 +73,4 @@ def test_leave_one_out_and_the_clock(two):
     path = LinearPath(LinearSVC(loss="hinge"), data)
     (problem,), (run,) = next(iter(path._solved(None, [0.1], 1e-2, None)))
     with pytest.raises(ValueError, match="cv='loo' needs dual weights"):
-        path._left_out(problem, run.answer._replace(alpha=None), np.zeros(problem.n), Squares())
+        path._left_out(problem, run.solution._replace(alpha=None), np.zeros(problem.n), Squares())

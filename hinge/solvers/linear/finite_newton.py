@@ -192,9 +192,9 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return BatchSolution(tuple(answers)) if isinstance(problem, Batch) else answers[0]
 
     def cost(self, problem: Regularized | Batch, state: FiniteNewtonState | None = None) -> Cost:
-        """Two products with all rows, and the squares of each member."""
-        members = members_of(problem)
-        return Cost(cells=(2 + len(members)) * members[0].matrix.n_cells)
+        """Two products with all rows, and the squares of each member; at first, two products at the start."""
+        members, cells = members_of(problem), members_of(problem)[0].matrix.n_cells
+        return Cost(cells=(2 + len(members)) * cells, setup=2 * cells)
 
     def pause(self, problem: Regularized | Batch, state: FiniteNewtonState) -> int:
         return 0 if (state.idle >= IDLE).any() else MOST_STEPS - state.t

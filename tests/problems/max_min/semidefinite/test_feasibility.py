@@ -98,7 +98,7 @@ BAD = [
     (np.full((3, 3), np.nan), {"packed": True}, "packed rows have NaN"),
     (np.ones((3, 3)) * 1j, {"packed": True}, "real numbers"),
     (np.zeros((0, 3)), {"packed": True}, "nothing to solve"),
-    (np.eye(2)[None], {"projection": "none"}, "projection is"),
+    (np.eye(2)[None], {"projection": "none"}, "projection must be"),
     (np.eye(2)[None], {"accuracy": 0.0}, "accuracy must be"),
 ]
 
