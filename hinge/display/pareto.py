@@ -123,7 +123,7 @@ def pareto_points(
     for lam in lams:
         problem = Regularized(X, y, float(lam), bias=bias)
         stop = Stop(tol=tol, max_time=max_time)
-        result = solve(problem, solver or choose(problem).solver, stop=stop, seed=seed, start=start)
+        result = solve(problem, solver or choose(problem, tol=tol).solver, stop=stop, seed=seed, start=start)
         start, certificate = result.solution, result.certificate
         norm, loss = problem.criteria_of(start)
         scores = problem.responses(start.w, billed=False) + start.b

@@ -315,7 +315,7 @@ class _Run:
                 return 0, Status.MAX_TIME
             seconds = min(seconds, left)
         # The first piece, whose speed is not known yet, reads no more than takes a small part of a chunk.
-        cells = self.problem.pass_cells
+        cells = self.problem.pass_cells if self.solver.reads == "rows" else 0
         first = max(cost.a_pass // 16, FIRST_CELLS * cost.a_pass // cells if cells else 0)
         piece = max(self.rate * seconds, cost.a_pass // 128) if self.rate else first
         return max(1, min(n, int(piece))), None

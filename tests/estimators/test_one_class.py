@@ -184,6 +184,7 @@ def test_limits_leave_a_model():
     assert np.isfinite(model.decision_function(NEW[:, :1].repeat(5, axis=1))).all()
 
 
+@pytest.mark.filterwarnings("ignore:The fit ended because .* with no certificate")
 @pytest.mark.slow
 @pytest.mark.parametrize("on_interrupt", ["raise", "keep"])
 def test_ctrl_c(on_interrupt):

@@ -143,6 +143,7 @@ def test_held_out_rows_are_not_trained_on(two, three):
 # --- Ctrl-C -------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:The fit ended because .* with no certificate")
 @pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])

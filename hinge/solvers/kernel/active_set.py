@@ -15,7 +15,7 @@ from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.conjugate_steps import conjugate_steps
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.set_exchange import exchange_sets
-from hinge.solvers.kernel.stalling import STILL, gains
+from hinge.solvers.kernel.stalling import STILL, count_idle
 from hinge.solvers.kernel.two_point import steps
 
 MOST = 1024
@@ -47,7 +47,7 @@ class ActiveState(NamedTuple):
     gap: float
     b: float
     dual: float
-    still: int
+    still: float
     t: int
 
 
@@ -116,7 +116,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
             beta = problem.feasible(start.beta)
             used = np.flatnonzero(beta)
             r = problem.gram.host(problem.gram.pass_over(used, beta[used], np.arange(problem.n)))
-        return ActiveState(beta, r - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0, 0)
+        return ActiveState(beta, r - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0.0, 0)
 
     def advance(self, problem: KernelRegularized, state: ActiveState, n_iter: int) -> ActiveState:
         if n_iter == 0:
@@ -138,7 +138,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
                 aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, unbiased, indefinite, epsilon
             )
             missing = min(primal, problem.spread) - value if convex else 0.0
-            still = 0 if gains(value, dual, abs(value), missing, PASSES) else still + 1
+            still = float(count_idle(still, value, dual, abs(value), missing, PASSES))
             dual, t = max(value, dual), t + 1
         return ActiveState(beta, e, level, gap, b, dual, still, t)
 
@@ -167,7 +167,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
 
 def at_answer(problem: KernelRegularized, answer: Expansion) -> ActiveState:
     """The state of a run that goes on from a feasible answer of the same Gram, whose responses are known."""
-    return ActiveState(answer.beta.copy(), answer.responses - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0, 0)
+    return ActiveState(answer.beta.copy(), answer.responses - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0.0, 0)
 
 
 def fit_alone(boxes: np.ndarray, diag: np.ndarray, spread: float) -> bool:

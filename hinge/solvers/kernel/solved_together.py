@@ -10,7 +10,7 @@ from hinge.problems.svm.level_gap import CLASSES, TARGETS, level_gap, level_of, 
 from hinge.problems.svm.quantiles import quantile
 from hinge.solvers.kernel.active_set import FINEST, FIRST, MOST, PASSES, SHARPER, measured, most_pairs, steps_on_face
 from hinge.solvers.kernel.conjugate_steps import conjugate_steps
-from hinge.solvers.kernel.stalling import STILL, gains, lacks_margin
+from hinge.solvers.kernel.stalling import STILL, count_idle, lacks_margin
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
 
 PIECES = 24
@@ -82,7 +82,7 @@ def unsolved(n_problems: int) -> np.ndarray:
     `level` of violation to solve to, the `dual`, for how many rounds that has been `still`, and whether pair steps have
     given way to Newton's, `on_face`.
     """
-    first = dict(gap=np.inf, as_is=0.0, primal=np.nan, b=0.0, rounds=0, level=FIRST, dual=-np.inf, still=0)
+    first = dict(gap=np.inf, as_is=0.0, primal=np.nan, b=0.0, rounds=0, level=FIRST, dual=-np.inf, still=0.0)
     return np.repeat(scalars_array(**first, on_face=False)[None], n_problems)
 
 
@@ -222,9 +222,8 @@ def _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, sprea
     if indefinite is None:
         missing = (primal if plain is None else min(primal, these.spread[k])) - value
     without = lacks_margin(-2.0 * value, primal - value, mass, spread)
-    if gains(value, found.dual, abs(value), missing, PASSES) and not without:
-        return 0
-    return min(found.still + 1, STILL if without or found.level <= FINEST else STILL - 1)
+    idle = found.still + 1.0 if without else count_idle(found.still, value, found.dual, abs(value), missing, PASSES)
+    return min(idle, float(STILL) if without or found.level <= FINEST else STILL - 1.0)
 
 
 @compiled

@@ -1,11 +1,15 @@
 """When a dual ascent has no more to gain, so that a run ends that would go on for ever."""
 
+import numpy as np
+
 from hinge.compiled import compiled
 
 STILL = 16
 """Rounds without a gain worth its name after which there is none to be had."""
 SLOWEST = 1e-5
 """A pass that gains less than this of what is missing is none: there would have to be 100,000 of them."""
+SLOW_ROUND = 1.0 / 512.0
+"""After this share's inverse of slow rounds, in all, a small problem is given up."""
 ROUNDING = 1e-14
 """Share of a sum below which a gain may be rounding."""
 NO_MARGIN = 2.0**-24
@@ -31,6 +35,21 @@ def gains(value, best, size, missing, share):
     """
     least, slow = ROUNDING * size, SLOWEST * share * missing
     return missing >= -least and value > best + max(least, slow)
+
+
+@compiled
+def count_idle(idle, value, best, size, missing, share):
+    """The rounds without a gain in a row of a small problem, whose rounds take less than a millisecond.
+
+    Slow gains are counted in the fraction, and end a run once they are many: over few points a slow ascent may be
+    followed by a fast one, when the right points lie between their bounds.
+    """
+    if gains(value, best, size, missing, share):
+        return 0.0
+    if value <= best + ROUNDING * size or missing < -ROUNDING * size:
+        return idle + 1.0
+    slow = idle - np.floor(idle) + SLOW_ROUND
+    return float(STILL) if slow >= 1.0 else slow
 
 
 @compiled

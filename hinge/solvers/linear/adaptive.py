@@ -158,7 +158,9 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         while n_iter > 0:
             if watch.turn:
                 ascent, newton, watch = self._turned(problem, AdaptiveState(ascent, newton, watch))
-            due = watch.due or (a_step if watch.by_newton else self.ascent.pause(problem, ascent))
+            due = watch.due or a_step
+            if not (watch.due or watch.by_newton):  # judged again once its passes have grown by half
+                due = min(self.ascent.pause(problem, ascent), max(a_step, ascent.t // 2))
             n, ended = min(n_iter, due), False
             if not watch.by_newton:
                 before = ascent.t

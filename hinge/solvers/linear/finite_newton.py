@@ -67,6 +67,10 @@ class FiniteNewtonState(NamedTuple):
     t: int
 
 
+Members = slice | np.ndarray
+"""Which members of a batch: all of them, or some by their numbers."""
+
+
 class Columns(NamedTuple):
     """What a step asks of the members, as columns: labels, targets, shares :math:`c_i`, penalties, a unit of the gap.
 
@@ -224,7 +228,7 @@ def _columns(problem: Regularized | Batch) -> Columns:
     return Columns(y, target, share, penalty, np.array([member.unit for member in members]), first.bias != "none")
 
 
-def _take(columns: Columns, members: Any) -> Columns:
+def _take(columns: Columns, members: Members) -> Columns:
     """The columns of some members."""
     if isinstance(members, slice):
         return columns
@@ -253,7 +257,7 @@ def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def _evaluate(
-    problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, members: Any, alpha: np.ndarray
+    problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, members: Members, alpha: np.ndarray
 ) -> None:
     """The gradient and the gap of some members at W, where the loss has the slopes α."""
     _, _, share, penalty, unit, has_bias = columns
@@ -275,7 +279,7 @@ def _evaluate(
     state.least[members] = np.where(better, distance, state.least[members])
 
 
-def _step(problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, members: Any) -> None:
+def _step(problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, members: Members) -> None:
     """Newton's direction of some members, the minimum on it, and the gap there."""
     numbers = np.arange(len(state.gap))[members]
     columns, loss, gradient = _take(columns, members), problem.loss, state.gradient[:, members]
@@ -344,7 +348,7 @@ def _minimise_along(
     return tau, there, alpha
 
 
-def _update_hessian(matrix: Matrix, share: Any, state: FiniteNewtonState, j: int) -> None:
+def _update_hessian(matrix: Matrix, share: np.ndarray | float, state: FiniteNewtonState, j: int) -> None:
     """Bring H of a member to the rows that have a loss now: d² for each that came or went, if these are fewer."""
     H, held, curved = state.H[j], state.held[j], state.alpha[:, j] != 0.0
     count = int(np.count_nonzero(curved))
@@ -362,7 +366,7 @@ def _update_hessian(matrix: Matrix, share: Any, state: FiniteNewtonState, j: int
     _add_squares(matrix, np.flatnonzero(curved), share, 1.0, H)
 
 
-def _add_squares(matrix: Matrix, rows: np.ndarray, share: Any, sign: float, H: np.ndarray) -> None:
+def _add_squares(matrix: Matrix, rows: np.ndarray, share: np.ndarray | float, sign: float, H: np.ndarray) -> None:
     """H ± Σ cᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over some rows."""
     for lo in range(0, len(rows), GATHERED):
         some = rows[lo : lo + GATHERED]

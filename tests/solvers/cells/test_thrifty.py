@@ -81,6 +81,7 @@ class Shop:
         return self.X[i, columns]
 
 
+@pytest.mark.filterwarnings("ignore:The fit ended because .* with no certificate")
 @pytest.mark.slow
 def test_an_estimator_plans_for_the_budget_of_the_seller():
     X, y, *_ = drawn(800)
