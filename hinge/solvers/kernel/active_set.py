@@ -138,7 +138,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
                 aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, unbiased, indefinite, epsilon
             )
             missing = min(primal, problem.spread) - value if convex else 0.0
-            still = float(count_idle(still, value, dual, abs(value), missing, PASSES))
+            still = float(count_idle(still, value, dual, abs(value), missing, PASSES, problem.n))
             dual, t = max(value, dual), t + 1
         return ActiveState(beta, e, level, gap, b, dual, still, t)
 

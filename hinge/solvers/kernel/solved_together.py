@@ -222,7 +222,9 @@ def _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, sprea
     if indefinite is None:
         missing = (primal if plain is None else min(primal, these.spread[k])) - value
     without = lacks_margin(-2.0 * value, primal - value, mass, spread)
-    idle = found.still + 1.0 if without else count_idle(found.still, value, found.dual, abs(value), missing, PASSES)
+    idle, n = found.still + 1.0, these.cuts[k + 1] - these.cuts[k]
+    if not without:
+        idle = count_idle(found.still, value, found.dual, abs(value), missing, PASSES, n)
     return min(idle, float(STILL) if without or found.level <= FINEST else STILL - 1.0)
 
 
