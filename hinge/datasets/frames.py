@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from .base import DataFormatError, number_of, stack_rows, whole_labels
 from .delimited import WITH_COMMAS, Layout, layout_of, pieces_of, rows_of
 from .headers import MISSING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PARQUET = (".parquet", ".pq")
 BATCH = 1 << 14
@@ -350,7 +353,7 @@ def _in_sentences(source: str) -> Iterator[None]:
         raise DataFormatError(f"{source} is not Parquet, or damaged: {error}") from error
 
 
-def _frame_of(table: Any, source: str, needed: Collection[str]) -> Frame:
+def _frame_of(table: pa.Table | pa.RecordBatch, source: str, needed: Collection[str]) -> Frame:
     """The columns of an Arrow table or batch; those that are not needed stay empty."""
     import pyarrow as pa
 
