@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from hinge.cli.blocks import in_blocks, read_blocks, stacked
 from hinge.cli.rows import STDIN, Columns, Reading, Rows, is_file, read_rows
 from hinge.datasets import load
+from hinge.datasets.base import number_of, whole_labels
 from hinge.datasets.compressed import inner_suffix
 from hinge.types import Stored
 
@@ -44,13 +47,13 @@ def training_data(
     return found._replace(test=_test_rows(test, found.train, how, data))
 
 
-def rows(data: str, how: Reading, wanted: Columns) -> Rows:
-    """The rows of a file for a model, or those of the test part of a set."""
+def blocks(data: str, how: Reading, wanted: Columns) -> Iterator[Rows]:
+    """The rows of a file for a model, or those of the test part of a set, a block at a time."""
     if is_file(data):
-        return read_rows(data, how, wanted)
+        return read_blocks(data, how, wanted)
     found = _named(data, how, None)
     part = found.train if found.test is None else found.test
-    return part._replace(X=_widened(part.X, wanted.width))
+    return in_blocks(part._replace(X=_widened(part.X, wanted.width)))
 
 
 def _named(data: str, how: Reading, positive: str | None) -> Training:
@@ -68,7 +71,7 @@ def _test_rows(test: str, train: Rows, how: Reading, data: str) -> Rows:
         part = found.train if found.test is None else found.test
     else:
         sparse = inner_suffix(Path(test)) not in (".csv", ".tsv", ".parquet", ".pq")
-        part = read_rows(test, how, None if sparse else train.columns)
+        part = read_rows(test, how) if sparse else stacked(read_blocks(test, how, train.columns))
     width = max(train.X.shape[1], part.X.shape[1])
     widths = [_widened(X, width).shape[1] for X in (train.X, part.X)]
     if min(widths) < width:
@@ -119,12 +122,19 @@ def in_classes(y: np.ndarray, classes: np.ndarray, positive: str | None = None) 
         if positive is not None and set(classes.tolist()) <= {-1, 1}:
             return np.where(y.astype(str) == positive, 1, -1)
         return y
-    texts = np.array([str(value) for value in y.tolist()])
     names = [str(name) for name in classes]
+    found, codes = np.unique(y, return_inverse=True)
+    texts = np.array([_class_spelled(str(value), names) for value in found.tolist()])[codes]
     for name, other in zip(names, reversed(names), strict=True) if len(names) == 2 else ():
         if other == rest_of(name):
             return np.where(texts == name, name, other)
     return texts
+
+
+def _class_spelled(text: str, names: list[str]) -> str:
+    """A label as the classes spell it: 1.0 and +1 are the class 1, unless there is one that is spelled so."""
+    value = None if text in names else number_of(text)
+    return text if value is None or not np.isfinite(value) else str(whole_labels(np.array([value]))[0])
 
 
 def error_rate(classes: np.ndarray, predicted: np.ndarray, y: np.ndarray) -> float | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from hinge.cli.options import Data, Header, Json, Label, Labels, ModelFile, Positive, ZeroBased
 from hinge.cli.show import percent, say, show_table
@@ -15,6 +16,9 @@ try:
     import typer
 except ImportError:  # `hinge.cli.app.main` says how to get it
     typer = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_CLASSES = 12
 """Classes of which a confusion matrix is shown as a table on a terminal."""
@@ -37,22 +41,29 @@ def evaluate(
     """Measure a model on rows that have labels.
 
     Of classes: accuracy, confusion matrix, ROC-AUC, and, where the model has probabilities, log-loss and
-    calibration. Of numbers: absolute and squared errors, R². Of one class: the share outside.
+    calibration. Of numbers: absolute and squared errors, R². Of one class: the share outside. Rows are read a block at
+    a time; what is kept of each is its label and what the model says of it.
     """
     from hinge.cli.measures import is_one_class, measured
-    from hinge.cli.predict import rows_for
+    from hinge.cli.predict import blocks_for
     from hinge.cli.preparation import machine_of, told
     from hinge.cli.rows import Reading
     from hinge.files import model_files
     from hinge.files.replacing import replacing
 
     fitted = model_files.load(model)
-    found = rows_for(fitted, data, Reading(label, labels, zero_based=zero_based, header=header))
-    if found.y is None and not is_one_class(machine_of(fitted)):
-        raise ValueError(f"{data} has no labels to compare with: name their column with --label, or use hinge predict.")
+
+    def pairs() -> Iterator[tuple[Any, np.ndarray | None]]:
+        for rows in blocks_for(fitted, data, Reading(label, labels, zero_based=zero_based, header=header)):
+            if rows.y is None and not is_one_class(machine_of(fitted)):
+                raise ValueError(
+                    f"{data} has no labels to compare with: name their column with --label, or use hinge predict."
+                )
+            yield rows.X, rows.y
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rows have no column names here, and a model may
-        result = measured(fitted, found.X, found.y, positive or told(fitted).get("positive"))
+        result = measured(fitted, pairs(), positive or told(fitted).get("positive"))
     result = {"model": str(model), "data": data, **result}
     if html is not None:
         from hinge.cli.evaluation_page import page

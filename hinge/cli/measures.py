@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,17 +36,54 @@ def is_one_class(machine: BaseEstimator) -> bool:
     return hasattr(machine, "offset_")
 
 
+class _Said(NamedTuple):
+    """What a model says of rows.
+
+    Attributes
+    ----------
+    predicted : ndarray of shape (n,)
+    scores : ndarray of shape (n, n_classes), optional
+        Decision values, where there is one of each class.
+    probabilities : ndarray of shape (n, n_classes), optional
+    """
+
+    predicted: np.ndarray
+    scores: np.ndarray | None
+    probabilities: np.ndarray | None
+
+
 def measured(
-    model: BaseEstimator, X: MatrixLike | Table, y: np.ndarray | None, positive: str | None = None
+    model: BaseEstimator, blocks: Iterable[tuple[MatrixLike, np.ndarray | None]], positive: str | None = None
 ) -> dict[str, Any]:
-    """All that can be measured, in JSON's terms, by kind of model."""
+    """All that can be measured, in JSON's terms, by kind of model.
+
+    Parameters
+    ----------
+    model : estimator
+    blocks : iterable of (X, y)
+        Rows and their labels, some at a time; rows of one class may have none.
+    positive : str, optional
+        The class that is looked for.
+    """
     machine = machine_of(model)
+    classes, labels, parts = getattr(machine, "classes_", None), list[Any](), list[_Said]()
+    for X, own in blocks:
+        labels.append(own if own is None or classes is None else in_classes(own, classes, positive))
+        parts.append(_said_of(model, X, classes))
+    y = None if labels[0] is None else np.concatenate(labels)
+    columns: list[Any] = [None if part[0] is None else np.concatenate(part) for part in zip(*parts, strict=True)]
+    said = _Said(*columns)
     if is_one_class(machine):
-        return _of_one_class(model, X, y)
+        return _of_one_class(said, y)
     assert y is not None  # whoever asks has said so
-    if not hasattr(machine, "classes_"):
-        return _of_numbers(model.predict(X), y)
-    return _of_classes(model, X, in_classes(y, machine.classes_, positive), positive)
+    return _of_numbers(said.predicted, y) if classes is None else _of_classes(said, y, classes, positive)
+
+
+def _said_of(model: BaseEstimator, X: MatrixLike, classes: np.ndarray | None) -> _Said:
+    if classes is None and not is_one_class(machine_of(model)):
+        return _Said(model.predict(X), None, None)
+    scores = _scores(model, X, 2 if classes is None else len(classes))
+    return _Said(model.predict(X), scores, None if classes is None else _probabilities(model, X))
 
 
 def lines_of(result: dict[str, Any]) -> list[tuple[str, str]]:
@@ -83,18 +121,16 @@ def lines_of(result: dict[str, Any]) -> list[tuple[str, str]]:
 # --- classes ------------------------------------------------------------------------------------
 
 
-def _of_classes(model: BaseEstimator, X: MatrixLike | Table, y: np.ndarray, positive: str | None) -> dict[str, Any]:
+def _of_classes(said: _Said, y: np.ndarray, classes: np.ndarray, positive: str | None) -> dict[str, Any]:
     from sklearn.metrics import confusion_matrix
 
-    classes = machine_of(model).classes_
     unknown = sorted({str(value) for value in np.unique(y).tolist()} - {str(value) for value in classes.tolist()})
     if len(unknown) == len(np.unique(y)):
         raise ValueError(
             f"No label of the data is a class of the model: labels are {', '.join(unknown[:10])}, classes "
             f"{', '.join(map(str, classes[:10]))}. Choose the column with --label."
         )
-    predicted = model.predict(X)
-    known = np.isin(y, classes)
+    predicted, known = said.predicted, np.isin(y, classes)
     matrix = confusion_matrix(y[known], predicted[known], labels=classes)
     result: dict[str, Any] = {
         "kind": "classes",
@@ -106,13 +142,11 @@ def _of_classes(model: BaseEstimator, X: MatrixLike | Table, y: np.ndarray, posi
         "by_class": _by_class(matrix, classes),
         "unknown_labels": unknown,
     }
-    scores = _scores(model, X, len(classes))
     which = _positive_at(classes, positive)
-    if scores is not None:
-        result["roc_auc"], result["roc"] = _roc(scores[known], y[known], classes, which)
-    said = _probabilities(model, X)
-    if said is not None:
-        result.update(_calibration(said[known], y[known], classes, which))
+    if said.scores is not None:
+        result["roc_auc"], result["roc"] = _roc(said.scores[known], y[known], classes, which)
+    if said.probabilities is not None:
+        result.update(_calibration(said.probabilities[known], y[known], classes, which))
     result["positive"] = str(classes[which]) if len(classes) == 2 else None
     return result
 
@@ -147,7 +181,7 @@ def _positive_at(classes: np.ndarray, positive: str | None) -> int:
     return 1
 
 
-def _scores(model: BaseEstimator, X: MatrixLike | Table, n_classes: int) -> np.ndarray | None:
+def _scores(model: BaseEstimator, X: MatrixLike, n_classes: int) -> np.ndarray | None:
     """Decision values, a column for each class."""
     values = np.asarray(model.decision_function(X))
     if values.ndim == 1:
@@ -155,7 +189,7 @@ def _scores(model: BaseEstimator, X: MatrixLike | Table, n_classes: int) -> np.n
     return values if values.shape[1] == n_classes else None  # class pairs say nothing of one class
 
 
-def _probabilities(model: BaseEstimator, X: MatrixLike | Table) -> np.ndarray | None:
+def _probabilities(model: BaseEstimator, X: MatrixLike) -> np.ndarray | None:
     if not hasattr(model, "predict_proba"):
         return None
     try:
@@ -225,15 +259,16 @@ def _of_numbers(predicted: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _of_one_class(model: BaseEstimator, X: MatrixLike | Table, y: np.ndarray | None) -> dict[str, Any]:
+def _of_one_class(said: _Said, y: np.ndarray | None) -> dict[str, Any]:
     from sklearn.metrics import confusion_matrix
 
-    predicted, scores = model.predict(X), np.asarray(model.decision_function(X)).ravel()
+    predicted, scores = said.predicted, said.scores
+    assert scores is not None
     result: dict[str, Any] = {"kind": "one class", "rows": len(predicted), "outside": float(np.mean(predicted < 0))}
     if y is not None and set(np.unique(y).tolist()) <= {-1, 1}:
         result["classes"] = ["-1", "1"]
         result["accuracy"] = float(np.mean(predicted == y))
         result["confusion"] = confusion_matrix(y, predicted, labels=[-1, 1]).tolist()
-        result["roc_auc"], result["roc"] = _roc(np.column_stack([-scores, scores]), y, np.array([-1, 1]), 1)
+        result["roc_auc"], result["roc"] = _roc(scores, y, np.array([-1, 1]), 1)
         result["positive"] = "1"
     return result

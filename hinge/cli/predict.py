@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     from sklearn.base import BaseEstimator
 
-    from hinge.access import Table
     from hinge.cli.rows import Reading, Rows
     from hinge.types import MatrixLike
 
@@ -46,39 +47,37 @@ def predict(
 ) -> None:
     """Write one prediction a line, and the error, if there are labels, to standard error.
 
-    Columns that have names are taken by name. Of a set with a test part, that part is taken. Parquet, .npy and svmlight
-    files that are large for the memory are read in pieces by linear models.
+    Columns that have names are taken by name. Of a set with a test part, that part is taken. Rows are read, and
+    predictions written, a block at a time, so that the size of a file does not matter; a file named by --output appears
+    once all of it is written.
     """
-    import numpy as np
-
     from hinge.cli.preparation import machine_of
     from hinge.cli.rows import Reading
     from hinge.files import model_files
-    from hinge.files.replacing import replacing
 
     fitted = model_files.load(model)
     output = None if output is not None and str(output) == "-" else output
     inputs = [Path(name) for name in (model, data) if Path(name).is_file()]
     if output is not None and output.exists() and any(output.samefile(name) for name in inputs):
         raise ValueError(f"{output} is an input, so it is not overwritten.")
-    found = rows_for(fitted, data, Reading(label, labels, zero_based=zero_based, header=header), no_labels)
     machine = machine_of(fitted)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # rows have no column names here, and a model may
-        predicted = fitted.predict(found.X)
-        columns: list[list[Any]] = [predicted.tolist()]
-        if probabilities:
-            said = _probabilities(fitted, found.X, model)
-            columns += said.T.tolist()
-        if scores:
-            if not hasattr(fitted, "decision_function"):
-                raise ValueError(f"{model} predicts numbers, and has no scores besides: leave --scores out.")
-            columns += np.atleast_2d(fitted.decision_function(found.X).T).tolist()
-    if as_json:
-        result = _as_json(columns, machine, probabilities, scores)
-        lines = iter([json.dumps(result, allow_nan=False) + "\n"])
-    else:
-        lines = ("\t".join(map(str, row)) + "\n" for row in zip(*columns, strict=True))
+    summary = _Summary(machine, positive)
+
+    def predicted() -> Iterator[list[np.ndarray]]:
+        how = Reading(label, labels, zero_based=zero_based, header=header)
+        for rows in blocks_for(fitted, data, how, no_labels):
+            columns = _columns(fitted, rows.X, model, probabilities, scores)
+            summary.add(columns[0], rows.y)
+            yield columns
+
+    _write(_as_json(predicted(), machine, probabilities, scores) if as_json else _as_lines(predicted()), output)
+    summary.say()
+
+
+def _write(lines: Iterator[str], output: Path | None) -> None:
+    """Write lines as they come: to standard output, or to a file that appears once it is whole."""
+    from hinge.files.replacing import replacing
+
     if output is None:
         shown = (visible(line[:-1]) + "\n" for line in lines) if sys.stdout.isatty() else lines
         sys.stdout.writelines(shown)
@@ -86,38 +85,46 @@ def predict(
     else:
         with replacing(output) as stream:
             stream.writelines(line.encode() for line in lines)
-    _summary(machine, predicted, found, positive)
 
 
-def rows_for(fitted: BaseEstimator, data: str, how: Reading, no_labels: bool = False) -> Rows:
-    """Rows in the form that a model takes them, with labels where there are some."""
-    from hinge.cli.data import rows
+def blocks_for(fitted: BaseEstimator, data: str, how: Reading, no_labels: bool = False) -> Iterator[Rows]:
+    """Rows in the form that a model takes them, a block at a time, with labels where there are some."""
+    from hinge.cli.data import blocks
     from hinge.cli.preparation import check_missing, columns_of, fills_gaps, machine_of
-    from hinge.cli.rows import STDIN, is_file, large_rows
     from hinge.datasets.compressed import inner_suffix
-    from hinge.estimators.linear_machine import LinearMachine
     from hinge.kernels import Precomputed
 
-    wanted = columns_of(fitted)
     if no_labels:
         if inner_suffix(Path(data)) not in (".csv", ".tsv", ".npy", ".parquet", ".pq"):
             raise ValueError(
                 "--no-labels is for csv, tsv, npy and Parquet files; in svmlight files put 0 for unknown labels."
             )
         how = how._replace(unlabelled=True)
-    if isinstance(fitted, LinearMachine) and data != STDIN and is_file(data):
-        large = large_rows(data, how, wanted)
-        if large is not None:
-            return large
-    found = rows(data, how, wanted)
-    if not fills_gaps(fitted):
-        check_missing(found)
-    if isinstance(getattr(machine_of(fitted), "kernel_", None), Precomputed) and hasattr(found.X, "toarray"):
-        found = found._replace(X=found.X.toarray())
-    return found._replace(y=None) if no_labels else found
+    has_gaps, of_values = fills_gaps(fitted), isinstance(getattr(machine_of(fitted), "kernel_", None), Precomputed)
+    for rows in blocks(data, how, columns_of(fitted)):
+        if not has_gaps:
+            check_missing(rows)
+        X = rows.X.toarray() if of_values and hasattr(rows.X, "toarray") else rows.X
+        yield rows._replace(X=X, y=None if no_labels else rows.y)
 
 
-def _probabilities(fitted: BaseEstimator, X: MatrixLike | Table, model: Path) -> Any:
+def _columns(fitted: BaseEstimator, X: MatrixLike, model: Path, probabilities: bool, scores: bool) -> list[np.ndarray]:
+    """Predictions, then probabilities, then scores, where they are asked for."""
+    import numpy as np
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rows have no column names here, and a model may
+        columns = [fitted.predict(X)]
+        if probabilities:
+            columns += list(_probabilities(fitted, X, model).T)
+        if scores:
+            if not hasattr(fitted, "decision_function"):
+                raise ValueError(f"{model} predicts numbers, and has no scores besides: leave --scores out.")
+            columns += list(np.atleast_2d(fitted.decision_function(X).T))
+    return columns
+
+
+def _probabilities(fitted: BaseEstimator, X: MatrixLike, model: Path) -> Any:
     if not hasattr(fitted, "predict_proba"):
         raise ValueError(f"{model} has learned no probabilities: train it with --probability.")
     try:
@@ -126,38 +133,73 @@ def _probabilities(fitted: BaseEstimator, X: MatrixLike | Table, model: Path) ->
         raise ValueError(f"{model} has learned no probabilities: train it with --probability.") from error
 
 
-def _as_json(columns: list[list[Any]], machine: BaseEstimator, probabilities: bool, scores: bool) -> dict[str, Any]:
-    """Predictions in JSON's terms; probabilities by class."""
-    result: dict[str, Any] = {"predictions": columns[0]}
+def _as_lines(blocks: Iterator[list[np.ndarray]]) -> Iterator[str]:
+    for columns in blocks:
+        for row in zip(*(column.tolist() for column in columns), strict=True):
+            yield "\t".join(map(str, row)) + "\n"
+
+
+def _as_json(
+    blocks: Iterator[list[np.ndarray]], machine: BaseEstimator, probabilities: bool, scores: bool
+) -> Iterator[str]:
+    """Predictions in JSON's terms, which are one value: probabilities by class."""
+    import numpy as np
+
+    columns = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+    result: dict[str, Any] = {"predictions": columns[0].tolist()}
     names = [str(name) for name in getattr(machine, "classes_", [])]
     rest = columns[1:]
     if probabilities:
         result["classes"] = names
-        result["probabilities"] = [list(row) for row in zip(*rest[: len(names)], strict=True)]
+        result["probabilities"] = np.column_stack(rest[: len(names)]).tolist()
         rest = rest[len(names) :]
     if scores:
-        result["scores"] = [list(row) for row in zip(*rest, strict=True)]
-    return result
+        result["scores"] = np.column_stack(rest).tolist()
+    yield json.dumps(result, allow_nan=False) + "\n"
 
 
-def _summary(machine: BaseEstimator, predicted: np.ndarray, found: Rows, positive: str | None) -> None:
-    """How many rows went where, and how many wrongly."""
-    import numpy as np
+class _Summary:
+    """How many rows went where, and how many wrongly, counted a block at a time."""
 
-    from hinge.cli.data import error_rate, in_classes
-    from hinge.cli.measures import is_one_class
+    def __init__(self, machine: BaseEstimator, positive: str | None) -> None:
+        from hinge.cli.measures import is_one_class
 
-    if not hasattr(machine, "classes_") and not is_one_class(machine):
-        say(f"{len(predicted):,} rows, from {number(float(predicted.min()))} to {number(float(predicted.max()))}.")
-        if found.y is not None and found.y.dtype.kind in "iuf":
-            say(f"Mean absolute error: {number(float(np.abs(predicted - found.y).mean()))}.")
-        return
-    counts = zip(*np.unique(predicted, return_counts=True), strict=True)
-    say(f"{len(predicted):,} rows: {', '.join(f'{count:,} of {name}' for name, count in counts)}.")
-    if found.y is None or is_one_class(machine):
-        return
-    error = error_rate(machine.classes_, predicted, in_classes(found.y, machine.classes_, positive))
-    if error is not None:
-        say(f"Error rate: {percent(error)}.")
-    else:
-        say("Error rate: not measured, since no label of the data is a class of the model.")
+        self.classes: Any = getattr(machine, "classes_", None)
+        self.positive, self.is_one_class = positive, is_one_class(machine)
+        self.n, self.counts = 0, Counter[Any]()
+        self.least, self.most = float("inf"), -float("inf")
+        self.off, self.labelled, self.known = 0.0, True, False
+
+    def add(self, predicted: np.ndarray, y: np.ndarray | None) -> None:
+        """Count some rows."""
+        import numpy as np
+
+        from hinge.cli.data import error_rate, in_classes
+
+        self.n += len(predicted)
+        self.labelled = self.labelled and y is not None
+        if self.classes is None and not self.is_one_class:
+            self.least, self.most = min(self.least, float(predicted.min())), max(self.most, float(predicted.max()))
+            self.labelled = self.labelled and y is not None and y.dtype.kind in "iuf"
+            self.off += float(np.abs(predicted - y).sum()) if self.labelled else 0.0
+            return
+        self.counts.update(dict(zip(*np.unique(predicted, return_counts=True), strict=True)))
+        if y is not None and not self.is_one_class:
+            y = in_classes(y, self.classes, self.positive)
+            self.known = self.known or error_rate(self.classes, predicted, y) is not None
+            self.off += int(np.sum(predicted != y))
+
+    def say(self) -> None:
+        """Tell it."""
+        if self.classes is None and not self.is_one_class:
+            say(f"{self.n:,} rows, from {number(self.least)} to {number(self.most)}.")
+            if self.labelled:
+                say(f"Mean absolute error: {number(self.off / self.n)}.")
+            return
+        say(f"{self.n:,} rows: {', '.join(f'{self.counts[name]:,} of {name}' for name in sorted(self.counts))}.")
+        if not self.labelled or self.is_one_class:
+            return
+        if self.known:
+            say(f"Error rate: {percent(self.off / self.n)}.")
+        else:
+            say("Error rate: not measured, since no label of the data is a class of the model.")

@@ -109,7 +109,9 @@ def columns_of(model: BaseEstimator) -> Columns:
             spelled = tuple(places_of(first, part[0]))
     label = told(model).get("label")
     width = int(first.n_features_in_) if hasattr(first, "n_features_in_") else int(machine_of(model).n_features_in_)
-    return Columns(width, None if names is None else [str(name) for name in names], spelled, label)
+    classes = getattr(machine_of(model), "classes_", None)
+    of_text = classes is not None and np.asarray(classes).dtype.kind in "UO"
+    return Columns(width, None if names is None else [str(name) for name in names], spelled, label, of_text)
 
 
 def fills_gaps(model: BaseEstimator) -> bool:

@@ -11,7 +11,9 @@ import shutil
 import sys
 import tempfile
 from codecs import BOM_UTF8
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,16 +23,7 @@ from hinge.datasets import DataFormatError, read
 from hinge.datasets.base import smallest_float
 from hinge.datasets.compressed import inner_suffix, opened
 from hinge.datasets.delimited import layout_of, read_delimited
-from hinge.datasets.frames import (
-    PARQUET,
-    Frame,
-    as_words,
-    check_categories,
-    check_names,
-    is_words,
-    labels_in,
-    read_frame,
-)
+from hinge.datasets.frames import PARQUET, Frame, check_categories, check_names, is_words, labels_in, read_frame
 from hinge.datasets.headers import LABEL_NAMES
 from hinge.datasets.readers import DELIMITED
 
@@ -40,8 +33,6 @@ STDIN = "-"
 MARKS = {b"PAR1": ".parquet", b"\x93NUMPY": ".npy", b"PK": ".npz"}
 PACKED = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz"}
 """First bytes of what may come from standard input."""
-LARGE = 0.25
-"""Of the memory that is free, that files may take on the disk which are read whole to be predicted."""
 
 
 class Reading(NamedTuple):
@@ -89,12 +80,15 @@ class Columns(NamedTuple):
         Which of them hold words.
     label : str, optional
         What the column of labels was called.
+    spelled : bool
+        Whether its labels are text, so that those of rows to be compared are taken as they are spelled.
     """
 
     width: int
     names: list[str] | None = None
     words: tuple[int, ...] = ()
     label: str | None = None
+    spelled: bool = False
 
 
 class Rows(NamedTuple):
@@ -126,37 +120,63 @@ class Rows(NamedTuple):
     @property
     def columns(self) -> Columns:
         """What a model learns that is trained on these."""
-        return Columns(self.X.shape[1], self.names, self.words, self.label)
+        spelled = self.y is not None and self.y.dtype.kind in "UO"
+        return Columns(self.X.shape[1], self.names, self.words, self.label, spelled)
 
 
-def read_rows(data: str, how: Reading, wanted: Columns | None = None, labelled: bool = True) -> Rows:
-    """The rows of a file, a folder, a pattern with ``*``, or standard input.
+class Kind(Enum):
+    """What a file is read as."""
+
+    PAIR = "a pair"
+    TABLE = "Parquet files"
+    DELIMITED = "csv or tsv"
+    ZARR = "a Zarr array"
+    ARRAY = "an .npy file"
+    OTHER = "svmlight or npz"
+
+
+def read_rows(data: str, how: Reading, labelled: bool = True) -> Rows:
+    """The rows of a file, a folder, a pattern with ``*``, or standard input, to be learned from.
 
     Parameters
     ----------
     data : str
     how : Reading
-    wanted : Columns, optional
-        Those of the model that the rows are for: taken by name where both have names. Such rows may lack labels.
     labelled : bool
-        Whether labels are needed where there is no model yet.
+        Whether labels are needed.
     """
     if data == STDIN:
-        path = _standard_input()
-        try:
-            rows = read_rows(str(path), how, wanted, labelled)
-            place = rows.place
-            return rows if place is None else rows._replace(place=lambda row: f"Standard input, {_line(place, row)}")
-        except ValueError as error:
-            raise ValueError(str(error).replace(str(path), "Standard input")) from error
+        path = standard_input()
+        with of_standard_input(path):
+            return without_name(read_rows(str(path), how, labelled))
+    kind, path, files = source_of(data, how)
+    if kind is Kind.PAIR:
+        return _pair(path, how)
+    if kind is Kind.TABLE:
+        return _of_frame(files, how, labelled)
+    if kind is Kind.DELIMITED:
+        return _numbers_only(path, how, labelled) or _of_frame(path, how, labelled)
+    if kind is Kind.OTHER:
+        X, y = read(path, label=column_of(how.label), zero_based=how.zero_based)
+        return Rows(X, labels_from(how.labels, X.shape[0]) if how.labels else y)
+    found, own, label = matrix_of(kind, path, how, labelled)
+    X = np.array(found[:])
+    return Rows(X if label is None else np.ascontiguousarray(np.delete(X, int(label), axis=1)), own, label=label)
+
+
+def source_of(data: str, how: Reading) -> tuple[Kind, Path, Path | list[Path]]:
+    """What files are read as, where they are, and the files themselves where there are several.
+
+    Raises if there are none, or if options are given that choose nothing of them.
+    """
     path = Path(data)
     if path.is_dir() and (path / PAIR_HEADER).exists():
-        return _pair(path, how, wanted)
+        return Kind.PAIR, path, path
     if glob.has_magic(data) and not path.exists():
         found = sorted(glob.glob(data, recursive=True))
         if not found:
             raise FileNotFoundError(f"There is no file {data}: check the pattern.")
-        return _of_frame([Path(name) for name in found], how, wanted, labelled)
+        return Kind.TABLE, path, [Path(name) for name in found]
     zarr = _is_zarr(path)
     if (
         path.is_dir()
@@ -167,26 +187,34 @@ def read_rows(data: str, how: Reading, wanted: Columns | None = None, labelled: 
             f"{data} is a folder without Parquet files or a Zarr array: name a file, or a folder that has some."
         )
     if (path.is_dir() and not zarr) or path.suffix.lower() in PARQUET:
-        return _of_frame(path, how, wanted, labelled)
+        return Kind.TABLE, path, path
     if inner_suffix(path) in DELIMITED:
-        return _numbers_only(path, how, wanted, labelled) or _of_frame(path, how, wanted, labelled)
+        return Kind.DELIMITED, path, path
     for option, value in (("drop", how.drop), ("categorical", how.categorical), ("sample-weight-column", how.weight)):
         if value:
             raise ValueError(f"--{option} names a column, and {data} is neither csv, tsv nor Parquet.")
     if how.header is not None:
         raise ValueError(f"--header and --no-header are for csv and tsv files, and {data} is neither.")
     if zarr:
-        return _zarr(path, how, wanted, labelled)
-    if path.suffix.lower() == ".npy":
-        return _array(path, how, wanted, labelled)
-    width = None if wanted is None else wanted.width
-    X, y = read(path, n_features=width, label=column_of(how.label), zero_based=how.zero_based)
-    return Rows(X, labels_from(how.labels, X.shape[0]) if how.labels else y)
+        return Kind.ZARR, path, path
+    return (Kind.ARRAY if path.suffix.lower() == ".npy" else Kind.OTHER), path, path
 
 
-def _line(place: Callable[[int], str], row: int) -> str:
-    """The place of a row without the name of the file."""
-    return place(row).rpartition(", ")[2]
+@contextmanager
+def of_standard_input(path: Path) -> Iterator[None]:
+    """Call the file that standard input was written to by its name."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(str(error).replace(str(path), "Standard input")) from error
+
+
+def without_name(rows: Rows) -> Rows:
+    """Rows of standard input, whose places are without the name of a file."""
+    place = rows.place
+    if place is None:
+        return rows
+    return rows._replace(place=lambda row: f"Standard input, {place(row).rpartition(', ')[2]}")
 
 
 def column_of(label: str | None) -> str | int | None:
@@ -194,7 +222,7 @@ def column_of(label: str | None) -> str | int | None:
     return int(label) if label is not None and label.removeprefix("-").isdecimal() else label
 
 
-def _standard_input() -> Path:
+def standard_input() -> Path:
     """Standard input as a file, whose first bytes tell its format."""
     folder = Path(tempfile.mkdtemp(prefix="hinge-stdin-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -227,15 +255,15 @@ def _head(path: Path) -> bytes:
 # --- columns with names -------------------------------------------------------------------------
 
 
-def _numbers_only(path: Path, how: Reading, wanted: Columns | None, labelled: bool) -> Rows | None:
+def _numbers_only(path: Path, how: Reading, labelled: bool) -> Rows | None:
     """The rows of a text file that holds nothing but numbers and labels, in little memory; None where it does not."""
-    if how.categorical or (wanted is not None and wanted.words):
+    if how.categorical:
         return None
-    known = _proofs(how, wanted)
+    known = known_names(how)
     layout = layout_of(path, 0, known, how.header)
     names = layout.header or [str(j + 1) for j in range(layout.width)]
     check_names(names, str(path))
-    label, weight, features = _chosen(names, layout.header is not None, str(path), how, wanted, labelled)
+    label, weight, features = choose_columns(names, layout.header is not None, str(path), how, None, labelled)
     try:
         X, y = read_delimited(path, label=0 if label is None else label, known=known, header=how.header)
     except DataFormatError:  # some column holds words or gaps, or what the next reader has a sentence for
@@ -253,48 +281,43 @@ def _numbers_only(path: Path, how: Reading, wanted: Columns | None, labelled: bo
     return Rows(X, _labels(own, how, len(X)), named, (), mass, None if label is None else names[label])
 
 
-def _of_frame(path: Path | list[Path], how: Reading, wanted: Columns | None, labelled: bool) -> Rows:
+def _of_frame(path: Path | list[Path], how: Reading, labelled: bool) -> Rows:
     """The rows of a table that may have words and gaps."""
-    words = list(how.categorical)
-    if wanted is not None and wanted.names is not None:
-        words += [wanted.names[j] for j in wanted.words]
-    drop = how.drop if wanted is None or wanted.names is None else ()
-    frame = read_frame(path, words, _proofs(how, wanted), drop, how.header)
-    label, weight, features = _chosen(frame.names, frame.named, frame.source, how, wanted, labelled)
+    frame = read_frame(path, how.categorical, known_names(how), how.drop, how.header)
+    chosen = choose_columns(frame.names, frame.named, frame.source, how, None, labelled)
+    spelled = [j for j in chosen[2] if is_words(frame.columns[j]) and frame.names[j] not in how.categorical]
+    check_categories(frame, spelled)
+    rows = rows_of_frame(frame, *chosen)
+    return rows._replace(y=_labels(rows.y, how, len(rows.X)))
+
+
+def rows_of_frame(frame: Frame, label: int | None, weight: int | None, features: list[int]) -> Rows:
+    """Rows of the columns at these positions, with words as objects."""
     columns = [frame.columns[j] for j in features]
-    for k, j in enumerate(features if wanted is not None else ()):
-        assert wanted is not None
-        if is_words(columns[k]) and k not in wanted.words:
-            raise ValueError(f"{frame.source}, column {frame.names[j]}: holds words, but numbers when it was learned.")
-        if k in wanted.words and not is_words(columns[k]):
-            columns[k] = as_words(columns[k])
     spelled = tuple(k for k, column in enumerate(columns) if is_words(column))
-    check_categories(frame, [features[k] for k in spelled if wanted is None and frame.names[features[k]] not in words])
     if spelled:
         X = np.empty((len(columns[0]), len(columns)), object)
         for k, column in enumerate(columns):
             X[:, k] = column
     else:
-        X = np.column_stack(columns) if columns else np.zeros((len(frame.columns[0]), 0))
+        X = np.column_stack(columns) if columns else np.zeros((max(map(len, frame.columns)), 0))
         X = smallest_float(X) if np.isfinite(X).all() else X
     y = None if label is None else labels_in(frame, label)
     mass = None if weight is None else _weights(frame, weight)
     named = [frame.names[j] for j in features] if frame.named else None
-    return Rows(
-        X, _labels(y, how, len(X)), named, spelled, mass, None if label is None else frame.names[label], frame.place
-    )
+    return Rows(X, y, named, spelled, mass, None if label is None else frame.names[label], frame.place)
 
 
-def _proofs(how: Reading, wanted: Columns | None) -> list[str]:
+def known_names(how: Reading, wanted: Columns | None = None) -> list[str]:
     """Names that prove a first line to be a header."""
     asked = [name for name in (how.label, how.weight, *how.drop, *how.categorical) if isinstance(column_of(name), str)]
     return [*(name for name in asked if name), *((wanted.names if wanted else None) or ())]
 
 
-def _chosen(
+def choose_columns(
     names: list[str], named: bool, source: str, how: Reading, wanted: Columns | None, labelled: bool
 ) -> tuple[int | None, int | None, list[int]]:
-    """Positions of the label, of the weights, and of the features."""
+    """Positions of the label, of the weights, and of the features: by name where both file and model have names."""
     weight = None if how.weight is None else _position(names, how.weight, source)
     label = None if how.label is None else _position(names, how.label, source)
     if wanted is not None and wanted.names is not None and named:
@@ -368,25 +391,26 @@ def _weights(frame: Frame, column: int) -> np.ndarray:
 # --- matrices -----------------------------------------------------------------------------------
 
 
-def _array(path: Path, how: Reading, wanted: Columns | None, labelled: bool) -> Rows:
-    """An .npy file: labels are one of its columns, or lie in a file of their own."""
+def matrix_of(kind: Kind, path: Path, how: Reading, labelled: bool) -> tuple[Any, np.ndarray | None, str | None]:
+    """An .npy file, mapped, or a Zarr array, its labels, and the position of their column if it is one of its own."""
+    X = _mapped(path) if kind is Kind.ARRAY else _zarr(path)
+    if how.label is not None:
+        at = _position([str(j) for j in range(X.shape[1])], how.label, str(path))
+        return X, as_labels(np.asarray(X[:, at])), str(at)
+    beside = path.with_name(f"{path.stem}.labels.npy")
+    return X, _beside(path, beside, how, X.shape[0], labelled), None
+
+
+def _mapped(path: Path) -> np.ndarray:
     try:
-        X = np.load(path, allow_pickle=False)
+        X = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
         raise FileNotFoundError(f"There is no file {path}: check the name and the current folder.") from error
     except (ValueError, EOFError, OSError) as error:
         raise DataFormatError(f"{path} is not a NumPy array of numbers, or damaged: {error}") from error
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
         raise DataFormatError(f"{path} is not a matrix of numbers: rows and columns are needed.")
-    return _of_array(X, path, how, wanted, labelled)
-
-
-def _of_array(X: np.ndarray, path: Path, how: Reading, wanted: Columns | None, labelled: bool) -> Rows:
-    if how.label is not None:
-        at = _position([str(j) for j in range(X.shape[1])], how.label, str(path))
-        return Rows(np.ascontiguousarray(np.delete(X, at, axis=1)), _as_labels(X[:, at]), label=str(at))
-    beside = path.with_name(f"{path.stem}.labels.npy")
-    return Rows(X, _beside(path, beside, how, X.shape[0], labelled and wanted is None))
+    return X
 
 
 def _is_zarr(path: Path) -> bool:
@@ -397,18 +421,15 @@ def _is_zarr(path: Path) -> bool:
     return is_zarr(path)
 
 
-def _zarr(path: Path, how: Reading, wanted: Columns | None, labelled: bool) -> Rows:
-    """A Zarr array of two dimensions, as an .npy file."""
+def _zarr(path: Path) -> Any:
     from hinge.access.tables.zarr import array_of
 
-    return _of_array(np.asarray(array_of(path)[:]), path, how, wanted, labelled)
+    return array_of(path)
 
 
-def _pair(path: Path, how: Reading, wanted: Columns | None) -> Rows:
+def _pair(path: Path, how: Reading) -> Rows:
     from hinge.access.two_way.reader import open_pair
 
-    if wanted is not None:
-        raise ValueError(f"{path} is a pair, which is for training: give the file that it was made from.")
     table = open_pair(path)
     return Rows(table, _beside(path, path.with_name(f"{path.name}.labels.npy"), how, table.shape[0], True))
 
@@ -421,8 +442,8 @@ def _beside(path: Path, usual: Path, how: Reading, n: int, needed: bool) -> np.n
     return None if place is None else labels_from(place, n)
 
 
-def labels_from(path: Path, n: int) -> np.ndarray:
-    """Labels from a .npy file, or one a line from a text file."""
+def labels_from(path: Path, n: int | None = None) -> np.ndarray:
+    """Labels from a .npy file, or one a line from a text file; of n rows, if that is known."""
     if path.suffix.lower() == ".npy":
         y = np.load(path, allow_pickle=False)
     else:
@@ -431,16 +452,24 @@ def labels_from(path: Path, n: int) -> np.ndarray:
             y = np.array(lines, np.float64)
         except ValueError:
             y = np.array(lines)
-    if y.ndim != 1 or len(y) != n:
-        raise ValueError(f"{path} holds {y.size} labels, but there are {n} rows: one each is needed.")
-    return _as_labels(y)
+    if y.ndim != 1:
+        raise ValueError(f"{path} holds a matrix, but labels are needed, one for each row.")
+    check_count(path, len(y), n)
+    return as_labels(y)
+
+
+def check_count(path: Path, labels: int, n: int | None) -> None:
+    """Raise unless there is a label for each of n rows, if their number is known."""
+    if n not in (None, labels):
+        raise ValueError(f"{path} holds {labels} labels, but there are {n} rows: one each is needed.")
 
 
 def _labels(own: np.ndarray | None, how: Reading, n: int) -> np.ndarray | None:
     return labels_from(how.labels, n) if how.labels is not None else own
 
 
-def _as_labels(y: np.ndarray) -> np.ndarray:
+def as_labels(y: np.ndarray) -> np.ndarray:
+    """Numbers as labels: whole ones where all are."""
     from hinge.datasets.base import whole_labels
 
     return whole_labels(y) if y.dtype.kind in "fb" else y
@@ -494,31 +523,3 @@ def stream_label(data: str, how: Reading) -> str | None:
     at = _usual_label(names, True, len(names), None, True) if how.label is None else _position(names, how.label, data)
     assert at is not None
     return names[at]
-
-
-def large_rows(data: str, how: Reading, wanted: Columns) -> Rows | None:
-    """The rows of large files for a linear model, which stay on the disk; None of others, which are read whole.
-
-    Columns of Parquet are taken by their names; arrays and svmlight text as they are.
-    """
-    from hinge.access.streams.memory import free_memory
-    from hinge.access.streams.opening import Features, as_stream
-    from hinge.access.tables.columnar import parquet_names
-    from hinge.datasets.readers import SVMLIGHT
-
-    files = [Path(name) for name in sorted(glob.glob(data, recursive=True))] if glob.has_magic(data) else [Path(data)]
-    files = [one for path in files for one in (path.rglob("*.parquet") if path.is_dir() else [path]) if one.is_file()]
-    kinds = {path.suffix.lower() for path in files}
-    columnar = bool(files) and kinds <= set(PARQUET) and wanted.names is not None
-    plain = len(files) == 1 and (kinds <= {".npy"} or (kinds <= set(SVMLIGHT) and not how.zero_based))
-    large = sum(path.stat().st_size for path in files) > LARGE * free_memory()
-    if not large or not (columnar or plain) or how.weight or how.drop or (plain and how.label is not None):
-        return None
-    label = (how.label or wanted.label) if columnar and not how.unlabelled else None
-    label = label if label is not None and label in parquet_names(files[0]) else None
-    stream = as_stream(data, label, features=Features(wanted.width, wanted.names))
-    assert stream is not None
-    own = None if how.unlabelled else stream.labels()
-    if kinds <= {".npy"}:
-        own = _beside(files[0], files[0].with_name(f"{files[0].stem}.labels.npy"), how, stream.shape[0], False)
-    return Rows(stream, _labels(own, how, stream.shape[0]), wanted.names, label=label)

@@ -124,6 +124,19 @@ def smallest_float(values: NDArray[Any]) -> NDArray[Any]:
     return values if lost.any() else single
 
 
+def stack_rows(blocks: list[NDArray[Any]]) -> NDArray[Any]:
+    """Blocks of rows below one another; the list is emptied as they are copied, so that few are in memory twice."""
+    rest = blocks[::-1]
+    blocks.clear()
+    stacked = np.empty((sum(map(len, rest)), *rest[0].shape[1:]), np.result_type(*{block.dtype for block in rest}))
+    at = 0
+    while rest:
+        block = rest.pop()
+        stacked[at : at + len(block)] = block
+        at += len(block)
+    return stacked
+
+
 def whole_labels(labels: NDArray[Any]) -> NDArray[Any]:
     """Labels as int64 when all of them are whole numbers, else as float64."""
     labels = labels.astype(np.float64, copy=False)

@@ -7,8 +7,8 @@ import difflib
 import io
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import DataFormatError, number_of, smallest_float, whole_labels
+from .base import DataFormatError, number_of, smallest_float, stack_rows, whole_labels
 from .compressed import inner_suffix, opened
 from .headers import DOUBTFUL, HEADER, LABEL_NAMES, MISSING, is_index, kind_of_first
 
@@ -59,22 +59,20 @@ def read_delimited(
             blocks, codes, names = _pieces(path, layout, wide=True)
     if not sum(map(len, blocks)):
         raise DataFormatError(f"{path} holds no rows: expected lines of numbers and a label.")
-    return np.concatenate(blocks), labels_of(np.concatenate(codes), names)
+    return stack_rows(blocks), labels_of(stack_rows(codes), names)
 
 
 def _pieces(
     path: Path, layout: Layout, wide: bool = False, spelled: bool = False
 ) -> tuple[list[NDArray[Any]], list[NDArray[Any]], list[str]]:
     """The rows in blocks, their labels as positions in a list of names, and that list."""
-    blocks, codes, known, above = list[NDArray[Any]](), list[NDArray[Any]](), dict[str, int](), layout.skip
+    blocks, codes, known = list[NDArray[Any]](), list[NDArray[Any]](), dict[str, int]()
     of_numbers = set[bool]()
-    with lines_of(path, layout.skip) as text:
-        while piece := _piece(text):
-            rows, own, names = parse(piece, layout, path, above, wide, spelled)
-            blocks.append(rows)
-            codes.append(np.array([known.setdefault(name, len(known)) for name in names], np.int32)[own])
-            above += piece.count("\n")
-            of_numbers.add(_are_numbers(names))
+    for piece, above in pieces_of(path, layout.skip):
+        rows, own, names = parse(piece, layout, path, above, wide, spelled)
+        blocks.append(rows)
+        codes.append(np.array([known.setdefault(name, len(known)) for name in names], np.int32)[own])
+        of_numbers.add(_are_numbers(names))
     if len(of_numbers) > 1 and not spelled:  # numbers among words are words, as they are spelled
         return _pieces(path, layout, wide, spelled=True)
     return blocks, codes, list(known)
@@ -96,12 +94,22 @@ def parse(
     return rows, table[:, layout.label].astype(np.intp), names
 
 
+def pieces_of(path: Path, skip: int) -> Iterator[tuple[str, int]]:
+    """The rows after the first `skip` lines, some megabytes of text at a time, and the number of lines above each."""
+    with in_words(path), lines_of(path, skip) as text:
+        while piece := _piece(text):
+            yield piece, skip
+            skip += piece.count("\n")
+
+
 def _piece(text: TextIO) -> str:
     """The next lines, at most some megabytes, so that few cells are in memory twice; none where a quote is open."""
-    piece = text.read(PIECE) + text.readline()
-    while piece.count('"') % 2 and (line := text.readline()):
-        piece += line
-    return piece
+    lines = [text.read(PIECE), text.readline()]
+    is_open = sum(line.count('"') for line in lines) % 2 == 1
+    while is_open and (line := text.readline()):
+        lines.append(line)
+        is_open = line.count('"') % 2 == 0
+    return "".join(lines)
 
 
 @contextmanager
@@ -135,7 +143,7 @@ def rows_of(text: Iterable[str], delimiter: str, path: Path, above: int = 0) -> 
                 if row != [END]:
                     raise DataFormatError(f'{path}, line {begins}: a quote (") is opened here that is never closed.')
                 return
-            if any(cell.strip() for cell in row):
+            if "".join(row).strip():
                 yield above + rows.line_num, row
             begins = above + rows.line_num + 1
     except csv.Error as error:
@@ -208,23 +216,19 @@ def parse_table(
     text: str, layout: Layout, path: Path, above: Callable[[], int], spelled: bool = True
 ) -> tuple[NDArray[Any], list[str]]:
     """All rows of a text, labels as positions in a list of names; `above` counts the lines before it."""
-    table, names = np.full((1, 1), np.nan), list[str]()
-    if text.count('"') % 2 == 0:  # NumPy would not complain of an open quote
-        with suppress(ValueError, OverflowError):
-            table, names = parse_fast(text, layout, spelled)
-    return (table, names) if np.isfinite(table).all() else parse_by_cell(io.StringIO(text), layout, path, above())
+    return parse_fast(text, layout, spelled) or parse_by_cell(io.StringIO(text), layout, path, above())
 
 
-def parse_fast(text: str, layout: Layout, spelled: bool) -> tuple[NDArray[Any], list[str]]:
-    """The same by NumPy's own parser, in half the time where labels need not be looked up by their text."""
+def parse_fast(text: str, layout: Layout, spelled: bool) -> tuple[NDArray[Any], list[str]] | None:
+    """The same by NumPy's own parser, in half the time where labels need not be looked up by their text.
+
+    None where something is no finite number, and no label.
+    """
     codes: dict[str, float] = {}
-    options: dict[str, Any] = {"delimiter": layout.delimiter, "comments": None, "quotechar": '"', "ndmin": 2}
-    if not spelled:
-        with suppress(ValueError, OverflowError):
-            table = np.loadtxt(io.StringIO(text), **options)
-            if table.shape[1] == layout.width and np.isfinite(table).all():
-                numbers, table[:, layout.label] = np.unique(table[:, layout.label], return_inverse=True)
-                return table, [f"{number:.17g}" for number in numbers.tolist()]
+    table = None if spelled else parse_numbers(text, layout)
+    if table is not None:
+        numbers, table[:, layout.label] = np.unique(table[:, layout.label], return_inverse=True)
+        return table, [f"{number:.17g}" for number in numbers.tolist()]
 
     def code(cell: str) -> float:
         name = cell.strip()
@@ -232,15 +236,24 @@ def parse_fast(text: str, layout: Layout, spelled: bool) -> tuple[NDArray[Any], 
             raise ValueError("missing label")
         return codes.setdefault(name, float(len(codes)))
 
+    table = parse_numbers(text, layout, {layout.label: code})
+    return None if table is None else (table, list(codes))
+
+
+def parse_numbers(
+    text: str, layout: Layout, converters: Mapping[int | str, Callable[[str], Any]] | None = None
+) -> NDArray[Any] | None:
+    """All cells of a text as finite numbers; None where some cell is none."""
+    if text.count('"') % 2:  # NumPy would not complain of an open quote
+        return None
+    options: dict[str, Any] = {"delimiter": layout.delimiter, "comments": None, "quotechar": '"', "ndmin": 2}
     try:
-        table = np.loadtxt(io.StringIO(text), converters={layout.label: code}, **options)
-    except ValueError as error:
+        table = np.loadtxt(io.StringIO(text), converters=converters, **options)
+    except (ValueError, OverflowError) as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # NumPy takes Ctrl-C in a converter for a broken cell
             raise error.__cause__ from None
-        raise
-    if table.shape[1] != layout.width:
-        raise ValueError("ragged")
-    return table, list(codes)
+        return None
+    return table if table.shape[1] == layout.width and np.isfinite(table).all() else None
 
 
 def parse_by_cell(text: TextIO, layout: Layout, path: Path, above: int) -> tuple[NDArray[Any], list[str]]:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import difflib
+import io
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator
-from itertools import islice
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import DataFormatError, number_of, whole_labels
-from .delimited import WITH_COMMAS, in_words, layout_of, lines_of, rows_of
+from .base import DataFormatError, number_of, stack_rows, whole_labels
+from .delimited import WITH_COMMAS, Layout, layout_of, pieces_of, rows_of
 from .headers import MISSING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PARQUET = (".parquet", ".pq")
 BATCH = 1 << 14
-"""Rows that are held as text at once."""
+"""Rows of a Parquet file that are read at once."""
+DIGITS = frozenset("0123456789")
 FEW = 50
 """So many different words are always taken for the values of a category."""
 
@@ -39,6 +44,8 @@ class Frame(NamedTuple):
         float64, or objects that are text; nan where a value is missing.
     lines : ndarray of int, optional
         The line of the file that each row stands on, where it is a text file.
+    start : int
+        The number of rows above, where it is a part of a file.
     """
 
     source: str
@@ -46,13 +53,14 @@ class Frame(NamedTuple):
     named: bool
     columns: list[NDArray[Any]]
     lines: NDArray[Any] | None = None
+    start: int = 0
 
     def place(self, row: int) -> str:
         """Where to find a row, counted from 0, in the file."""
         return f"{self.source}, {'row' if self.lines is None else 'line'} {self._number(row)}"
 
     def _number(self, row: int) -> int:
-        return row + 1 if self.lines is None else int(self.lines[row])
+        return self.start + row + 1 if self.lines is None else int(self.lines[row])
 
 
 def is_words(column: NDArray[Any]) -> bool:
@@ -130,65 +138,101 @@ def check_names(names: list[str], source: str) -> None:
 # --- text ---------------------------------------------------------------------------------------
 
 
-class _Word(Exception):
-    """A column that was taken for numbers holds a word."""
-
-
 def _delimited(path: Path, words: set[str], known: Collection[str], header: bool | None) -> Frame:
-    with in_words(path):
-        layout = layout_of(path, 0, known, header)
-        names = layout.header or [str(j + 1) for j in range(layout.width)]
-        check_names(names, str(path))
-        texts = {j for j, name in enumerate(names) if name in words}
-        found: set[int] = set()
-        while True:  # once more for each column that turns out to hold words, which the first batch mostly tells
-            try:
-                columns, lines = _columns(path, layout.skip, layout.delimiter, layout.width, texts | found)
+    layout = layout_of(path, 0, known, header)
+    names = layout.header or [str(j + 1) for j in range(layout.width)]
+    check_names(names, str(path))
+    texts, found = {j for j, name in enumerate(names) if name in words}, set[int]()
+    every, once = set(range(layout.width)), dict[str, str]()
+    while True:  # once more where columns turn out to hold words, which the first piece mostly tells
+        parts: list[list[NDArray[Any]]] = [[] for _ in every]
+        lines, words_in = list[NDArray[Any]](), set[int]()
+        for piece, above in pieces_of(path, layout.skip):
+            columns, own = _columns(piece, layout, path, above, texts | found, every, once)
+            words_in = {j for j, column in enumerate(columns) if column is None}
+            if words_in:
                 break
-            except _Word as word:
-                found.add(int(word.args[0]))
-    frame = Frame(str(path), names, layout.header is not None, columns, lines)
+            for part, column in zip(parts, columns, strict=True):
+                assert column is not None
+                part.append(column)
+            lines.append(own)
+        if not words_in:
+            break
+        found |= words_in
+    if not sum(map(len, lines)):
+        raise DataFormatError(f"{path} holds no rows.")
+    frame = Frame(str(path), names, layout.header is not None, [stack_rows(part) for part in parts], stack_rows(lines))
     for j in sorted(found):
         _check_words(frame, j)
     return frame
 
 
+def frame_in(
+    text: str, layout: Layout, path: Path, above: int, texts: Collection[int], needed: Collection[int]
+) -> Frame:
+    """The rows of a piece of a text file, before which `above` lines come.
+
+    Parameters
+    ----------
+    text : str
+    layout : Layout
+    path : Path
+    above : int
+    texts : collection of int
+        Columns that hold words even if these look like numbers.
+    needed : collection of int
+        Columns to read; the others stay empty.
+    """
+    once = dict[str, str]()
+    columns, lines = _columns(text, layout, path, above, texts, needed, once)
+    found = [j for j, column in enumerate(columns) if column is None]
+    if found:
+        columns, lines = _columns(text, layout, path, above, {*texts, *found}, needed, once)
+    names = layout.header or [str(j + 1) for j in range(layout.width)]
+    known = [np.zeros(0) if column is None else column for column in columns]
+    frame = Frame(str(path), names, layout.header is not None, known, lines)
+    for j in found:
+        _check_words(frame, j)
+    return frame
+
+
 def _columns(
-    path: Path, skip: int, delimiter: str, width: int, texts: set[int]
-) -> tuple[list[NDArray[Any]], NDArray[Any]]:
-    parts: list[list[NDArray[Any]]] = [[] for _ in range(width)]
-    lines, once = list[int](), dict[str, str]()
-    with lines_of(path, skip) as text:
-        rows = _rows(rows_of(text, delimiter, path, skip), path, width)
-        while batch := list(islice(rows, BATCH)):
-            lines += [line for line, _ in batch]
-            for j, cells in enumerate(zip(*(row for _, row in batch), strict=True)):
-                if j in texts:
-                    parts[j].append(_words(cells, once))
-                else:
-                    parts[j].append(_numbers(cells, j, path, lines[-len(batch) :]))
-    if not lines:
-        raise DataFormatError(f"{path} holds no rows.")
-    return [np.concatenate(column) for column in parts], np.array(lines)
+    text: str,
+    layout: Layout,
+    path: Path,
+    above: int,
+    texts: Collection[int],
+    needed: Collection[int],
+    once: dict[str, str],
+) -> tuple[list[NDArray[Any] | None], NDArray[Any]]:
+    """The columns of some rows, None where a column that is not among the `texts` holds a word; and their lines."""
+    lines, rows = list[int](), list[list[str]]()
+    for line, row in rows_of(io.StringIO(text), layout.delimiter, path, above):
+        if len(row) != layout.width:
+            raise DataFormatError(
+                f"{path}, line {line}: found {len(row)} cells, but the first line has {layout.width}."
+            )
+        lines.append(line)
+        rows.append(row)
+    columns: list[NDArray[Any] | None] = []
+    for j, cells in enumerate(zip(*rows, strict=True) if rows else [()] * layout.width):
+        if j not in needed:
+            columns.append(np.zeros(0))
+        else:
+            columns.append(_words(cells, once) if j in texts else _numbers(cells, path, lines))
+    return columns, np.array(lines, np.int64)
 
 
-def _rows(rows: Iterator[tuple[int, list[str]]], path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
-    """The same rows, all of one width."""
-    for line, row in rows:
-        if len(row) != width:
-            raise DataFormatError(f"{path}, line {line}: found {len(row)} cells, but the first line has {width}.")
-        yield line, row
-
-
-def _numbers(cells: tuple[str, ...], column: int, path: Path, lines: list[int]) -> NDArray[Any]:
-    values = np.empty(len(cells))
-    for i, cell in enumerate(cells):
-        try:
-            values[i] = float(cell)
-        except ValueError:
-            if cell.strip().lower() not in MISSING:
-                raise _Word(column) from None
-            values[i] = np.nan
+def _numbers(cells: tuple[str, ...], path: Path, lines: list[int]) -> NDArray[Any] | None:
+    """The numbers of a column, nan where one is missing; None where something is neither."""
+    gaps = {cell for cell in set(cells) if cell[-1:] not in DIGITS and cell.strip().lower() in MISSING}
+    filled = ["nan" if cell in gaps else cell for cell in cells] if gaps else cells
+    if "_" in "".join(filled):  # Python alone takes 2019_20 for a number
+        return None
+    try:
+        values = np.fromiter(map(float, filled), np.float64, len(filled))
+    except ValueError:
+        return None
     if np.isinf(values).any():
         i = int(np.argmax(np.isinf(values)))
         raise DataFormatError(f"{path}, line {lines[i]}: found {cells[i]!r} where a finite number was expected.")
@@ -197,10 +241,12 @@ def _numbers(cells: tuple[str, ...], column: int, path: Path, lines: list[int]) 
 
 def _words(cells: tuple[str, ...], once: dict[str, str]) -> NDArray[Any]:
     """Words, the same ones as the same object, which is kept once."""
+    spelled: dict[str, Any] = {}
+    for cell in set(cells):
+        word = cell.strip()
+        spelled[cell] = math.nan if word.lower() in MISSING else once.setdefault(word, word)
     column = np.empty(len(cells), object)
-    for i, cell in enumerate(cells):
-        cell = cell.strip()
-        column[i] = math.nan if cell.lower() in MISSING else once.setdefault(cell, cell)
+    column[:] = [spelled[cell] for cell in cells]
     return column
 
 
@@ -238,7 +284,7 @@ def check_categories(frame: Frame, columns: Collection[int]) -> None:
 
 def as_words(column: NDArray[Any]) -> NDArray[Any]:
     """Numbers as they would be written."""
-    written = [math.nan if value != value else f"{value:g}" for value in column.tolist()]
+    written = [math.nan if value != value else repr(value).removesuffix(".0") for value in column.tolist()]
     return np.array(written, object)
 
 
@@ -246,26 +292,79 @@ def as_words(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def _parquet(path: Path | list[Path], drop: Collection[str]) -> Frame:
+    source, data = _opened(path)
+    with _in_sentences(source):
+        table = data.to_table()
+    if not table.num_rows:
+        raise DataFormatError(f"{source} holds no rows.")
+    return _frame_of(table, source, {name for name in table.column_names if name not in drop})
+
+
+def read_parquet_frames(
+    path: Path | list[Path], choose: Callable[[list[str], str], Collection[str]]
+) -> Iterator[Frame]:
+    """The rows of one or several Parquet files, some thousands at a time; `choose` says which columns are needed.
+
+    Parameters
+    ----------
+    path : Path or list of Path
+    choose : callable
+        From the names of the columns and the name of the source to the names of those to read; the others stay empty.
+    """
+    source, data = _opened(path)
+    names = list(data.schema.names)
+    needed, start = set(choose(names, source)), 0
+    batches = data.to_batches(
+        columns=[name for name in names if name in needed], batch_size=BATCH, batch_readahead=1, fragment_readahead=1
+    )
+    while True:
+        with _in_sentences(source):
+            batch = next(batches, None)
+        if batch is None:
+            break
+        part = _frame_of(batch, source, needed)
+        whole = dict(zip(part.names, part.columns, strict=True))
+        yield Frame(source, names, True, [whole.get(name, np.zeros(0)) for name in names], start=start)
+        start += batch.num_rows
+
+
+def _opened(path: Path | list[Path]) -> tuple[str, Any]:
+    """The name of Parquet files for messages, and their rows as Arrow's dataset."""
     try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        import pyarrow.dataset
     except ImportError as error:
         raise ImportError("Parquet files need pyarrow: pip install hinge[arrow].") from error
     source = ", ".join(map(str, path)) if isinstance(path, list) else str(path)
+    names = [str(one) for one in path] if isinstance(path, list) else str(path)
+    with _in_sentences(source):
+        return source, pyarrow.dataset.dataset(names, format="parquet", partitioning="hive")
+
+
+@contextmanager
+def _in_sentences(source: str) -> Iterator[None]:
+    """Say which file it is that Arrow cannot read."""
+    import pyarrow as pa
+
     try:
-        table = pq.read_table(path)
+        yield
     except FileNotFoundError as error:
         raise FileNotFoundError(f"There is no file {source}: check the name and the current folder.") from error
     except (pa.ArrowException, OSError) as error:
         raise DataFormatError(f"{source} is not Parquet, or damaged: {error}") from error
+
+
+def _frame_of(table: pa.Table | pa.RecordBatch, source: str, needed: Collection[str]) -> Frame:
+    """The columns of an Arrow table or batch; those that are not needed stay empty."""
+    import pyarrow as pa
+
     columns = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if name in drop:
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        if name not in needed:
             columns.append(np.zeros(0))
             continue
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-            columns.append(column.cast(pa.float64()).to_numpy())
+            columns.append(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
         elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
             values = np.array(column.cast(kind).to_pylist(), object)
             values[values == None] = math.nan  # noqa: E711
@@ -274,9 +373,7 @@ def _parquet(path: Path | list[Path], drop: Collection[str]) -> Frame:
             raise DataFormatError(
                 f"{source}, column {name}: holds {kind}, neither numbers nor text; leave it out with --drop {name}."
             )
-    if not table.num_rows:
-        raise DataFormatError(f"{source} holds no rows.")
-    frame = Frame(source, list(table.column_names), True, columns)
+    frame = Frame(source, list(table.schema.names), True, columns)
     for name, column in zip(frame.names, columns, strict=True):
         if not is_words(column) and np.isinf(column).any():
             row = int(np.argmax(np.isinf(column)))

@@ -18,26 +18,19 @@ from .base import DataFormatError, most_features, number_of, smallest_float, who
 from .compressed import opened
 
 LARGEST_INDEX = 2**31 - 1
+PIECE = 1 << 22
+"""Bytes of text that are parsed at once where rows are read in blocks."""
 
 
 def read_svmlight(
     path: Path, n_features: int | None = None, zero_based: bool = False
 ) -> tuple[sp.csr_matrix, NDArray[Any]]:
     """Rows and labels of an svmlight file; see :func:`hinge.datasets.read`."""
-    try:
-        with _text_of(path) as stream:
-            data, indices, indptr, labels = _parse(stream, zero_based)
-    except DataFormatError:
-        raise
-    except (ValueError, OverflowError) as error:
-        _explain(path, n_features, zero_based)
-        raise DataFormatError(f"{path} could not be read as svmlight text: {error}") from error
+    with _text_of(path) as stream:
+        data, indices, indptr, labels = _parse(stream, path, n_features, zero_based)
     if len(labels) == 0:
         raise DataFormatError(f"{path} holds no rows: expected lines such as '+1 3:0.5 7:1'.")
     widest = int(indices.max()) + 1 if len(indices) else 0
-    finite = np.isfinite(data).all() and np.isfinite(labels).all()
-    if not finite or widest > (n_features or LARGEST_INDEX):
-        _explain(path, n_features, zero_based)
     if not (n_features or widest):
         raise DataFormatError(
             f"{path} holds labels but no index:value pair: give n_features if rows of zeros are meant."
@@ -53,6 +46,18 @@ def read_svmlight(
     return X, whole_labels(labels)
 
 
+def svmlight_blocks(
+    path: Path, n_features: int, zero_based: bool = False
+) -> Iterator[tuple[sp.csr_matrix, NDArray[Any]]]:
+    """The same rows and labels, some megabytes of text at a time."""
+    with _text_of(path) as stream:
+        while text := stream.read(PIECE):
+            lines = io.BytesIO(text + stream.readline())
+            data, indices, indptr, labels = _parse(lines, path, n_features, zero_based)
+            X = sp.csr_matrix((smallest_float(data), indices.astype(np.int32), indptr), shape=(len(labels), n_features))
+            yield X, whole_labels(labels)
+
+
 @contextmanager
 def _text_of(path: Path) -> Iterator[BinaryIO]:
     """The lines of a file without the mark of their encoding, which editors of Windows write before the first."""
@@ -62,10 +67,23 @@ def _text_of(path: Path) -> Iterator[BinaryIO]:
         yield stream
 
 
-def _parse(stream: BinaryIO, zero_based: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _parse(
+    stream: BinaryIO, path: Path, n_features: int | None, zero_based: bool
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Values, indices, ends of rows and labels of a file or of some lines of it."""
     from sklearn.datasets import load_svmlight_file
 
-    X, y = load_svmlight_file(stream, zero_based=zero_based)
+    try:
+        X, y = load_svmlight_file(stream, zero_based=zero_based)
+    except DataFormatError:
+        raise
+    except (ValueError, OverflowError) as error:
+        _explain(path, n_features, zero_based)
+        raise DataFormatError(f"{path} could not be read as svmlight text: {error}") from error
+    widest = int(X.indices.max()) + 1 if len(X.indices) else 0
+    finite = np.isfinite(X.data).all() and np.isfinite(y).all()
+    if not finite or widest > (n_features or LARGEST_INDEX):
+        _explain(path, n_features, zero_based)
     return X.data, X.indices, X.indptr, y
 
 

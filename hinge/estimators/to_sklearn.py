@@ -121,7 +121,8 @@ def _set_libsvm(made: BaseEstimator, model: BaseEstimator) -> None:
     made.support_vectors_, made._n_support = vectors, np.array(counts, np.int32)
     made.dual_coef_, made._dual_coef_ = (_stored_as(part, made._sparse) for part in (dual, sign * dual))
     made.intercept_, made._intercept_ = model.intercept_, sign * model.intercept_
-    made._num_iter = np.atleast_1d(np.asarray(getattr(model, "n_iter_", 0), np.int32))
+    most = np.iinfo(np.int32).max  # LIBSVM counts in 32 bits
+    made._num_iter = np.atleast_1d(np.minimum(getattr(model, "n_iter_", 0), most)).astype(np.int32)
     made._probA = made._probB = np.empty(0)
     made._effective_probability = hasattr(model, "probA_")
     if made._effective_probability:

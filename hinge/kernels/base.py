@@ -1,6 +1,6 @@
 """The base class of kernels: settings, evaluated in array-API code, for NumPy and for torch on a GPU."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +42,13 @@ class Kernel:
     """Whether values are computed from the points themselves, in float64, rather than from inner products."""
 
     of_dots: ClassVar[Any]
+
+    def __post_init__(self) -> None:
+        # Compiled code takes no whole numbers beyond 64 bits, such as gamma=10**21.
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type is float and isinstance(value, int):
+                object.__setattr__(self, field.name, float(value))
 
     @property
     def indefinite(self) -> bool:

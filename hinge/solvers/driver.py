@@ -294,7 +294,7 @@ class _Run:
             left = stop.max_reads - self.spent.reads - self.reserved_reads
             if self.state.t == 0:
                 left -= cost.setup
-            n = min(n, left // max(1, self.problem.cells_of(cost)))
+            n = int(min(n, left // max(1, self.problem.cells_of(cost))))  # a budget may be written 1e9
             if n <= 0:
                 return 0, Status.MAX_READS
         if stop.max_cost is not None:

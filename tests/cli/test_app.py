@@ -73,7 +73,7 @@ def test_broken_models(files, tmp_path):
     assert f"{cut} is cut short or damaged" in sentence(run("predict", cut, files.svm))
     assert "is not a model file" in sentence(run("predict", files.svm, files.svm))
     assert "There is no model file" in sentence(run("predict", tmp_path / "none", files.svm))
-    assert "Is a directory" in sentence(run("predict", tmp_path, files.svm))
+    assert "is a folder" in sentence(run("predict", tmp_path, files.svm))
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from command_line import run, said, sentence
 from typer.testing import CliRunner
 
 from hinge.cli.app import application
+from hinge.cli.blocks import read_blocks, stacked
 from hinge.cli.rows import Columns, Reading, megabytes, read_rows, split_names, stream_label
 
 HOW = Reading()
@@ -20,24 +21,6 @@ PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 def write(folder, text, name="x.csv"):
     (folder / name).write_text(text)
     return str(folder / name)
-
-
-def test_columns_are_taken_by_name(tmp_path):
-    wanted = Columns(2, ["a", "b"], (), "y")
-    found = read_rows(write(tmp_path, "id,b,y,a\n7,2,1,1\n8,4,0,3\n"), HOW, wanted)
-    assert found.X.tolist() == [[1, 2], [3, 4]] and found.y.tolist() == [1, 0]
-    assert read_rows(write(tmp_path, "b,a\n2,1\n"), HOW, wanted).y is None
-    with pytest.raises(ValueError, match="no column 'b', which the model was trained on"):
-        read_rows(write(tmp_path, "a,c\n1,2\n"), HOW, wanted)
-    with pytest.raises(ValueError, match="column b: holds words, but numbers"):
-        read_rows(write(tmp_path, "a,b\n1,x\n2,y\n"), HOW, wanted)
-
-
-def test_without_names_the_width_says_whether_there_are_labels(tmp_path):
-    assert read_rows(write(tmp_path, "1,2,1\n3,4,0\n"), HOW, Columns(2)).y.tolist() == [1, 0]
-    assert read_rows(write(tmp_path, "1,2\n3,4\n"), HOW, Columns(2)).y is None
-    with pytest.raises(ValueError, match=r"--no-labels"):
-        read_rows(write(tmp_path, "1,2,3,4\n"), HOW, Columns(2))
 
 
 def test_weights_labels_and_columns_left_out(tmp_path):
@@ -164,8 +147,7 @@ def test_columns_are_found_in_one_pass(tmp_path):
     began = time.process_time()
     found = read_rows(str(path), HOW)
     names = [f"f{j}" for j in range(width)]
-    again = read_rows(
-        write(tmp_path, ",".join([*names, "y"]) + "\n" + "1," * width + "0\n"), HOW, Columns(width, names)
-    )
+    data = write(tmp_path, ",".join([*names, "y"]) + "\n" + "1," * width + "0\n")
+    again = stacked(read_blocks(data, HOW, Columns(width, names)))
     assert time.process_time() - began < 20
     assert found.X.shape == (4, width) and again.X.shape == (1, width)

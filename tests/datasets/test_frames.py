@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hinge.datasets import DataFormatError
-from hinge.datasets.frames import check_categories, is_missing, is_words, labels_in, read_frame
+from hinge.datasets.frames import as_words, check_categories, is_missing, is_words, labels_in, read_frame
 
 TEXT = 'age,city,zip,label\n33,"Oslo, N",0150,yes\n\n,NA,9000,no\n 41 ,Rome,0150,yes\n'
 
@@ -30,7 +30,7 @@ def test_columns_of_a_text_file(path):
 
 
 def test_a_word_after_many_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr("hinge.datasets.frames.BATCH", 2)
+    monkeypatch.setattr("hinge.datasets.delimited.PIECE", 8)
     (tmp_path / "x.csv").write_text("a,b\n" + "".join(f"{w},{i}\n" for i, w in enumerate(["1", "2", "x", "y", "x"])))
     assert read_frame(tmp_path / "x.csv").columns[0].tolist() == ["1", "2", "x", "y", "x"]
     (tmp_path / "x.csv").write_text("a,b\n1,1\n2,2\nx,3\n4,4\n")
@@ -81,3 +81,12 @@ def test_columns_of_parquet(tmp_path):
     (tmp_path / "x.parquet").write_bytes(b"PAR1 nothing")
     with pytest.raises(DataFormatError, match="not Parquet, or damaged"):
         read_frame(tmp_path / "x.parquet")
+
+
+def test_what_python_alone_takes_for_a_number_is_a_word(tmp_path):
+    (tmp_path / "x.csv").write_text("season,y\n2019_20,a\n2020_21,b\n2019_20,a\n")
+    assert read_frame(tmp_path / "x.csv").columns[0].tolist() == ["2019_20", "2020_21", "2019_20"]
+
+
+def test_numbers_as_words_stay_apart():
+    assert as_words(np.array([1234567.0, 1234568.0, 0.5, np.nan])).tolist()[:3] == ["1234567", "1234568", "0.5"]

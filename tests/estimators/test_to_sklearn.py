@@ -137,3 +137,9 @@ def test_parameters_and_names():
     kernel = hinge.SVC(gamma="auto").fit(X, y).to_sklearn()
     assert kernel.gamma == "auto" and kernel._gamma == 0.25
     assert kernel.feature_names_in_.tolist() == list("abcd")
+
+
+def test_more_iterations_than_theirs_can_count():
+    model = hinge.SVC().fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+    model.n_iter_ = 2**62
+    assert model.to_sklearn().predict([[1.0]]) == [1]

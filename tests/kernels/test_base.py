@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hinge.kernels import Kernel, Linear
+from hinge.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from hinge.kernels.base import namespace
 
 
@@ -27,3 +27,10 @@ def test_the_module_of_an_array():
 
 def test_settings_are_values():
     assert Linear() == Linear() and hash(Linear()) == hash(Linear())
+
+
+@pytest.mark.parametrize("kernel", [Gaussian, Laplacian, Polynomial, Sigmoid])
+def test_whole_numbers_of_any_size_are_settings(kernel):
+    X = np.array([[0.0, 1e-11], [2e-11, 0.0]])
+    assert kernel(gamma=1) == kernel(gamma=1.0)
+    np.testing.assert_array_equal(kernel(gamma=10**21)(X, X), kernel(gamma=1e21)(X, X))

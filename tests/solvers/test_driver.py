@@ -403,3 +403,15 @@ def test_a_gap_that_the_estimate_does_not_see_ends_the_run():
     )
     assert (blind.status, blind.n_iter) == (Status.STALLED, 1)
     assert blind.certificate.gap > 1e-3 >= seeing.certificate.gap and seeing.n_iter > 1
+
+
+def test_a_budget_may_be_written_as_a_float(problem):
+    seen = []
+
+    class Watched(SDCA):
+        def advance(self, problem, state, n_iter):
+            seen.append(n_iter)
+            return super().advance(problem, state, n_iter)
+
+    solve(problem, Watched(), stop=Stop(0, max_reads=1e3))
+    assert seen and {type(n) for n in seen} == {int}

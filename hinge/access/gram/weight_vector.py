@@ -52,8 +52,8 @@ def weight_vector(rows: Stored, i: np.ndarray, coef: np.ndarray) -> np.ndarray:
     w, rest = np.zeros((2, rows.shape[1]))
     for lo in range(0, len(i), 1024):
         part, c = rows[i[lo : lo + 1024]], np.ascontiguousarray(coef[lo : lo + 1024], np.float64)
-        if part.dtype not in (np.float32, np.float64):  # half precision, or of another byte order
-            part = part.astype(np.float64)
+        if part.dtype != np.float32:  # compiled code takes neither other byte orders nor half or extended precision
+            part = part.astype(np.float64, copy=False)
         if hasattr(part, "indptr"):
             _add_compressed(part.indptr, part.indices, part.data, c, w, rest)
         else:

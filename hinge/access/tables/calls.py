@@ -4,6 +4,7 @@ import queue
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Number
@@ -84,7 +85,7 @@ class Calls:
                 cause = error
         tries = "one call" if self.retries == 0 else f"{self.retries + 1} calls"
         raise OracleError(
-            f"{what} could not be had in {tries}; the last ended with {type(cause).__name__}: {cause}. "
+            f"{what} could not be had in {tries}; the last ended with {_in_words(cause)}. "
             "What was paid for before is kept: ask again once the cause is gone."
         ) from cause
 
@@ -108,6 +109,11 @@ class Calls:
         if error is not None:
             raise error
         return answer
+
+
+def _in_words(cause: Exception | None) -> str:
+    """The kind of an error, and what it says, if it says something."""
+    return traceback.format_exception_only(cause)[0].strip().removesuffix(".")
 
 
 def line_of(answer: Answer, length: int) -> Line:
@@ -139,14 +145,15 @@ def line_of(answer: Answer, length: int) -> Line:
 def numbers(answer: Answer, count: int) -> np.ndarray:
     """The answer as an array of `count` finite numbers; ValueError if it is not that."""
     a = np.asarray(answer)
-    if a.ndim != 1:
+    if a.ndim != 1 or isinstance(answer, bytearray | memoryview):  # text that was not decoded, and looks like numbers
         raise ValueError(f"a {type(answer).__name__} came, which is no sequence of numbers")
     if len(a) != count:
         raise ValueError(f"{len(a)} values came, not {count}")
     plain = a.dtype.kind in "biuf" or (a.dtype.kind == "O" and all(isinstance(v, Number) for v in a))
     if not plain or np.ma.is_masked(answer):
         raise ValueError("not all of its values are numbers")
-    x = a.astype(np.float64)
+    with np.errstate(over="ignore"):
+        x = a.astype(np.float64)
     for k in np.flatnonzero(~np.isfinite(x))[:1].tolist():
         raise ValueError(f"value {k} of {count} is {x[k]}, not a finite number")
     return x

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import islice
+from operator import index
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -387,7 +388,7 @@ def as_oracle(X: object) -> Table | None:
 
 def _checked_shape(oracle: FeatureOracle) -> tuple[int, int]:
     try:
-        n, d = (int(k) for k in oracle.shape)
+        n, d = (index(k) for k in oracle.shape)
     except (AttributeError, TypeError, ValueError):
         n = d = -1
     if min(n, d) < 0 or not isinstance(oracle, FeatureOracle):

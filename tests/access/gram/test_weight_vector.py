@@ -62,3 +62,9 @@ def test_weights_are_rounded_once(make):
     for k in range(3):
         true = sum(Fraction(c) * Fraction(x) for c, x in zip(coef.tolist(), X[:, k].tolist(), strict=True))
         assert abs(Fraction(float(w[k])) - true) <= Fraction(2.0**-52) * abs(true)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble, ">f4", ">f8", np.int8, np.uint64, bool])
+def test_rows_of_any_type(dtype):
+    X = np.array([[1, 0], [1, 1], [0, 1]], dtype)
+    assert weight_vector(X, np.array([0, 2]), np.array([2.0, 3.0])).tolist() == [2.0, 3.0]

@@ -1,7 +1,10 @@
+import json
 import os
 import signal
+import sqlite3
 import threading
 import time
+import urllib.error
 
 import numpy as np
 import pytest
@@ -31,6 +34,30 @@ def test_it_is_given_up_with_the_last_cause():
         calls.make("Row 7", lambda a: a, lambda: (_ for _ in ()).throw(ValueError("no")))
     with pytest.raises(OracleError, match="in one call"):
         Calls(0, 0.0, None).make("Row 7", lambda a: 1 / 0, lambda: 1)
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        (sqlite3.DatabaseError("file is not a database"), "sqlite3.DatabaseError: file is not a database."),
+        (urllib.error.URLError("refused"), "urllib.error.URLError: <urlopen error refused>."),
+        (ConnectionResetError(104, "reset by peer"), r"ConnectionResetError: \[Errno 104\] reset by peer."),
+        (json.JSONDecodeError("Expecting value", "", 0), "JSONDecodeError: Expecting value: line 1 column 1"),
+        (StopIteration(), "ended with StopIteration. What"),
+        (Mute(), "Mute: <exception str"),
+    ],
+)
+def test_any_cause_is_told(cause, words):
+    def fail():
+        raise cause
+
+    with pytest.raises(OracleError, match=words):
+        Calls(1, 0.0, 5.0).make("Row 7", lambda a: a, fail)
 
 
 def test_waits_double():
@@ -94,6 +121,12 @@ def test_lines_come_in_many_forms(answer):
     [
         ([1.0, 2.0], "2 values came, not 4"),
         ("abcd", "no sequence"),
+        (b"1234", "no sequence"),
+        (bytearray(b"1234"), "a bytearray came, which is no sequence of numbers"),
+        (memoryview(b"1234"), "a memoryview came, which is no sequence of numbers"),
+        ({"error": "quota"}, "no sequence"),
+        ([None] * 4, "numbers"),
+        (np.full(4, np.longdouble("1e4000")), "value 0 of 4 is inf"),
         ([1.0, 2.0, 3.0, np.nan], "value 3 of 4 is nan"),
         ([1.0, "x", 3.0, 4.0], "numbers"),
         (([0.5, 1.5], [1.0, 2.0]), "whole numbers"),

@@ -796,7 +796,10 @@ def test_settings(settings, sentence):
         Oracle(Lines(), **settings)
 
 
-@pytest.mark.parametrize("thing", [3, A.tolist(), A, type("T", (Lines,), {"shape": (3,)})()])
+SHAPES = [(3,), (1.5, 2), (3.0, 4.0), ("3", "4"), (-1, 2), None]
+
+
+@pytest.mark.parametrize("thing", [3, A.tolist(), A, *(type("T", (Lines,), {"shape": shape})() for shape in SHAPES)])
 def test_no_oracle(thing):
     with pytest.raises(TypeError, match=r"An oracle has a shape \(n, d\), row\(i\) and column\(j\); "):
         Oracle(thing)

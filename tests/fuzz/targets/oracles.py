@@ -1,7 +1,10 @@
 """Sellers of features that lie about shapes, prices and numbers, and budgets of any size."""
 
 import contextlib
+import json
+import sqlite3
 import tempfile
+import urllib.error
 import warnings
 
 import numpy as np
@@ -12,6 +15,11 @@ from hinge import LinearSVC, Oracle
 
 from ..judging import check_finite, check_fitted
 from ..odd import ODD, one_of, table
+
+
+def raise_error(error):
+    """What a seller may do instead of answering."""
+    raise error
 
 
 class Seller:
@@ -71,6 +79,13 @@ LIES = (
     lambda x: x.astype(np.float16),
     lambda x: x > 0,
     lambda x: [[1], [2, 3]],
+    lambda x: bytearray(len(x)),
+    lambda x: [None] * len(x),
+    lambda x: [10**400] * len(x),
+    lambda x: json.loads("{"),
+    lambda x: raise_error(sqlite3.DatabaseError("database disk image is malformed")),
+    lambda x: raise_error(urllib.error.URLError("refused")),
+    lambda x: raise_error(ConnectionResetError(104, "reset by peer")),
 )
 SHAPES = (
     (3,),
