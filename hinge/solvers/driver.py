@@ -1,9 +1,10 @@
 """The loop that runs every solver: clock, stopping rule, history, interrupts."""
 
 import copy
+import threading
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -412,18 +413,10 @@ class _Run:
         return certificate
 
     def result(self, status: Status) -> Result:
-        dear = False
         if status is Status.INTERRUPTED:
-            with hurry():  # skip anything that takes long
-                solution = self.answer()
-            dear = _is_dear(self.problem, solution, self.state.t)
-        if dear:
-            certificate = Certificate.unknown(solution.b if isinstance(solution, Solution) else 0.0)
+            solution, certificate = self.last_word()
         else:
-            certificate = self.certify()
-            solution = self.problem.finished(self.answer(), certificate)
-            if hasattr(solution, "b"):  # answers of max-min problems have none
-                certificate = certificate._replace(b=solution.b)
+            solution, certificate = self.certified_answer()
         return Result(
             copied(solution),
             certificate,
@@ -434,6 +427,24 @@ class _Run:
             self.state,
             self.solver,
         )
+
+    def certified_answer(self) -> tuple[Any, Certificate]:
+        certificate = self.certify()
+        solution = self.problem.finished(self.answer(), certificate)
+        if hasattr(solution, "b"):  # answers of max-min problems have none
+            certificate = certificate._replace(b=solution.b)
+        return solution, certificate
+
+    def last_word(self) -> tuple[Any, Certificate]:
+        """The answer after Ctrl-C, with a certificate only if that takes no long time, nor code yet to be compiled."""
+        with hurry():  # skip anything that takes long
+            solution = self.answer()
+        if not _is_dear(self.problem, solution, self.state.t):
+            pressed = threading.Event()
+            pressed.set()
+            with suppress(KeyboardInterrupt), called_off_by(pressed):
+                return self.certified_answer()
+        return solution, Certificate.unknown(solution.b if isinstance(solution, Solution) else 0.0)
 
 
 def _is_dear(problem: Problem[Answer], answer: Answer, t: int) -> bool:

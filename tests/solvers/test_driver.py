@@ -228,6 +228,22 @@ def test_an_interrupt_within_a_callback(problem):
         solve(problem, SDCA(), stop=Stop(0), callbacks=[press])
 
 
+def test_no_certificate_is_compiled_after_an_interrupt(problem, monkeypatch):
+    monkeypatch.setattr("hinge.compiled.PATIENCE", 0.05)
+    compiled = threading.Event()
+
+    def press(record, solution):
+        monkeypatch.setattr(Regularized, "certificate", _aside(lambda self, solution: compiled.wait(20)))
+        signal.raise_signal(signal.SIGINT)
+
+    try:
+        kept = solve(problem, Pegasos(), stop=Stop(0), callbacks=[press], on_interrupt="keep")
+        assert kept.status is Status.INTERRUPTED and kept.n_iter > 0
+        assert kept.certificate.gap == np.inf
+    finally:
+        compiled.set()
+
+
 class Slow(SDCA):
     """Notes whether it was torn in the middle of a step."""
 
