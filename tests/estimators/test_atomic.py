@@ -80,6 +80,7 @@ def test_an_interrupted_refit_on_another_width_leaves_the_old_model(kind):
 
 
 @pytest.mark.usefixtures("interruptible")
+@pytest.mark.filterwarnings("ignore:The fit ended because it was interrupted")
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_ctrl_c_before_the_first_step_ends_with_a_model_of_nothing(name, monkeypatch):
     y = TARGETS.get(name, Y)

@@ -125,6 +125,7 @@ def estimators():
         "SVC threads": (SVC(C=100, tol=1e-6, n_jobs=2).fit, few),
         "SVC 4 threads": (SVC(C=100, tol=1e-6, n_jobs=4).fit, few),
         "SVC keep": (SVC(C=100, tol=1e-6, on_interrupt="keep").fit, few),
+        "SVC probability, keep": (SVC(C=10, probability=True, on_interrupt="keep").fit, lambda: blobs(6_000, 40)),
         "SVC classes": (SVC(C=10, tol=1e-6).fit, lambda: blobs(20_000, 20, 6)),
         "SVC sparse": (SVC(C=10, tol=1e-6).fit, lambda: sparse(15_000, 5_000)),
         "SVC slack": (SVC(slack=0.3, tol=1e-6).fit, few),
@@ -376,7 +377,7 @@ def warm():
     LinearSVC().fit(*sparse(300, 2000))
     LinearSVC().partial_fit(X, y, classes=[0, 1])
     SVC(tol=1e-6).fit(X, y).predict(X)
-    SVC().fit(X.astype(np.float32), y)
+    SVC(probability=True).fit(X.astype(np.float32), y)
     SVC().fit(X, y).predict(X)
     SVC().fit(*sparse(300, 2000))
     SVC(slack=0.3).fit(X, y)
