@@ -263,11 +263,10 @@ class _Run:
         return 0
 
     def advance(self, n: int) -> None:
-        """Run n iterations. With ``on_interrupt="keep"``, a copy of the state is kept during long steps."""
+        """Run n iterations. With ``on_interrupt="keep"``, a copy of the state is kept where steps may be long."""
         left = None if self.stop.max_time is None else self.stop.max_time - self.spent.seconds
-        # The first piece may compile; the others are as short as the rate says, if steps are.
-        long = not self.rate or (not self.solver.steps_are_short and (n <= 1 or n > self.rate * CHUNK_SECONDS))
-        if self.keep and long:
+        # The first piece may compile. Of others the rate says little where steps are long: one may do the work of many.
+        if self.keep and not (self.rate and self.solver.steps_are_short):
             self.safe = copy.deepcopy(self.state)
         self.interrupts.spare, self.interrupts.kept = self.safe is not None, self.keep
         with within(left):  # a step may call `solve` itself: that run gets the remaining time

@@ -157,11 +157,13 @@ def predicted(known, new):
 def pressed_child(fit, data, after):
     """Seconds from Ctrl-C to the end of a child that fits; None where it had ended before."""
     given = data()
+    begun, begin = os.pipe()
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            os.write(begin, b"!")  # Python drops what comes before a fork has begun
             sys.stdout = sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
             fit(*given)
             code = 0
@@ -169,6 +171,8 @@ def pressed_child(fit, data, after):
             code = 130
         finally:
             os._exit(code)
+    os.read(begun, 1)
+    os.close(begun), os.close(begin)
     time.sleep(after)
     return _seconds_to_end(pid)
 
