@@ -81,8 +81,9 @@ class ConvergenceDisplay:
     ) -> ConvergenceDisplay:
         """From the history of a fitted estimator; or, with X and y, from a copy that is fitted and measured.
 
-        A history holds objective and gap only where the fit itself asked for a certificate. With `X` and `y`
-        they are measured at all looks, which does not count as time of the fit.
+        A history holds objective and gap only where the fit itself asked for a certificate, and a fit that nobody
+        watches may ask for it only once, at its end: a single point. With `X` and `y` the fit is watched, and both are
+        measured at all looks, which does not count as time of the fit; there is a curve for each run.
 
         Parameters
         ----------

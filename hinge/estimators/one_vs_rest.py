@@ -35,7 +35,7 @@ from hinge.solvers.driver import Callback, check_solver
 from hinge.solvers.in_parts import in_parts
 from hinge.threads import cores, each, one_blas_thread, threads_of
 
-Report = Callable[[int, Record, Any, Problem | None], bool]
+Report = Callable[[int, Record, Solution, Problem | None], bool]
 """Gets the number of the run, a record, the answer, and the problem that it answers; None if that is not at hand."""
 
 STALLED_ADVICE = "Scale the features, regularise more (a smaller C), or ask for less."
@@ -222,7 +222,11 @@ def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: P
 
 def callbacks_of(reports: Sequence[Report], k: int, problem: Problem | None) -> list[Callback]:
     """The reports as callbacks of run k."""
-    return [lambda record, solution, report=report: report(k, record, solution, problem) for report in reports]
+
+    def callback_of(report: Report) -> Callback:
+        return lambda record, solution: report(k, record, solution, problem)
+
+    return [callback_of(report) for report in reports]
 
 
 def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solver | None) -> bool:

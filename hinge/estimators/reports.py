@@ -15,7 +15,7 @@ from hinge.estimators.one_vs_rest import Report
 from hinge.estimators.parameters import KernelData
 from hinge.monitoring import Record
 from hinge.monitoring.progress import time_left
-from hinge.problems import Problem
+from hinge.problems import Expansion, Problem, Solution
 
 Rebuilt: TypeAlias = Callable[[Any], dict[str, Any]]
 """A function that turns an answer into the fitted attributes for predictions."""
@@ -56,7 +56,7 @@ def to_callbacks(
     costs a pass over the rows (None if it is not known here).
     """
 
-    def report(k: int, record: Record, solution: Any, problem: Problem | None) -> bool:
+    def report(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> bool:
         look = root.subcontext(task_name="look")
         look.record, look.run = record, k
         look.measure_objective = None if problem is None else partial(problem.objective, solution)
@@ -73,7 +73,7 @@ def to_stderr(names: Sequence[str], tol: float = 0.0) -> Report:
     """A report that writes a line to standard error, with an estimate of the time left to a gap of `tol`, if known."""
     first: dict[int, tuple[float, float]] = {}
 
-    def report(k: int, record: Record, solution: Any, problem: Problem | None) -> bool:
+    def report(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> bool:
         name = f"{names[k]}: " if names else ""
         parts = [f"{record.seconds:8.2f} s", f"{record.feature_reads:,} reads"]
         if record.kernel_evals:
