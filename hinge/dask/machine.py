@@ -171,7 +171,7 @@ class OnCluster(LinearMachine):
         centre = float(np.average([fact.centre for fact in facts], weights=masses)) if masses.any() else 0.0
 
         def look(record: RoundRecord, answers: list[Solution]) -> bool:
-            asked = [report(0, record, answers[0]) for report in reports]  # type: ignore[arg-type]
+            asked = [report(0, record, answers[0], None) for report in reports]  # type: ignore[arg-type]
             return any(asked)
 
         given: dict[str, Any] = dict(

@@ -81,8 +81,9 @@ class ConvergenceDisplay:
     ) -> ConvergenceDisplay:
         """From the history of a fitted estimator; or, with X and y, from a copy that is fitted and measured.
 
-        A history holds objective and gap only where the fit itself asked for a certificate. With `X` and `y`
-        they are measured at all looks, which does not count as time of the fit.
+        A history holds objective and gap only where the fit itself asked for a certificate, and a fit that nobody
+        watches may ask for it only once, at its end: a single point. With `X` and `y` the fit is watched, and both are
+        measured at all looks, which does not count as time of the fit; there is a curve for each run.
 
         Parameters
         ----------
@@ -121,9 +122,8 @@ class ConvergenceDisplay:
         compile_for(estimator, X, y)
         watcher = Watcher(X_test, y_test)
         fitted = watch(estimator, X, y, watcher)
-        if len(fitted.classes_) > 2:  # one curve for each class, from the histories
-            return cls.from_estimator(fitted, name=name, ax=ax, draw=draw, **options)
-        display = cls({name or solver_name(fitted): watcher.looks})
+        runs = [[look for look in watcher.looks if look.run == k] for k in sorted({look.run for look in watcher.looks})]
+        display = cls(_named(runs, name or solver_name(fitted), fitted.classes_))
         return display.plot(ax, **options) if draw else display
 
     @classmethod
@@ -156,15 +156,8 @@ class ConvergenceDisplay:
         ConvergenceDisplay
         """
         runs = [history] if not history or isinstance(history[0], Record) else list(history)
-        names = [name]
-        if len(runs) > 1:
-            labels = classes if classes is not None and len(classes) == len(runs) else range(len(runs))
-            names = [f"{name}, {label}" for label in labels]
-        curves: dict[str, Sequence[Watched]] = {
-            label: [Watched(record, record.objective, record.score) for record in run]
-            for label, run in zip(names, runs, strict=True)
-        }
-        display = cls(curves)
+        looks = [[Watched(record, record.objective, record.score) for record in run] for run in runs]
+        display = cls(_named(looks, name, classes))
         return display.plot(ax, **options) if draw else display
 
     def plot(
@@ -212,6 +205,16 @@ class ConvergenceDisplay:
             values = np.array([getattr(look, quantity) for look in looks], np.float64)
         kept = np.isfinite(values) & (at > 0) & ((values > 0) | (quantity != "gap"))
         return Series(name, at[kept].tolist(), values[kept].tolist())
+
+
+def _named(
+    runs: Sequence[Sequence[Watched]], name: str, classes: Sequence[Any] | np.ndarray | None
+) -> dict[str, Sequence[Watched]]:
+    """The runs by name; several by class, or by number if they are those of class pairs."""
+    if len(runs) == 1:
+        return {name: runs[0]}
+    labels = classes if classes is not None and len(classes) == len(runs) else range(len(runs))
+    return {f"{name}, {label}": run for label, run in zip(labels, runs, strict=True)}
 
 
 def solver_name(estimator: Classifier) -> str:

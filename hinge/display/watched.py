@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from hinge.monitoring import Record
 from hinge.types import Items
@@ -25,11 +24,12 @@ COMPILED_ROWS = 100
 
 
 class Watched(NamedTuple):
-    """One look at a fit: the record, with objective and error, which were measured without being timed."""
+    """One look at a fit: the record, with objective and error, which were measured without being timed, and the run."""
 
     record: Record
     objective: float
     error: float
+    run: int = 0
 
 
 def checked(estimator: BaseEstimator) -> None:
@@ -67,25 +67,18 @@ class Watcher:
         """Nothing is known yet."""
 
     def on_fit_task_end(
-        self,
-        estimator: Classifier,
-        context: CallbackContext,
-        *,
-        X: Items | None = None,
-        y: ArrayLike | None = None,
-        fitted_estimator: Classifier | None = None,
+        self, estimator: Classifier, context: CallbackContext, *, fitted_estimator: Classifier | None = None
     ) -> bool:
-        """Measure at a look. There is no model at the end of the fit itself, nor in fits of several classes."""
+        """Measure at a look. There is no model at the end of the fit itself, nor in runs of one of several classes."""
         record = getattr(context, "record", None)
         if record is None:
             return False
         objective, error = record.objective, record.score
-        if fitted_estimator is not None:
-            if self.X_test is not None:
-                error = float(np.mean(fitted_estimator.predict(self.X_test) != self.y_test))
-            if self.objectives and not np.isfinite(objective) and X is not None and y is not None:
-                objective = objective_of(fitted_estimator, X, y)
-        self.looks.append(Watched(record, objective, error))
+        if self.X_test is not None and fitted_estimator is not None:
+            error = float(np.mean(fitted_estimator.predict(self.X_test) != self.y_test))
+        if self.objectives and not np.isfinite(objective) and context.measure_objective is not None:
+            objective = context.measure_objective()
+        self.looks.append(Watched(record, objective, error, context.run))
         return False
 
 
@@ -111,27 +104,6 @@ def compile_for(estimator: Classifier, X: Items, y: ArrayLike) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clone(estimator).fit(_safe_indexing(X, some), y[some])
-
-
-def objective_of(model: Classifier, X: Items, y: ArrayLike) -> float:
-    """½λ‖w‖² + the mean hinge loss of a fitted machine for two classes.
-
-    It is nan where the objective is another one: with class weights, a given slack or a penalised bias.
-    """
-    other = model.class_weight is not None or model.slack is not None
-    if other or len(model.classes_) != 2 or getattr(model, "intercept", "free") == "penalized":
-        return np.nan
-    lam = getattr(model, "lam", None)
-    labels = np.asarray(y)
-    lam = 1.0 / (model.C * len(labels)) if lam is None else lam
-    scores, signs = model.decision_function(X), np.where(labels == model.classes_[1], 1.0, -1.0)
-    if hasattr(model, "support_vectors_"):
-        dual: Any = model.dual_coef_
-        dual = (dual.toarray() if sp.issparse(dual) else dual)[0]
-        sq_norm = float(dual @ (scores[model.support_] - model.intercept_[0]))
-    else:
-        sq_norm = float(model.coef_[0] @ model.coef_[0])
-    return 0.5 * lam * sq_norm + float(np.mean(np.maximum(0.0, 1.0 - signs * scores)))
 
 
 def gaps(looks: Sequence[Watched]) -> list[float]:

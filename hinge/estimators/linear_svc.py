@@ -126,7 +126,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     verbose : bool or int, default=0
         Write a line to standard error each time the answer is evaluated.
     on_interrupt : {"raise", "keep"}, default="raise"
-        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises. `partial_fit`
+        always raises, and leaves the model of before: its rows can be given again.
     max_memory : float, optional
         Limit of the process's memory in bytes while it learns from rows on disk; by default its present memory plus
         half of what is free. Rows that fit are loaded; others are read block by block, in several passes.

@@ -75,7 +75,8 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
     warm_start : bool, default=False
         Start from the last fit's answer.
     on_interrupt : {"raise", "keep"}, default="raise"
-        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises. `partial_fit`
+        always raises, and leaves the model of before: its rows can be given again.
     max_memory : float, optional
         Limit of the process's memory in bytes while it learns from rows on disk; by default its present memory plus
         half of what is free. Rows that fit are loaded; others are read block by block, in several passes.

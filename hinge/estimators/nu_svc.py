@@ -90,7 +90,8 @@ class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, 
     warm_start : bool, default=False
         Start from the last fit's answer, if there are as many rows.
     on_interrupt : {"raise", "keep"}, default="raise"
-        On Ctrl-C raise KeyboardInterrupt, or end the fit with the model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises. A model that
+        was kept has no probabilities before `calibrate`.
 
     Attributes
     ----------
@@ -252,7 +253,7 @@ class_weight_
         self._forget_probabilities()
         self._keep(runs)
         if self.probability not in (False, "deprecated"):
-            self._keep_probabilities(self._left_out(X, y, codes, weight, runs.answers), codes, weight)
+            self._calibrate_fit(lambda: self._left_out(X, y, codes, weight, runs.answers), codes, weight)
         return self
 
     def _problem(self, gram: Gram, task: Task) -> KernelNuClassification:

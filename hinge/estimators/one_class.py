@@ -15,7 +15,7 @@ from hinge.estimators.atomic import atomic, atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_machine import EXACT_BELOW, KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
-from hinge.estimators.one_vs_rest import Report, how_it_ended
+from hinge.estimators.one_vs_rest import Report, callbacks_of, how_it_ended
 from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, RandomState, is_linear
 from hinge.estimators.reports import reports_of
 from hinge.kernels import Gaussian, Kernel, Precomputed
@@ -302,7 +302,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         stop = Stop(self.tol, max_time=left_of(self.max_time, began))
         if self.max_iter != -1:
             stop = replace(stop, max_iter=int(self.max_iter))
-        callbacks = [lambda record, answer, report=report: report(0, record, answer) for report in reports]
+        callbacks = callbacks_of(reports, 0, problem)
         return solve(problem, solver, stop=stop, seed=seed, callbacks=callbacks, on_interrupt=self.on_interrupt)
 
     def _attributes(self, answer: Expansion, X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> dict[str, Any]:

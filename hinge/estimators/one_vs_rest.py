@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -25,17 +24,19 @@ from hinge.problems import (
     L1Regularized,
     LinearProblem,
     Multiclass,
+    Problem,
     Regularized,
     SlackConstrained,
     Solution,
 )
 from hinge.problems.batch import Batch, BatchSolution
 from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
-from hinge.solvers.driver import check_solver
+from hinge.solvers.driver import Callback, check_solver
 from hinge.solvers.in_parts import in_parts
 from hinge.threads import cores, each, one_blas_thread, threads_of
 
-Report = Callable[[int, Record, Solution], bool]
+Report = Callable[[int, Record, Solution, Problem | None], bool]
+"""Gets the number of the run, a record, the answer, and the problem that it answers; None if that is not at hand."""
 
 STALLED_ADVICE = "Scale the features, regularise more (a smaller C), or ask for less."
 SHARED = 10_000  # BLAS uses several threads for vectors of at least this length
@@ -100,7 +101,7 @@ def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: 
         return run_batch(cast(Sequence[Regularized], problems), plan)
     count, threads = len(problems), threads_of(n_jobs)
     plan = plan._replace(threads=max(1, threads // count))
-    with one_blas_thread() if plan.threads > 1 or _has_long_vectors(problems[0]) else nullcontext():
+    with one_blas_thread() if threads > 1 or _has_long_vectors(problems[0]) else nullcontext():
         return run_each(count, lambda k, own: run_one(problems[k], k, own), plan, threads)
 
 
@@ -140,7 +141,7 @@ def run_batch(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpoin
         seed=plan.seed,
         start=starts if together or starts is None else starts[0],
         score=score if scores else None,
-        callbacks=[partial(report, 0) for report in plan.reports],
+        callbacks=callbacks_of(plan.reports, 0, problem),
         on_interrupt=plan.on_interrupt,
         checkpoint=checkpoint,
     )
@@ -197,16 +198,17 @@ def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: P
     start = plan.starts[k] if k < len(plan.starts) else None
     free = plan.stop.max_kernel_evals is None
     score = _error_on(problem, plan.aside, may_compute=free) if plan.aside is not None else None
-    callbacks = [lambda record, solution, report=report: report(k, record, solution) for report in plan.reports]
+    by_lambda = isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, plan.solver)
     options: dict[str, Any] = {
         "seed": plan.seed,
         "start": start,
         "score": score,
-        "callbacks": callbacks,
+        "callbacks": callbacks_of(plan.reports, k, None if by_lambda else problem),  # answers for λ answer others
         "on_interrupt": plan.on_interrupt,
     }
     stop = plan.stop
-    if isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, plan.solver):
+    if by_lambda:
+        assert isinstance(problem, SlackConstrained | KernelSlackConstrained)
         return replace(solve_slack(problem, plan.solver, stop=stop, passes=plan.passes, **options), state=None)
     solver = plan.solver
     if solver is None:
@@ -216,6 +218,15 @@ def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: P
     if stop.max_iter is None and plan.passes is not None:
         stop = replace(stop, max_iter=plan.passes * solver.cost(problem).a_pass)
     return replace(solve(problem, solver, stop=stop, **options), state=None)  # states are not needed again
+
+
+def callbacks_of(reports: Sequence[Report], k: int, problem: Problem | None) -> list[Callback]:
+    """The reports as callbacks of run k."""
+
+    def callback_of(report: Report) -> Callback:
+        return lambda record, solution: report(k, record, solution, problem)
+
+    return [callback_of(report) for report in reports]
 
 
 def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solver | None) -> bool:

@@ -1,6 +1,7 @@
 """Probabilities of classifiers, calibrated on leave-one-out decision values of the training rows."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from hinge.calibration.sigmoid import Sigmoid, fit_sigmoid, probabilities
 from hinge.calibration.venn_abers import VennAbers, fit_venn_abers, interval, merged
 from hinge.estimators.kernel_tasks import tasks_of
 from hinge.estimators.leave_one_out import Judged, as_they_are, only_row, warn_of_one_row
+from hinge.monitoring.interrupts import attempt
 from hinge.types import Items
 
 LEAST = np.finfo(np.float64).tiny
@@ -72,7 +74,8 @@ class Probabilities:
         check_is_fitted(self, "classes_")
         if not self._is_calibrated:
             raise NotFittedError(
-                "predict_proba is not available when fitted with probability=False: fit again, or call calibrate(X, y)."
+                "predict_proba is not available when fitted with probability=False, or where Ctrl-C ended the fit: fit "
+                "again, or call calibrate(X, y)."
             )
         scores = self._scores(X)
         if hasattr(self, "probA_"):
@@ -210,6 +213,18 @@ class Probabilities:
     def _forget_probabilities(self) -> None:
         for name in LEARNED:
             self.__dict__.pop(name, None)
+
+    def _calibrate_fit(
+        self, judge: Callable[[], Sequence[Judged]], codes: np.ndarray, weight: np.ndarray | None
+    ) -> None:
+        """The last part of a fit with `probability`; a model that was kept after Ctrl-C has no probabilities."""
+        if not attempt(lambda: self._keep_probabilities(judge(), codes, weight)):
+            self._forget_probabilities()
+            warnings.warn(
+                "The fit was interrupted before its probabilities were known: call calibrate(X, y) for predict_proba.",
+                UserWarning,
+                stacklevel=5,
+            )
 
     def _keep_probabilities(
         self, judged: Sequence[Judged], codes: np.ndarray, weight: np.ndarray | None, method: str = "sigmoid"

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from hinge.estimators.one_vs_rest import Report
 from hinge.estimators.parameters import KernelData
 from hinge.monitoring import Record
 from hinge.monitoring.progress import time_left
-from hinge.problems import Expansion, Solution
+from hinge.problems import Expansion, Problem, Solution
 
 Rebuilt: TypeAlias = Callable[[Any], dict[str, Any]]
 """A function that turns an answer into the fitted attributes for predictions."""
@@ -49,11 +50,16 @@ def to_callbacks(
     y: np.ndarray | None,
     rebuilt: Rebuilt | None,
 ) -> Report:
-    """A report that opens a subtask "look" of the fit; its context has the record as an attribute."""
+    """A report that opens a subtask "look" of the fit.
 
-    def report(k: int, record: Record, solution: Solution | Expansion) -> bool:
+    Its context has the record as an attribute, the number of the run, and a function that computes the objective, which
+    costs a pass over the rows (None if it is not known here).
+    """
+
+    def report(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> bool:
         look = root.subcontext(task_name="look")
-        look.record = record
+        look.record, look.run = record, k
+        look.measure_objective = None if problem is None else partial(problem.objective, solution)
         look.call_on_fit_task_begin(estimator=model, X=X, y=y)
         asked = look.call_on_fit_task_end(
             estimator=model, X=X, y=y, reconstruction_attributes=None if rebuilt is None else lambda: rebuilt(solution)
@@ -67,7 +73,7 @@ def to_stderr(names: Sequence[str], tol: float = 0.0) -> Report:
     """A report that writes a line to standard error, with an estimate of the time left to a gap of `tol`, if known."""
     first: dict[int, tuple[float, float]] = {}
 
-    def report(k: int, record: Record, solution: Solution | Expansion) -> bool:
+    def report(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> bool:
         name = f"{names[k]}: " if names else ""
         parts = [f"{record.seconds:8.2f} s", f"{record.feature_reads:,} reads"]
         if record.kernel_evals:

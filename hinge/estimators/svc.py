@@ -100,7 +100,8 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
     verbose : bool or int, default=0
         Write a line to standard error each time the answer is evaluated.
     on_interrupt : {"raise", "keep"}, default="raise"
-        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises. A model that
+        was kept has no probabilities before `calibrate`.
 
     Attributes
     ----------
@@ -286,7 +287,7 @@ class_weight_
         self._forget_probabilities()
         self._keep(runs)
         if self.probability not in (False, "deprecated"):
-            self._keep_probabilities(self._left_out(X, y, codes, weight, runs.answers), codes, weight)
+            self._calibrate_fit(lambda: self._left_out(X, y, codes, weight, runs.answers), codes, weight)
         f = runs.answers.f
         if len(classes) == 2 and self.stop_reason_ == "converged" and np.isfinite(f).all():
             warn_of_answers(codes[runs.answers.rows], classes, f > 0)

@@ -95,7 +95,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     n_kernel_evals_, n_kernel_asked_ : int
         Kernel values computed, and requested (including those found in the cache).
     n_iter_ : int
-        Passes of the solver, rounded up.
+        Iterations of the solver.
     stop_reason_ : str
         Why the fit ended: "converged", "target", "max_time", ...
     solver_ : Solver

@@ -3,14 +3,18 @@
 import _thread
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 
 from hinge.compiled import calling_off
 
 PATIENCE = 0.4
 """Seconds that Ctrl-C waits for the end of a step before it interrupts the step."""
+
+_attempting: ContextVar[bool | None] = ContextVar("attempting", default=None)
+"""Whether an `attempt` is under way; None where nothing is kept."""
 
 
 def called_off() -> bool:
@@ -99,7 +103,7 @@ def kept() -> Iterator[None]:
 
     For all that is done around the runs of a fit: what was found so far is not lost to a Ctrl-C that comes before the
     first run has an answer, or after the last. Compilation is not waited for, though: if an answer needs it, the
-    first one raises, too.
+    first one raises, too. What the answer does not need is an `attempt`.
     """
     event = threading.Event()
     if not _reach_this_thread():
@@ -107,16 +111,39 @@ def kept() -> Iterator[None]:
         return
 
     def note(signum: int, frame: FrameType | None) -> None:
-        if event.is_set():
-            raise KeyboardInterrupt
+        again = event.is_set()
         event.set()
+        if again or _attempting.get():
+            raise KeyboardInterrupt
 
     previous = signal.signal(signal.SIGINT, note)
+    token = _attempting.set(False)
     try:
         with called_off_by(event):
             yield
     finally:
+        _attempting.reset(token)
         signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)
+
+
+def attempt(work: Callable[[], None]) -> bool:
+    """Do what a fit that is `kept` can do without: a first Ctrl-C, before or meanwhile, ends that and no more.
+
+    Elsewhere Ctrl-C raises, as always. Returns whether the work was done.
+    """
+    if _attempting.get() is None:
+        work()
+        return True
+    token = _attempting.set(True)
+    try:
+        if not called_off():
+            work()
+            return True
+    except KeyboardInterrupt:
+        pass
+    finally:
+        _attempting.reset(token)
+    return False
 
 
 def _reach_this_thread() -> bool:

@@ -1,9 +1,10 @@
 """The loop that runs every solver: clock, stopping rule, history, interrupts."""
 
 import copy
+import threading
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -262,11 +263,10 @@ class _Run:
         return 0
 
     def advance(self, n: int) -> None:
-        """Run n iterations. With ``on_interrupt="keep"``, a copy of the state is kept during long steps."""
+        """Run n iterations. With ``on_interrupt="keep"``, a copy of the state is kept where steps may be long."""
         left = None if self.stop.max_time is None else self.stop.max_time - self.spent.seconds
-        # The first piece may compile; the others are as short as the rate says, if steps are.
-        long = not self.rate or (not self.solver.steps_are_short and (n <= 1 or n > self.rate * CHUNK_SECONDS))
-        if self.keep and long:
+        # The first piece may compile. Of others the rate says little where steps are long: one may do the work of many.
+        if self.keep and not (self.rate and self.solver.steps_are_short):
             self.safe = copy.deepcopy(self.state)
         self.interrupts.spare, self.interrupts.kept = self.safe is not None, self.keep
         with within(left):  # a step may call `solve` itself: that run gets the remaining time
@@ -413,18 +413,10 @@ class _Run:
         return certificate
 
     def result(self, status: Status) -> Result:
-        dear = False
         if status is Status.INTERRUPTED:
-            with hurry():  # skip anything that takes long
-                solution = self.answer()
-            dear = _is_dear(self.problem, solution, self.state.t)
-        if dear:
-            certificate = Certificate.unknown(solution.b if isinstance(solution, Solution) else 0.0)
+            solution, certificate = self.last_word()
         else:
-            certificate = self.certify()
-            solution = self.problem.finished(self.answer(), certificate)
-            if hasattr(solution, "b"):  # answers of max-min problems have none
-                certificate = certificate._replace(b=solution.b)
+            solution, certificate = self.certified_answer()
         return Result(
             copied(solution),
             certificate,
@@ -435,6 +427,24 @@ class _Run:
             self.state,
             self.solver,
         )
+
+    def certified_answer(self) -> tuple[Any, Certificate]:
+        certificate = self.certify()
+        solution = self.problem.finished(self.answer(), certificate)
+        if hasattr(solution, "b"):  # answers of max-min problems have none
+            certificate = certificate._replace(b=solution.b)
+        return solution, certificate
+
+    def last_word(self) -> tuple[Any, Certificate]:
+        """The answer after Ctrl-C, with a certificate only if that takes no long time, nor code yet to be compiled."""
+        with hurry():  # skip anything that takes long
+            solution = self.answer()
+        if not _is_dear(self.problem, solution, self.state.t):
+            pressed = threading.Event()
+            pressed.set()
+            with suppress(KeyboardInterrupt), called_off_by(pressed):
+                return self.certified_answer()
+        return solution, Certificate.unknown(solution.b if isinstance(solution, Solution) else 0.0)
 
 
 def _is_dear(problem: Problem[Answer], answer: Answer, t: int) -> bool:

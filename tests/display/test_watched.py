@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from papers_svc import papers_svc
 
-from hinge import SVC
+from hinge import SVC, LinearSVC
 from hinge.display.convergence import ConvergenceDisplay
 from hinge.display.learning_runtime import LearningRuntimeDisplay
-from hinge.display.watched import Watcher, objective_of, watch
+from hinge.display.watched import Watcher, watch
 
 matplotlib = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
 matplotlib.use("Agg")
@@ -14,11 +14,43 @@ matplotlib.use("Agg")
 # --- convergence ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [papers_svc(lam=1e-2, solver="sdca"), SVC(C=0.7, gamma=0.2)])
-def test_the_objective_of_a_model_is_the_one_it_says(model, noisy):
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(),
+        LinearSVC(loss="hinge"),
+        LinearSVC(intercept="free", class_weight="balanced"),
+        LinearSVC(penalty="l1"),
+        SVC(),
+        SVC(kernel="linear"),
+    ],
+    ids=str,
+)
+def test_every_step_of_a_default_fit_has_an_objective(model, noisy):
     X, y, _ = noisy
-    model.fit(X, y)
-    assert objective_of(model, X, y) == pytest.approx(model.objective_, rel=1e-5)
+    watcher = Watcher()
+    fitted = watch(model, X, y, watcher)
+    objectives = [look.objective for look in watcher.looks]
+    assert [look.record for look in watcher.looks] == list(fitted.history_)
+    assert len(objectives) > 1 and np.isfinite(objectives).all()
+    assert objectives[-1] == fitted.objective_ == pytest.approx(min(objectives), rel=1e-6)
+    if hasattr(fitted, "coef_") and not isinstance(model, SVC) and model.class_weight is None:
+        weights = fitted.coef_[0] if model.intercept == "free" else np.append(fitted.coef_[0], fitted.intercept_)
+        slack = np.maximum(0.0, 1.0 - np.where(y == fitted.classes_[1], 1.0, -1.0) * fitted.decision_function(X))
+        loss = slack if model.loss == "hinge" else slack**2
+        penalty = np.abs(weights).sum() if model.penalty == "l1" else 0.5 * weights @ weights
+        assert fitted.objective_ == pytest.approx(penalty / len(y) + loss.mean(), rel=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "hinge"}, {"multi_class": "crammer_singer"}], ids=str)
+def test_every_run_of_several_classes_is_a_curve(options):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5))
+    y = np.digitize(X[:, 0] + rng.standard_normal(300), [-0.5, 0.5])
+    display = ConvergenceDisplay.from_estimator(LinearSVC(**options), X, y, draw=False)
+    assert len(display.curves) == (3 if options == {"loss": "hinge"} else 1)  # the others are one run for all classes
+    for name, looks in display.curves.items():
+        assert len(display._series(name, looks, "iterations", "gap").x) > 1
 
 
 @pytest.mark.slow

@@ -14,8 +14,10 @@ from clock import within
 from joblib import parallel_config
 from papers_svc import papers_svc
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from hinge import Regularized, Solution
+from hinge.estimators import one_vs_rest
 from hinge.estimators.one_vs_rest import dual_coefficients, how_it_ended
 from hinge.monitoring import Status
 from hinge.problems import Certificate
@@ -114,6 +116,20 @@ def test_class_weights_weigh_the_positive_side_against_ones():
     counts = np.bincount(y[:70])
     given = papers_svc(class_weight=dict(enumerate(70 / (3 * counts))), random_state=0, tol=1e-6)
     np.testing.assert_array_equal(balanced.coef_, given.fit(X[:70], y[:70]).coef_)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_blas_has_one_thread_where_classes_have_several(n_jobs, monkeypatch):
+    seen, run_each = set(), one_vs_rest.run_each
+
+    def seen_each(*args):
+        seen.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return run_each(*args)
+
+    monkeypatch.setattr(one_vs_rest, "run_each", seen_each)
+    with threadpool_limits(2, user_api="blas"):
+        papers_svc(n_jobs=n_jobs).fit(*clouds(3))
+    assert seen <= {1 if n_jobs == 2 else 2}
 
 
 @pytest.mark.slow

@@ -1,4 +1,5 @@
 import pickle
+import signal
 import warnings
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn import svm
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
@@ -208,3 +210,24 @@ def test_numbers_that_underflow_have_a_logarithm(two):
     model = SVC(kernel="linear", probability=True).fit(X, y)
     model.probA_[:] = -1.0
     assert np.isfinite(model.predict_log_proba(1e6 * X)).all()
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("machine", [SVC, NuSVC])
+def test_ctrl_c_while_a_fit_is_calibrated_keeps_the_model_without_probabilities(machine, two, monkeypatch):
+    X, y = two
+    model = machine(probability=True, on_interrupt="keep")
+
+    def judge(*args):
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("the calibration went on")
+
+    monkeypatch.setattr(machine, "_left_out", judge)
+    with pytest.warns(UserWarning, match="interrupted before its probabilities") as told:
+        model.fit(X, y)
+    assert told[0].filename == __file__
+    monkeypatch.undo()
+    assert model.stop_reason_ == "converged"
+    with pytest.raises(NotFittedError, match="where Ctrl-C ended the fit"):
+        model.predict_proba(X)
+    assert model.calibrate(X, y).predict_proba(X).shape == (len(X), 2)

@@ -125,6 +125,7 @@ def estimators():
         "SVC threads": (SVC(C=100, tol=1e-6, n_jobs=2).fit, few),
         "SVC 4 threads": (SVC(C=100, tol=1e-6, n_jobs=4).fit, few),
         "SVC keep": (SVC(C=100, tol=1e-6, on_interrupt="keep").fit, few),
+        "SVC probability, keep": (SVC(C=10, probability=True, on_interrupt="keep").fit, lambda: blobs(6_000, 40)),
         "SVC classes": (SVC(C=10, tol=1e-6).fit, lambda: blobs(20_000, 20, 6)),
         "SVC sparse": (SVC(C=10, tol=1e-6).fit, lambda: sparse(15_000, 5_000)),
         "SVC slack": (SVC(slack=0.3, tol=1e-6).fit, few),
@@ -156,11 +157,13 @@ def predicted(known, new):
 def pressed_child(fit, data, after):
     """Seconds from Ctrl-C to the end of a child that fits; None where it had ended before."""
     given = data()
+    begun, begin = os.pipe()
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            os.write(begin, b"!")  # Python drops what comes before a fork has begun
             sys.stdout = sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
             fit(*given)
             code = 0
@@ -168,6 +171,8 @@ def pressed_child(fit, data, after):
             code = 130
         finally:
             os._exit(code)
+    os.read(begun, 1)
+    os.close(begun), os.close(begin)
     time.sleep(after)
     return _seconds_to_end(pid)
 
@@ -376,7 +381,7 @@ def warm():
     LinearSVC().fit(*sparse(300, 2000))
     LinearSVC().partial_fit(X, y, classes=[0, 1])
     SVC(tol=1e-6).fit(X, y).predict(X)
-    SVC().fit(X.astype(np.float32), y)
+    SVC(probability=True).fit(X.astype(np.float32), y)
     SVC().fit(X, y).predict(X)
     SVC().fit(*sparse(300, 2000))
     SVC(slack=0.3).fit(X, y)

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from hinge.monitoring.interrupts import PATIENCE, Interrupts, called_off, called_off_by, kept
+from hinge.monitoring.interrupts import PATIENCE, Interrupts, attempt, called_off, called_off_by, kept
 
 pytestmark = pytest.mark.usefixtures("interruptible")
 
@@ -117,3 +117,29 @@ def test_what_is_kept_is_called_off_by_the_first_and_broken_off_by_the_second(pr
     except KeyboardInterrupt:
         assert presses == 2
     assert not called_off()
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_an_attempt_is_ended_by_the_first_and_what_is_kept_goes_on(before):
+    seen = []
+
+    def work():
+        seen.append("begun")
+        press()
+        seen.append("ended")
+
+    with kept():
+        if before:
+            press()
+        assert not attempt(work)
+        assert called_off()
+        assert not attempt(work)
+    assert seen == ([] if before else ["begun"])
+
+
+def test_an_attempt_where_nothing_is_kept_is_ended_by_an_exception():
+    assert attempt(lambda: None)
+    with pytest.raises(KeyboardInterrupt):
+        attempt(press)
+    with kept():
+        assert attempt(lambda: None)

@@ -201,7 +201,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return Cost(cells=(2 + len(members)) * cells, setup=2 * cells)
 
     def pause(self, problem: Regularized | Batch, state: FiniteNewtonState) -> int:
-        return 0 if (state.idle >= IDLE).any() else MOST_STEPS - state.t
+        return int(state.t < MOST_STEPS and not (state.idle >= IDLE).any())
 
     def estimate(self, problem: Regularized | Batch, state: FiniteNewtonState) -> float:
         return float(state.gap.max())

@@ -1,0 +1,149 @@
+"""What an estimator reports is what ran: its solver, the iterations, the history, whatever the limits of the fit."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import hinge
+from hinge.monitoring import Record
+from hinge.solvers import registry
+from hinge.solvers.base import Solver
+from hinge.solvers.side_by_side import SideBySide
+
+ROWS = {"small": (60, 4), "larger": (900, 20), "sparse": (300, 400), "many": (1100, 5)}
+LIMITS = {
+    "no limit": {},
+    "one iteration": {"max_iter": 1},
+    "many iterations": {"max_iter": 2000},
+    "no time": {"max_time": 1e-6},
+    "much time": {"max_time": 600.0},
+}
+LINEAR = {
+    "LinearSVC": ("LinearSVC", {}, 2),
+    "LinearSVC, hinge": ("LinearSVC", {"loss": "hinge"}, 2),
+    "LinearSVC, free intercept": ("LinearSVC", {"intercept": "free"}, 2),
+    "LinearSVC, many digits": ("LinearSVC", {"tol": 1e-9}, 2),
+    "LinearSVC, large C": ("LinearSVC", {"C": 1e3, "loss": "hinge"}, 2),
+    "LinearSVC, classes": ("LinearSVC", {}, 3),
+    "LinearSVC, hinge, classes": ("LinearSVC", {"loss": "hinge"}, 3),
+    "LinearSVC, crammer_singer": ("LinearSVC", {"multi_class": "crammer_singer"}, 3),
+    "LinearSVC, 1-norm": ("LinearSVC", {"penalty": "l1"}, 2),
+    "LinearSVR": ("LinearSVR", {"epsilon": 0.1}, None),
+    "LinearSVR, squared": ("LinearSVR", {"loss": "squared_epsilon_insensitive"}, None),
+    "OneClassSVM, linear": ("OneClassSVM", {"kernel": "linear"}, 2),
+}
+KERNEL = {
+    "SVC": ("SVC", {}, 2),
+    "SVC, linear": ("SVC", {"kernel": "linear"}, 2),
+    "SVC, classes": ("SVC", {}, 3),
+    "SVR": ("SVR", {}, None),
+    "NuSVC": ("NuSVC", {}, 2),
+    "NuSVC, classes": ("NuSVC", {"nu": 0.3}, 3),
+    "NuSVR": ("NuSVR", {}, None),
+    "OneClassSVM": ("OneClassSVM", {}, 2),
+}
+OUTSIDE = {(name, rows) for name in KERNEL if name != "OneClassSVM" for rows in ("small", "larger", "sparse")}
+OUTSIDE |= {("SVC, classes", "many"), ("NuSVC, classes", "many")}  # each pair of classes is small
+OUTSIDE -= {("NuSVR", "larger")}
+"""Small kernel fits that `small_tasks` and `small_levels` make without the driver."""
+
+
+class Advance(NamedTuple):
+    """A call of `advance` by the driver: who, on what, and the iterations before and after."""
+
+    solver: Solver
+    problem: object
+    before: int
+    after: int
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """The calls of `advance` of every solver; those within another, of the method at work in a switch, do not count."""
+    calls, depth = [], 0
+
+    def noted(advance):
+        def call(self, problem, state, n_iter):
+            nonlocal depth
+            before, depth = state.t, depth + 1
+            try:
+                state = advance(self, problem, state, n_iter)
+            finally:
+                depth -= 1
+            if depth == 0:
+                calls.append(Advance(self, problem, before, state.t))
+            return state
+
+        return call
+
+    for kind in {*registry.classes(), SideBySide}:
+        if "advance" in vars(kind):
+            monkeypatch.setattr(kind, "advance", noted(kind.advance))
+    return calls
+
+
+def data(rows, classes):
+    """X and y: noisy classes, or targets."""
+    n, d = ROWS[rows]
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((n, d))
+    score = X[:, 0] + 0.5 * rng.standard_normal(n)
+    if rows == "sparse":
+        X = sp.csr_matrix(np.where(rng.random((n, d)) < 0.05, X, 0.0))
+    return X, score if classes is None else np.digitize(score, [-0.3, 0.5][: classes - 1])
+
+
+def runs_of(calls):
+    """The last call of each run."""
+    return [call for call, later in zip(calls, [*calls[1:], None], strict=True) if later is None or not later.before]
+
+
+def assert_reports_what_ran(model, calls, per_class):
+    """`solver_`, `history_` and `n_iter_` are those of the calls of `advance`."""
+    assert calls
+    last = runs_of(calls)
+    assert any(call.solver is model.solver_ for call in calls)
+    assert {type(call.solver) for call in calls} == {type(model.solver_)}
+    histories = [model.history_] if isinstance(model.history_[0], Record) else model.history_
+    known = {call.after for call in calls} | {0}
+    for k, history in enumerate(histories):
+        assert {record.iteration for record in history} <= known
+        assert history[-1].iteration == last[min(k, len(last) - 1)].after  # one run may be that of all classes
+    iterations = [call.after for call in last]
+    if not per_class:  # in passes over the rows, or Newton steps
+        iterations = max(math.ceil(call.after / call.solver.cost(call.problem).a_pass) for call in last)
+    elif not hasattr(model, "classes_"):
+        iterations = max(iterations)
+    np.testing.assert_array_equal(model.n_iter_, iterations)
+    assert np.min(model.n_iter_) >= 1
+
+
+def check(case, rows, ran, per_class):
+    name, options, classes = case
+    X, y = data(rows, classes)
+    kinds = set()
+    for limit in LIMITS.values():
+        ran.clear()
+        model = getattr(hinge, name)(**options, **limit).fit(X, y)
+        assert_reports_what_ran(model, ran, per_class)
+        kinds.add(type(model.solver_))
+    assert len(kinds) == 1  # no limit chooses the algorithm
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("rows", ["small", "larger", "sparse"])
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_fits_report_what_ran(name, rows, ran):
+    check(LINEAR[name], rows, ran, per_class=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("name", KERNEL)
+def test_kernel_fits_report_what_ran(name, rows, ran, request):
+    if (name, rows) in OUTSIDE:
+        request.applymarker(pytest.mark.xfail(strict=True, reason="small kernel fits do not go through the driver"))
+    check(KERNEL[name], rows, ran, per_class=True)
