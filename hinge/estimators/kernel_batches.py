@@ -1,7 +1,7 @@
 """The problems of a kernel fit over few points as one batch, which is solved in one run."""
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from hinge.estimators.one_vs_one import class_pairs
 from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Function, Kernel
-from hinge.monitoring import History, Status
+from hinge.monitoring import History, Status, Stop
 from hinge.problems.batch import BatchCertificate
 from hinge.problems.svm.kernel_batch import KernelBatch, PackedBatch
 from hinge.problems.svm.level_batch import LevelBatch, NuClassificationBatch, NuRegressionBatch
@@ -22,6 +22,8 @@ from hinge.solvers import ActiveSet, Result, solve
 from hinge.solvers.kernel.active_rounds import MOST
 from hinge.threads import one_blas_thread
 
+Bias = Literal["free", "none"]
+OnInterrupt = Literal["raise", "keep"]
 FEW_PRODUCTS = 1 << 18
 """Multiplications of a matrix product up to which BLAS uses one thread anyway; limiting its threads would cost more."""
 MANY_CLASSES, MOST_OF_PAIRS = 5, 2 * MOST
@@ -43,16 +45,24 @@ def fit_in_batch(kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes:
 
 
 def run_targets(
-    X: KernelData, kernel: Kernel, t: np.ndarray, weight: np.ndarray | None, C: float, bias: Any, loss: Loss, **run: Any
+    X: KernelData,
+    kernel: Kernel,
+    t: np.ndarray,
+    weight: np.ndarray | None,
+    C: float,
+    bias: Bias,
+    loss: Loss,
+    stop: Stop,
+    on_interrupt: OnInterrupt,
 ) -> Runs:
-    """Solve the problem of a regression; `run` are `stop` and `on_interrupt` of `solve`."""
+    """Solve the problem of a regression."""
     kept = None if weight is None or weight.all() else np.flatnonzero(weight)  # rows of weight zero take no part
     s = np.ones(len(t)) if weight is None else weight
     if kept is not None:
         X, t, s = part_of(X, kept, kernel), t[kept], s[kept]
     rows, cuts = np.arange(len(t)), np.array([0, len(t)])
     batch = KernelBatch(points_of(X, kernel), rows, cuts, t, s, C, bias=bias, loss=loss)
-    return _run(batch, X, rows if kept is None else kept, **run)
+    return _run(batch, X, rows if kept is None else kept, stop, on_interrupt)
 
 
 def run_classes(
@@ -63,10 +73,11 @@ def run_classes(
     weight: np.ndarray | None,
     per_class: np.ndarray | None,
     C: float,
-    bias: Any,
+    bias: Bias,
     *,
     one_vs_one: bool,
-    **run: Any,
+    stop: Stop,
+    on_interrupt: OnInterrupt,
 ) -> Runs:
     """Solve all binary problems of a fit, over one Gram matrix.
 
@@ -82,8 +93,8 @@ def run_classes(
     bias : {"free", "none"}
     one_vs_one : bool
         Whether to solve all class pairs, or each class against the rest.
-    **run
-        `stop` and `on_interrupt` of `solve`.
+    stop : Stop
+    on_interrupt : {"raise", "keep"}
     """
     s = weight
     kept = None if s is None or s.all() else np.flatnonzero(s)  # rows of weight zero take no part
@@ -104,11 +115,18 @@ def run_classes(
         own = [class_weights(side, s, per_class, k) for side, k in zip(sides, targets, strict=True)]
         s = np.concatenate(own)  # type: ignore[arg-type]
     batch = KernelBatch(points_of(X, kernel), rows, cuts, y, s, C, bias=bias)
-    return _run(batch, X, rows if kept is None else kept[rows], **run)
+    return _run(batch, X, rows if kept is None else kept[rows], stop, on_interrupt)
 
 
 def run_nu_targets(
-    X: KernelData, kernel: Kernel, t: np.ndarray, weight: np.ndarray | None, C: float, nu: float, **run: Any
+    X: KernelData,
+    kernel: Kernel,
+    t: np.ndarray,
+    weight: np.ndarray | None,
+    C: float,
+    nu: float,
+    stop: Stop,
+    on_interrupt: OnInterrupt,
 ) -> Runs | None:
     """Solve the ν-SVM of a regression; None if it could not be certified."""
     kept = None if weight is None or weight.all() else np.flatnonzero(weight)  # rows of weight zero take no part
@@ -116,17 +134,24 @@ def run_nu_targets(
     if kept is not None:
         X, t, s = part_of(X, kept, kernel), t[kept], s[kept]
     batch, n = NuRegressionBatch(points_of(X, kernel), t, s, nu), len(t)
-    result = _solve_certified(batch, X, FINER, **run)
+    result = _solve_certified(batch, X, FINER, stop, on_interrupt)
     if result is None:
         return None
     rows, unused = np.arange(n) if kept is None else kept, np.full(n, np.nan)
     beta = batch.expansion(result.solution, 0).beta
     answers = Answers(beta, rows, np.array([0, n]), result.solution.biases, unused)
-    return _runs(batch, result, answers, np.array([1.0 / float(s.sum())]), np.full(1, np.nan), run["stop"].tol)
+    return _runs(batch, result, answers, np.array([1.0 / float(s.sum())]), np.full(1, np.nan), stop.tol)
 
 
 def run_nu_classes(
-    X: KernelData, kernel: Kernel, codes: np.ndarray, n_classes: int, weight: np.ndarray | None, nu: float, **run: Any
+    X: KernelData,
+    kernel: Kernel,
+    codes: np.ndarray,
+    n_classes: int,
+    weight: np.ndarray | None,
+    nu: float,
+    stop: Stop,
+    on_interrupt: OnInterrupt,
 ) -> Runs | None:
     """Solve the ν-SVMs of all class pairs; None if one could not be certified. ν is feasible for every pair."""
     codes = 1 - codes if n_classes == 2 else codes  # of two classes, the second is the positive one
@@ -136,7 +161,7 @@ def run_nu_classes(
     rows, cuts, y = one_vs_one_rows(codes, n_classes)
     s = s[rows]
     batch = NuClassificationBatch(points_of(X, kernel), rows, cuts, y, s, nu)
-    result = _solve_certified(batch, X, 1.0, **run)
+    result = _solve_certified(batch, X, 1.0, stop, on_interrupt)
     if result is None:
         return None
     (beta, r, b), sizes, firsts = result.solution, np.diff(cuts), cuts[:-1]
@@ -152,36 +177,38 @@ def run_nu_classes(
         slack = np.where(sq > 0.0, loss * scale / np.sqrt(sq), np.inf)
     order = np.argsort(kept) if n_classes == 2 else slice(None)
     answers = Answers((beta / each)[order], kept[rows][order], cuts, b / scale, f[order])
-    return _runs(batch, result, answers, np.where(some, rho, 0.0) / total, slack, run["stop"].tol)
+    return _runs(batch, result, answers, np.where(some, rho, 0.0) / total, slack, stop.tol)
 
 
-def _solve_certified(batch: LevelBatch, X: KernelData, share: float, **run: Any) -> Result | None:
+def _solve_certified(
+    batch: LevelBatch, X: KernelData, share: float, stop: Stop, on_interrupt: OnInterrupt
+) -> Result | None:
     """The result for ν-SVMs, solved to a share of the tolerance; None if `LevelBlocks` must solve them."""
     if isinstance(batch.points, FunctionPoints):
         _ = batch.K  # only its values say whether the kernel is positive semidefinite
     if ActiveSet().rejects(batch) is not None:
         return None
-    result = _solve(batch, X, share, **run)
+    result = _solve(batch, X, share, stop, on_interrupt)
     return None if result.status is Status.STALLED else result
 
 
-def _solve(batch: PackedBatch, X: KernelData, share: float, **run: Any) -> Result:
+def _solve(batch: PackedBatch, X: KernelData, share: float, stop: Stop, on_interrupt: OnInterrupt) -> Result:
     """The result for the batch of X, solved to a share of the tolerance."""
     width = 1 if isinstance(X, list) else X.shape[1]
     with one_blas_thread() if batch.n**2 * width > FEW_PRODUCTS else nullcontext():
-        return solve(batch, ActiveSet(tol=share * run["stop"].tol), **run)
+        return solve(batch, ActiveSet(tol=share * stop.tol), stop=stop, on_interrupt=on_interrupt)
 
 
-def _run(batch: KernelBatch, X: KernelData, rows: np.ndarray, **run: Any) -> Runs:
+def _run(batch: KernelBatch, X: KernelData, rows: np.ndarray, stop: Stop, on_interrupt: OnInterrupt) -> Runs:
     """Solve the batch of X, whose points have these row numbers in the data."""
-    result = _solve(batch, X, 1.0, **run)
+    result = _solve(batch, X, 1.0, stop, on_interrupt)
     (beta, r, b), objective = result.solution, _members(batch, result, "objective")
     sq = np.maximum(np.add.reduceat(beta * r, batch.cuts[:-1]), 0.0)
     loss = np.maximum(objective - 0.5 * batch.lam * sq, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         slack = np.where(sq > 0, loss / np.sqrt(sq), np.inf)
     answers = Answers(beta, rows, batch.cuts, b, r + np.repeat(b, np.diff(batch.cuts)))
-    return _runs(batch, result, answers, batch.lam, slack, run["stop"].tol)
+    return _runs(batch, result, answers, batch.lam, slack, stop.tol)
 
 
 def _members(batch: PackedBatch, result: Result, name: str) -> np.ndarray:

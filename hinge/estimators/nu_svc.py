@@ -237,8 +237,9 @@ class_weight_
             memory, runs = float(self.cache_size) * 1e6, None
             together = self._plain and fit_in_batch(kernel, codes, len(classes), memory, one_vs_one=ovo)
             if together and not isinstance(self.kernel, Function):  # values of a `Function` may be expensive
-                limits = {"stop": self._stop(began), "on_interrupt": self.on_interrupt}
-                runs = run_nu_classes(X, kernel, codes, len(classes), weight, float(self.nu), **limits)
+                runs = run_nu_classes(
+                    X, kernel, codes, len(classes), weight, float(self.nu), self._stop(began), self.on_interrupt
+                )
             return runs or self._run_each(X, y, codes, classes, kernel, weight, None, aside, seed, began)
 
         kernel, runs = kernel_input.run_with(kernel, X, run)

@@ -208,8 +208,9 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
             runs = None
             together = self._plain and fit_in_batch(kernel, twice, 1, memory, one_vs_one=False)
             if together and not isinstance(self.kernel, Function):  # values of a `Function` may be expensive
-                limits = {"stop": self._stop(began), "on_interrupt": self.on_interrupt}
-                runs = run_nu_targets(X, kernel, t, weight, self._bound, float(self.nu), **limits)
+                runs = run_nu_targets(
+                    X, kernel, t, weight, self._bound, float(self.nu), self._stop(began), self.on_interrupt
+                )
             return runs or self._run(X, t, kernel, weight, seed, began)
 
         kernel, runs = kernel_input.run_with(kernel, X, run)

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from hinge.estimators import checks, kernel_input, parameters, weights
 from hinge.estimators.atomic import atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.estimators.kernel_batches import fit_in_batch, run_targets
+from hinge.estimators.kernel_batches import Bias, fit_in_batch, run_targets
 from hinge.estimators.kernel_regressor import KernelRegressor
 from hinge.estimators.kernel_tasks import Runs
 from hinge.estimators.parameters import Gamma, KernelChoice, RandomState
@@ -195,14 +195,15 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         kernel = kernel_input.kernel_of(self, X)
         seed = checks.seed_of(self.random_state)
         one = np.zeros(len(t), np.int64)  # all rows are of one class
-        bias = "free" if self.fit_intercept else "none"
+        bias: Bias = "free" if self.fit_intercept else "none"
 
         def run(kernel: Kernel) -> Runs:
             together = self._plain and fit_in_batch(kernel, one, 1, float(self.cache_size) * 1e6, one_vs_one=False)
             if not together or isinstance(self.kernel, Function):  # values of a `Function` may be expensive
                 return self._run(X, t, kernel, weight, seed, began)
-            limits = {"stop": self._stop(began), "on_interrupt": self.on_interrupt}
-            return run_targets(X, kernel, t, weight, self._bound, bias, self._loss, **limits)
+            return run_targets(
+                X, kernel, t, weight, self._bound, bias, self._loss, self._stop(began), self.on_interrupt
+            )
 
         kernel, runs = kernel_input.run_with(kernel, X, run)
         self.__dict__.update(self._attributes(runs.answers, X, kernel))

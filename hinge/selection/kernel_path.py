@@ -282,8 +282,9 @@ class KernelPath:
         options: dict[str, Any] = {}
         if starts is not None:
             pairs = list(zip(starts, rows, strict=True))
-            beta, r = (np.concatenate([one[at][part] for one, part in pairs]) for at in (0, 2))
-            options["start"] = BatchExpansion(beta, r, np.zeros(len(tasks)))
+            coefficients = np.concatenate([one.beta[part] for one, part in pairs])
+            responses = np.concatenate([one.responses[part] for one, part in pairs])
+            options["start"] = BatchExpansion(coefficients, responses, np.zeros(len(tasks)))
         left = None if ends is None else max(0.0, ends - now())
         result = solve(batch, active_set.ActiveSet(tol=tol), stop=Stop(tol, max_time=left), **options)
         if result.status is Status.MAX_TIME:

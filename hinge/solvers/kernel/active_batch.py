@@ -138,7 +138,10 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
         problem.hi,
         problem.lam,
         problem.unit,
-        *state[:4],
+        state.beta,
+        state.e,
+        state.spread,
+        state.found,
     )
     free, epsilon, left = problem.bias == "free", problem.epsilon, n_iter
     if state.t == 0 and epsilon is not None and problem.certifiable:

@@ -1,7 +1,7 @@
 """Small kernel problems on their whole Gram matrix: pairs of points, and Newton steps on their face."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -127,9 +127,11 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
             return f"ActiveSet works on the whole Gram matrix, and {problem.n} points are many; use BlockDual."
         return None
 
-    def init(self, problem: Any, seed: int = 0, start: Any = None) -> Any:
+    def init(
+        self, problem: KernelRegularized | PackedBatch, seed: int = 0, start: Expansion | BatchExpansion | None = None
+    ) -> ActiveState | BatchState:
         if isinstance(problem, PackedBatch):
-            return begin_batch(problem, start)
+            return begin_batch(problem, cast(BatchExpansion | None, start))
         beta, r = np.zeros((2, problem.n))
         if start is not None:
             beta = problem.feasible(start.beta)
@@ -137,13 +139,15 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
             r = problem.gram.host(problem.gram.pass_over(used, beta[used], np.arange(problem.n)))
         return ActiveState(beta, r - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0, 0)
 
-    def advance(self, problem: Any, state: Any, n_iter: int) -> Any:
+    def advance(
+        self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState, n_iter: int
+    ) -> ActiveState | BatchState:
         if n_iter == 0:
             return state
         if isinstance(problem, PackedBatch):
-            return advance_batch(problem, state, n_iter, self.tol)
-        K, lo, hi = problem.gram.whole(), *problem.limits
-        beta, e, level, gap, b, dual, still, t = state
+            return advance_batch(problem, cast(BatchState, state), n_iter, self.tol)
+        K, (lo, hi) = problem.gram.whole(), problem.limits
+        beta, e, level, gap, b, dual, still, t = cast(ActiveState, state)
         free, convex = problem.bias == "free", problem.certifiable
         unbiased, indefinite = None if free else True, None if convex else True
         boxes = problem.boxes
@@ -164,26 +168,33 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
                 break
         return ActiveState(beta, e, level, gap, b, dual, still, t)
 
-    def solution(self, problem: Any, state: Any) -> Expansion | BatchExpansion:
+    def solution(
+        self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState
+    ) -> Expansion | BatchExpansion:
         """Responses are computed again from β, so that rounding does not add up over the run."""
         if isinstance(problem, PackedBatch):
-            return solution_of(problem, state)
-        r = np.zeros(problem.n)
+            return solution_of(problem, cast(BatchState, state))
+        state, r = cast(ActiveState, state), np.zeros(problem.n)
         if state.beta.any():
             r = state.beta @ problem.gram.whole().astype(np.float64, copy=False)
         return Expansion(state.beta, state.b, r, None, problem.n)
 
-    def estimate(self, problem: Any, state: Any) -> float | Certificate:
-        return certify_batch(problem, state, self.tol) if isinstance(problem, PackedBatch) else state.gap
-
-    def pause(self, problem: Any, state: Any) -> int:
+    def estimate(
+        self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState
+    ) -> float | Certificate:
         if isinstance(problem, PackedBatch):
-            return 0 if is_done(state, self.tol).all() else len(problem.lam)
+            return certify_batch(problem, cast(BatchState, state), self.tol)
+        return cast(ActiveState, state).gap
+
+    def pause(self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState) -> int:
+        if isinstance(problem, PackedBatch):
+            return 0 if is_done(cast(BatchState, state), self.tol).all() else len(problem.lam)
+        state = cast(ActiveState, state)
         if problem.gram.dtype == np.float32 and state.gap <= SINGLE:
             return 0
         return 0 if state.still >= STILL and state.level <= FINEST else 1
 
-    def cost(self, problem: Any, state: Any = None) -> Cost:
+    def cost(self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState | None = None) -> Cost:
         every = problem.n**2
         if isinstance(problem, PackedBatch):
             return Cost(kernel_values=0 if problem.kernel_evals else every, a_pass=len(problem.lam))
