@@ -11,13 +11,12 @@ from hinge.access import Gram
 from hinge.estimators import checks, kernel_input, parameters, weights
 from hinge.estimators.atomic import atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from hinge.estimators.kernel_batches import fit_in_batch, run_nu_classes
 from hinge.estimators.kernel_classifier import KernelClassifier
 from hinge.estimators.kernel_tasks import Runs, Task, expanded
 from hinge.estimators.nu_machine import NuMachine
 from hinge.estimators.one_vs_one import class_pairs
 from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, RandomState
-from hinge.estimators.small_levels import run_nu_classes
-from hinge.estimators.small_tasks import Wanted, are_small
 from hinge.kernels import Function, Kernel
 from hinge.monitoring.clock import now
 from hinge.problems import KernelNuClassification
@@ -236,14 +235,13 @@ class_weight_
             check_feasible(self.nu, masses[list(pair)])
         ovo = len(classes) > 2
 
-        ends = None if self.max_time is None else began + float(self.max_time)
-        wanted = Wanted(1.0, True, float(self.tol), ends, self.on_interrupt)
-
         def run(kernel: Kernel) -> Runs:
             memory, runs = float(self.cache_size) * 1e6, None
-            together = self._plain and are_small(kernel, codes, len(classes), memory, one_vs_one=ovo)
+            together = self._plain and fit_in_batch(kernel, codes, len(classes), memory, one_vs_one=ovo)
             if together and not isinstance(self.kernel, Function):  # values of a `Function` may be expensive
-                runs = run_nu_classes(X, kernel, codes, len(classes), weight, float(self.nu), wanted)
+                runs = run_nu_classes(
+                    X, kernel, codes, len(classes), weight, float(self.nu), self._stop(began), self.on_interrupt
+                )
             return runs or self._run_each(X, y, codes, classes, kernel, weight, None, aside, seed, began)
 
         kernel, runs = kernel_input.run_with(kernel, X, run)

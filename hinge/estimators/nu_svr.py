@@ -11,12 +11,11 @@ from hinge.access import Gram
 from hinge.estimators import checks, kernel_input, parameters, weights
 from hinge.estimators.atomic import atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from hinge.estimators.kernel_batches import fit_in_batch, run_nu_targets
 from hinge.estimators.kernel_regressor import KernelRegressor
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.nu_machine import NuMachine
 from hinge.estimators.parameters import Gamma, KernelChoice, RandomState
-from hinge.estimators.small_levels import run_nu_targets
-from hinge.estimators.small_tasks import Wanted, are_small
 from hinge.kernels import Function, Kernel
 from hinge.monitoring.clock import now
 from hinge.problems import KernelNuRegression
@@ -204,14 +203,14 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
 
         # Every row occurs twice in the problem.
         twice, memory = np.zeros(2 * len(t), np.int64), float(self.cache_size) * 1e6
-        ends = None if self.max_time is None else began + float(self.max_time)
-        wanted = Wanted(self._bound, True, float(self.tol), ends, self.on_interrupt)
 
         def run(kernel: Kernel) -> Runs:
             runs = None
-            together = self._plain and are_small(kernel, twice, 1, memory, one_vs_one=False)
+            together = self._plain and fit_in_batch(kernel, twice, 1, memory, one_vs_one=False)
             if together and not isinstance(self.kernel, Function):  # values of a `Function` may be expensive
-                runs = run_nu_targets(X, kernel, t, weight, float(self.nu), wanted)
+                runs = run_nu_targets(
+                    X, kernel, t, weight, self._bound, float(self.nu), self._stop(began), self.on_interrupt
+                )
             return runs or self._run(X, t, kernel, weight, seed, began)
 
         kernel, runs = kernel_input.run_with(kernel, X, run)

@@ -39,7 +39,7 @@ def dual_layout(
     support : ndarray of shape (n_SV,)
     n_support : ndarray of shape (n_classes,)
     """
-    first, second = (np.repeat(side, np.diff(cuts)) for side in np.triu_indices(n_classes, 1))
+    first, second = (np.repeat(side, np.diff(cuts)) for side in np.array(class_pairs(n_classes)).T)
     taken = beta != 0
     beta, rows, first, second = beta[taken], rows[taken], first[taken], second[taken]
     used = np.zeros(len(codes), bool)

@@ -11,11 +11,11 @@ from hinge.estimators import checks, kernel_input, parameters, weights
 from hinge.estimators.atomic import atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.constant_predictions import warn_of_answers
+from hinge.estimators.kernel_batches import fit_in_batch, run_classes
 from hinge.estimators.kernel_classifier import KernelClassifier
 from hinge.estimators.kernel_machine import HARD
 from hinge.estimators.kernel_tasks import Runs, check_mass, expanded
 from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, RandomState
-from hinge.estimators.small_tasks import are_small, run_together
 from hinge.estimators.streams import set_names
 from hinge.kernels import Function, Kernel
 from hinge.monitoring.clock import now
@@ -254,22 +254,21 @@ class_weight_
 
         def run(kernel: Kernel) -> Runs:
             memory = float(self.cache_size) * 1e6
-            together = self._plain and are_small(kernel, codes, len(classes), memory, one_vs_one=ovo)
+            together = self._plain and fit_in_batch(kernel, codes, len(classes), memory, one_vs_one=ovo)
             if not together or isinstance(self.kernel, Function):  # values of a `Function` may be expensive
                 return self._run_each(X, y, codes, classes, kernel, weight, per_class, aside, seed, began)
-            return run_together(
+            return run_classes(
                 X,
                 kernel,
                 codes,
                 len(classes),
                 weight,
                 per_class,
-                C=self._bound,
-                free=bool(self.fit_intercept),
-                tol=float(self.tol),
-                ends=None if self.max_time is None else began + float(self.max_time),
-                on_interrupt=self.on_interrupt,
+                self._bound,
+                "free" if self.fit_intercept else "none",
                 one_vs_one=ovo,
+                stop=self._stop(began),
+                on_interrupt=self.on_interrupt,
             )
 
         evals = asked = 0

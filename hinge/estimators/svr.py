@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from hinge.estimators import checks, kernel_input, parameters, weights
 from hinge.estimators.atomic import atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from hinge.estimators.kernel_batches import Bias, fit_in_batch, run_targets
 from hinge.estimators.kernel_regressor import KernelRegressor
 from hinge.estimators.kernel_tasks import Runs
 from hinge.estimators.parameters import Gamma, KernelChoice, RandomState
-from hinge.estimators.small_tasks import Wanted, are_small, run_targets
 from hinge.kernels import Function, Kernel
 from hinge.monitoring.clock import now
 from hinge.problems.svm.losses import Loss, epsilon_insensitive
@@ -195,14 +195,15 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         kernel = kernel_input.kernel_of(self, X)
         seed = checks.seed_of(self.random_state)
         one = np.zeros(len(t), np.int64)  # all rows are of one class
-        ends = None if self.max_time is None else began + float(self.max_time)
-        wanted = Wanted(self._bound, bool(self.fit_intercept), float(self.tol), ends, self.on_interrupt, self._loss)
+        bias: Bias = "free" if self.fit_intercept else "none"
 
         def run(kernel: Kernel) -> Runs:
-            together = self._plain and are_small(kernel, one, 1, float(self.cache_size) * 1e6, one_vs_one=False)
+            together = self._plain and fit_in_batch(kernel, one, 1, float(self.cache_size) * 1e6, one_vs_one=False)
             if not together or isinstance(self.kernel, Function):  # values of a `Function` may be expensive
                 return self._run(X, t, kernel, weight, seed, began)
-            return run_targets(X, kernel, t, weight, wanted)
+            return run_targets(
+                X, kernel, t, weight, self._bound, bias, self._loss, self._stop(began), self.on_interrupt
+            )
 
         kernel, runs = kernel_input.run_with(kernel, X, run)
         self.__dict__.update(self._attributes(runs.answers, X, kernel))

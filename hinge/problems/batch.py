@@ -1,5 +1,6 @@
 """Several problems over the same rows: one class against the rest for each class, folds, values of C."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -78,9 +79,8 @@ def members_of(problem: Problem) -> tuple[Regularized, ...]:
 
 def combine_certificates(members: Sequence[Certificate]) -> BatchCertificate:
     """The certificate of a batch, from those of its members."""
-    gap = max(certificate.gap for certificate in members)
-    found = BatchCertificate(np.nan, np.nan, np.inf)
-    if np.isfinite(gap):
-        found = BatchCertificate(sum(one.objective for one in members), sum(one.bound for one in members), gap)
+    gaps = [certificate.gap for certificate in members]
+    gap = np.nan if any(map(math.isnan, gaps)) else max(gaps)
+    found = BatchCertificate(sum(one.objective for one in members), sum(one.bound for one in members), gap)
     found.members = tuple(members)
     return found

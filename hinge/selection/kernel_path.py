@@ -9,13 +9,14 @@ from sklearn.base import clone
 
 from hinge.access import Gram, Points, as_points
 from hinge.estimators import SVC, SVR, checks, kernel_input, weights
+from hinge.estimators.kernel_batches import fit_in_batch, points_of
 from hinge.estimators.kernel_input import dense_if_small, of_items
 from hinge.estimators.kernel_tasks import Task, regression_task, tasks_of
-from hinge.estimators.small_tasks import Parts, Wanted, are_small, points_and_values, solved_over
 from hinge.kernels import Kernel
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import now
 from hinge.problems import Expansion, KernelRegularized
+from hinge.problems.svm.kernel_batch import BatchExpansion, KernelBatch, kernel_matrix
 from hinge.problems.svm.losses import Loss
 from hinge.selection.scoring import with_values
 from hinge.selection.settled import until_settled
@@ -117,8 +118,8 @@ class KernelPath:
         X, data = self.data.X, self.data
         codes = np.zeros(self.n, np.int64) if data.codes is None else data.codes
         n_classes = 1 if data.classes is None else len(data.classes)
-        if are_small(kernel, codes, n_classes, 2.0 * MEMORY, one_vs_one=self.ovo) and self.model.solver == "auto":
-            return points_and_values(X, kernel)
+        if fit_in_batch(kernel, codes, n_classes, 2.0 * MEMORY, one_vs_one=self.ovo) and self.model.solver == "auto":
+            return kernel_matrix(points_of(X, kernel))[:2]
         points = as_points(dense_if_small(X), of_items(kernel))
         if points.dtype == np.float32 and not points.by_value:
             points = RoundedPoints(points)
@@ -260,27 +261,38 @@ class KernelPath:
             y[task.rows] = task.y
             weight = np.zeros(self.n)
             weight[task.rows] = 1.0 if task.weight is None else task.weight
-        bias: Any = "free" if self.free else "none"
-        return KernelRegularized.from_C(self.held, y, C, weight=weight, bias=bias, loss=self.loss)
+        return KernelRegularized.from_C(self.held, y, C, weight=weight, bias=self._bias, loss=self.loss)
+
+    @property
+    def _bias(self) -> Any:
+        return "free" if self.free else "none"
 
     def _together(
         self, tasks: Sequence[Task], C: float, tol: float, ends: float | None, starts: Sequence[Expansion] | None
     ) -> list[Expansion] | None:
-        """All binary problems in one compiled call; None if time is up."""
+        """All binary problems in one run; None if time is up."""
         points, K = self.held
         rows = [np.arange(self.n) if task.rows is None else task.rows for task in tasks]
         weight = [np.ones(len(task.y)) if task.weight is None else task.weight for task in tasks]
         cuts = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
-        y = np.concatenate([task.y for task in tasks])
-        parts = Parts(None, np.concatenate(rows), cuts, y, np.concatenate(weight))
-        start = None
+        y, bias = np.concatenate([task.y for task in tasks]), self._bias
+        batch = KernelBatch(
+            points, np.concatenate(rows), cuts, y, np.concatenate(weight), C, bias=bias, loss=self.loss, K=K
+        )
+        options: dict[str, Any] = {}
         if starts is not None:
-            start = np.concatenate([one.beta[part] for one, part in zip(starts, rows, strict=True)])
-        runs = solved_over(points, K, 0, parts, Wanted(C, self.free, tol, ends, "raise", self.loss), start)
-        if Status.MAX_TIME in runs.statuses:
+            pairs = list(zip(starts, rows, strict=True))
+            coefficients = np.concatenate([one.beta[part] for one, part in pairs])
+            responses = np.concatenate([one.responses[part] for one, part in pairs])
+            options["start"] = BatchExpansion(coefficients, responses, np.zeros(len(tasks)))
+        left = None if ends is None else max(0.0, ends - now())
+        result = solve(batch, active_set.ActiveSet(tol=tol), stop=Stop(tol, max_time=left), **options)
+        if result.status is Status.MAX_TIME:
             return None
         beta = np.zeros((len(tasks), self.n))
-        for k, part in enumerate(rows):
-            beta[k, part] = runs.answers.beta[cuts[k] : cuts[k + 1]]
+        for k, part in enumerate(batch.parts):
+            beta[k, rows[k]] = result.solution.beta[part]
         responses = beta @ K
-        return [Expansion(*one, None, self.n) for one in zip(beta, runs.answers.b.tolist(), responses, strict=True)]
+        return [
+            Expansion(*one, None, self.n) for one in zip(beta, result.solution.biases.tolist(), responses, strict=True)
+        ]

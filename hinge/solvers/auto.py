@@ -6,7 +6,8 @@ from typing import NamedTuple
 from hinge.problems import KernelRegularized, KernelSlackConstrained, L1Regularized, Multiclass, Problem, Regularized
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
-from hinge.solvers.kernel.active_set import LARGEST, MOST, ActiveSet, fit_alone
+from hinge.solvers.kernel.active_rounds import MOST, fit_alone
+from hinge.solvers.kernel.active_set import LARGEST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
 from hinge.solvers.linear.adaptive import Adaptive
 from hinge.solvers.linear.cdn import CDN

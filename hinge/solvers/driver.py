@@ -111,7 +111,8 @@ def solve(
     check_solver(problem, solver)
     own_limits = stop.max_reads is not None or stop.max_cost is not None
     stop = within_budget(stop, problem)
-    stop = replace(stop, max_time=limited(stop.max_time))
+    if (most := limited(stop.max_time)) != stop.max_time:
+        stop = replace(stop, max_time=most)
     run = _Run(problem, solver, stop, score, callbacks, on_interrupt == "keep")
     run.data_has_limit = solver.reads == "kept cells" and not own_limits
     if stop.max_reads is not None and problem.pass_cells > stop.max_reads:

@@ -4,11 +4,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hinge import SVC, NuSVC
 from hinge.access import Gram, as_points
-from hinge.estimators import small_tasks
 from hinge.kernels import Gaussian, Linear
 from hinge.monitoring import Status, Stop
 from hinge.problems import KernelNuClassification
 from hinge.solvers import LevelBlocks, solve
+from hinge.solvers.kernel import active_batch
 from hinge.solvers.kernel.stalling import NO_MARGIN, gains, lacks_margin
 
 
@@ -52,14 +52,14 @@ def test_nu_that_is_too_small_for_the_overlap_ends():
 @pytest.fixture
 def few_calls(monkeypatch):
     """Let fits of few points fail after 60 compiled calls, some tens of milliseconds each."""
-    calls, original = [], small_tasks.solve_together
+    calls, original = [], active_batch._solve
 
     def counted(*args):
         calls.append(args)
         assert len(calls) <= 60, "It goes on for ever."
         return original(*args)
 
-    monkeypatch.setattr(small_tasks, "solve_together", counted)
+    monkeypatch.setattr(active_batch, "_solve", counted)
 
 
 def test_the_same_of_few_points(few_calls):

@@ -126,8 +126,11 @@ def _loses(kernel: Kernel, sq: np.ndarray, terms: int = 0) -> bool:
     """
     if not kernel.shifts or len(sq) == 0:
         return False
-    scale, usual = getattr(kernel, "gamma", 1.0) * EPS, float(np.quantile(sq, LONG))
-    return bool(scale * float(sq.max()) > ROUNDING or 2 * scale * usual * terms > PROVED)
+    scale = getattr(kernel, "gamma", 1.0) * EPS
+    largest = scale * float(sq.max())
+    if largest > ROUNDING or not 2 * largest * terms > PROVED:
+        return largest > ROUNDING
+    return bool(2 * scale * float(np.quantile(sq, LONG)) * terms > PROVED)
 
 
 def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, sq: np.ndarray, exact: bool) -> Points | None:

@@ -1,0 +1,231 @@
+"""Several kernel SVMs over one set of points: pairs of classes, classes against the rest, folds, values of C."""
+
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from hinge.access import Gram, Points
+from hinge.access.gram.points.given import FunctionPoints, GivenPoints, check_own_values
+from hinge.problems.base import Certificate, Problem
+from hinge.problems.batch import BatchCertificate, combine_certificates
+from hinge.problems.svm.examples import FAINT, spread_of
+from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
+from hinge.problems.svm.losses import HINGE, Loss
+
+TILE_ROWS = 256
+
+
+class BatchExpansion(NamedTuple):
+    """The answers of all members as concatenated arrays: see `KernelBatch`.
+
+    Attributes
+    ----------
+    beta, responses : ndarray of shape (len(rows),)
+        Coefficients, and :math:`\\langle w, \\phi(x_i)\\rangle`, of each member's points.
+    biases : ndarray of shape (n_members,)
+    """
+
+    beta: np.ndarray
+    responses: np.ndarray
+    biases: np.ndarray
+
+
+class PackedBatch(Problem[BatchExpansion]):
+    """Kernel problems on some of the same points each, as concatenated arrays.
+
+    Member k has the points ``rows[cuts[k]:cuts[k + 1]]``. All kernel values are computed once, when they are first
+    needed. The objective is the sum of the members' objectives, the gap of a certificate the largest of their gaps.
+
+    Attributes
+    ----------
+    points : Points
+    rows : ndarray of int64
+        The points of all members, one member after the other.
+    cuts : ndarray of int64 of shape (n_members + 1,)
+    aims, boxes, lo, hi, start : ndarray of shape (len(rows),)
+        Labels or targets, largest |β|, bounds of β, and a feasible β.
+    lam, unit, spread : ndarray of shape (n_members,)
+        λ of each member, its unit of gaps, and its spread of targets.
+    bias : {"free", "none"}
+    """
+
+    lam: np.ndarray
+    unit: np.ndarray
+    spread: np.ndarray
+    start: np.ndarray
+    bias: Literal["free", "none"] = "free"
+
+    def __init__(
+        self,
+        points: Points,
+        rows: np.ndarray,
+        cuts: np.ndarray,
+        aims: np.ndarray,
+        boxes: np.ndarray,
+        positive: np.ndarray | None,
+        K: np.ndarray | None = None,
+    ) -> None:
+        self.points, self.n, self.rows, self.cuts, self.aims, self.boxes = points, points.n, rows, cuts, aims, boxes
+        self.lo, self.hi = -boxes, boxes
+        if positive is not None:  # β has the sign of the label
+            self.lo, self.hi = np.where(positive, 0.0, -boxes), np.where(positive, boxes, 0.0)
+        self._K, self._evals = K, 0
+
+    @cached_property
+    def pass_cells(self) -> int:  # type: ignore[override]
+        """Kernel values that a round of all members reads."""
+        return sum((part.stop - part.start) ** 2 for part in self.parts)
+
+    @cached_property
+    def parts(self) -> list[slice]:
+        """Where each member is in the concatenated arrays."""
+        return [slice(*ends) for ends in pairwise(self.cuts.tolist())]
+
+    @property
+    def epsilon(self) -> float | None:
+        """ε of the loss of regression; None for the hinge."""
+        return self.loss.epsilon if self.loss.two_sided else None
+
+    @property
+    def kernel_evals(self) -> int:  # type: ignore[override]
+        """Kernel values computed so far."""
+        return self._evals
+
+    @property
+    def K(self) -> np.ndarray:
+        """All kernel values in float64, not to be written to."""
+        if self._K is None:
+            self.points, self._K, self._evals = kernel_matrix(self.points)
+        return self._K
+
+    @cached_property
+    def errors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds on the errors of the kernel values, as `Gram.errors` gives them."""
+        return self.points.errors()
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether there can be a certificate: not if the kernel is known not to be positive semidefinite."""
+        return not self.points.indefinite
+
+    @cached_property
+    def members(self) -> tuple[KernelProblem, ...]:
+        """Each problem on its own, over all points: those that take no part have the weight zero."""
+        gram = Gram(self.points)
+        return tuple(self.member(gram, k, part) for k, part in enumerate(self.parts))
+
+    def member(self, gram: Gram, k: int, part: slice) -> KernelProblem:
+        """Member k, whose arrays are these parts of the concatenated ones."""
+        raise NotImplementedError
+
+    def expansion(self, answer: BatchExpansion, k: int) -> Expansion:
+        """The answer of member k, over all points; responses of those that take no part are zero."""
+        part = self.parts[k]
+        beta, r = (self.over_all(part, values, 0.0) for values in (answer.beta, answer.responses))
+        return Expansion(beta, float(answer.biases[k]), r, None, self.n)
+
+    def over_all(self, part: slice, values: np.ndarray, other: float) -> np.ndarray:
+        """A member's values for all points; those that take no part have the value `other`."""
+        found = np.full(self.n, other, values.dtype)
+        found[self.rows[part]] = values[part]
+        return found
+
+    def objective(self, answer: BatchExpansion) -> float:
+        """The sum of the members' objectives."""
+        return sum(member.objective(self.expansion(answer, k)) for k, member in enumerate(self.members))
+
+    def certificate(self, answer: BatchExpansion) -> Certificate:
+        """The certificates of all members, combined."""
+        found = [member.certificate(self.expansion(answer, k)) for k, member in enumerate(self.members)]
+        return combine_certificates(found)
+
+    def finished(self, answer: BatchExpansion, certificate: Certificate) -> BatchExpansion:
+        """The answers with the biases of their certificates."""
+        if not isinstance(certificate, BatchCertificate):
+            return answer
+        return answer._replace(biases=np.array([member.b for member in certificate.members]))
+
+
+class KernelBatch(PackedBatch):
+    """`KernelRegularized` problems on some of the same points each: see `PackedBatch`.
+
+    Parameters
+    ----------
+    points : Points
+    rows, cuts : ndarray of int64
+        The points of all members, and where each member begins.
+    y, weight : ndarray of shape (len(rows),)
+        Labels, -1 and +1, or targets; and weights, all positive.
+    C : float
+    bias : {"free", "none"}
+    loss : Loss
+        The hinge, or the ε-insensitive loss.
+    K : ndarray of shape (n, n), optional
+        All kernel values, if they are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import Stop, solve
+    >>> from hinge.access import as_points
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems.svm.kernel_batch import KernelBatch
+    >>> from hinge.solvers import ActiveSet
+    >>> points = as_points(np.array([[0.0], [1.0], [2.0]]), Gaussian(gamma=1.0), exact=True)
+    >>> rows, cuts, y = np.array([0, 1, 1, 2]), np.array([0, 2, 4]), np.array([1, -1, 1, -1])
+    >>> pairs = KernelBatch(points, rows, cuts, y, np.ones(4), C=1.0)
+    >>> result = solve(pairs, ActiveSet(tol=1e-3), stop=Stop(1e-3))
+    >>> [bool(member.gap <= 1e-3) for member in result.certificate.members]
+    [True, True]
+    """
+
+    def __init__(
+        self,
+        points: Points,
+        rows: np.ndarray,
+        cuts: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        C: float,
+        *,
+        bias: Literal["free", "none"] = "free",
+        loss: Loss = HINGE,
+        K: np.ndarray | None = None,
+    ) -> None:
+        super().__init__(points, rows, cuts, y, C * weight, None if loss.two_sided else y > 0, K)
+        self.weight, self.bias, self.loss = weight, bias, loss
+        self.lam, self.start = 1.0 / (C * np.add.reduceat(weight, cuts[:-1])), np.zeros(len(rows))
+        self.unit, self.spread = np.zeros(len(self.lam)), np.ones(len(self.lam))
+        for k, part in enumerate(self.parts) if loss.two_sided else ():
+            s, t = weight[part], y[part]
+            self.unit[k], self.spread[k] = FAINT * float(s @ np.abs(t)) / float(s.sum()), spread_of(t)
+
+    def member(self, gram: Gram, k: int, part: slice) -> KernelRegularized:
+        """Member k, whose arrays are these parts of the concatenated ones."""
+        y, weight = self.over_all(part, self.aims, 1), self.over_all(part, self.weight, 0)
+        return KernelRegularized(gram, y, float(self.lam[k]), weight=weight, bias=self.bias, loss=self.loss)
+
+
+def kernel_matrix(points: Points) -> tuple[Points, np.ndarray, int]:
+    """All kernel values in float64, the points to certify with, and the number of values that were computed.
+
+    One triangle is computed and mirrored; a function of blocks is called once for all values, as in scikit-learn.
+    """
+    n = points.n
+    K = np.empty((n, n))
+    if isinstance(points, FunctionPoints):
+        every = np.arange(n)
+        points.fill(every, every, K)
+        given = GivenPoints(K)
+        check_own_values(every, given.diag(), indefinite=given.indefinite)
+        return given, K, n * n
+    check_own_values(np.arange(n), points.diag(), indefinite=points.indefinite)
+    for lo in range(0, n, TILE_ROWS):
+        hi = min(lo + TILE_ROWS, n)
+        tile = np.empty((hi - lo, n - lo), points.dtype)
+        points.fill(np.arange(lo, hi), np.arange(lo, n), tile)
+        K[lo:hi, lo:] = tile
+        K[hi:, lo:hi] = tile[:, hi - lo :].T
+    return points, K, n * (n + 1) // 2

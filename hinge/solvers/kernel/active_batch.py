@@ -1,0 +1,465 @@
+"""Many small kernel problems over one Gram matrix in one compiled call, by the rounds of `active_rounds`."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.access.gram.weight_vector import WeightVector
+from hinge.compiled import compiled, scalars_array
+from hinge.problems.base import Certificate
+from hinge.problems.batch import combine_certificates
+from hinge.problems.svm.kernel_batch import BatchExpansion, PackedBatch
+from hinge.problems.svm.level_batch import LevelBatch
+from hinge.problems.svm.level_gap import CLASSES, TARGETS, level_gap, level_of, relative_gap
+from hinge.problems.svm.quantiles import quantile
+from hinge.solvers.kernel.active_rounds import (
+    FINEST,
+    FIRST,
+    MOST,
+    PASSES,
+    SHARPER,
+    advance_many,
+    fit_alone,
+    measured,
+    most_pairs,
+    steps_on_face,
+)
+from hinge.solvers.kernel.conjugate_steps import conjugate_steps
+from hinge.solvers.kernel.stalling import STILL, count_idle, lacks_margin
+from hinge.solvers.kernel.two_point import pair_steps, single_steps
+
+MANY = 128
+"""Points from which on the Newton steps of a regression use LAPACK."""
+PIECES = 24
+"""Times as many conjugate steps as pair steps come before Newton steps."""
+
+
+class BatchState(NamedTuple):
+    """Where each member is, in the layout of `PackedBatch`.
+
+    ========= ================ ==========================================================================
+    `beta`    (len(rows),)     coefficients
+    `e`       (len(rows),)     :math:`e = K\\beta - y`, of each member's own points
+    `spread`  (n_members,)     unit of the violations
+    `found`   (n_members,)     what `unsolved` makes
+    `levels`  (n_members, 2)   levels of ν-SVMs
+    `t`       int              rounds so far, of all members
+    ========= ================ ==========================================================================
+    """
+
+    beta: np.ndarray
+    e: np.ndarray
+    spread: np.ndarray
+    found: np.ndarray
+    levels: np.ndarray
+    t: int
+
+
+class Together(NamedTuple):
+    """A batch and its state, as compiled code takes them: the fields of `PackedBatch` and of `BatchState`."""
+
+    K: np.ndarray
+    A: np.ndarray
+    B: np.ndarray
+    rows: np.ndarray
+    cuts: np.ndarray
+    y: np.ndarray
+    box: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    lam: np.ndarray
+    unit: np.ndarray
+    beta: np.ndarray
+    e: np.ndarray
+    spread: np.ndarray
+    found: np.ndarray
+
+
+class Sums(NamedTuple):
+    """What a `LevelBatch` has beside, and the levels of its state."""
+
+    form: int
+    mass: np.ndarray
+    positive: np.ndarray
+    centre: float
+    levels: np.ndarray
+
+
+CERTIFICATE = ("primal", "bound", "gap", "b", "as_is")
+"""The fields of a `Certificate`, by their names in the state."""
+UNSOLVED = scalars_array(
+    **dict(zip(CERTIFICATE, (np.nan, -np.inf, np.inf, 0.0, np.nan), strict=True)),
+    **dict(rounds=0, level=FIRST, dual=-np.inf, still=0.0, on_face=False),
+)
+
+
+def unsolved(n_members: int) -> np.ndarray:
+    """`found` of members that are yet to be solved.
+
+    The fields of a `Certificate` (the gap is inf before the end, or the violation where the kernel allows none; `as_is`
+    is that without rounding); the `rounds` made, the `level` of violation to solve to, the `dual`, for how many rounds
+    that has been `still`, and whether pair steps have given way to Newton's, `on_face`.
+    """
+    return np.repeat(UNSOLVED[None], n_members)
+
+
+def begin_batch(problem: PackedBatch, start: BatchExpansion | None = None) -> BatchState:
+    """The first state, at an answer within the bounds if one is given."""
+    beta, e, count = problem.start.copy(), -problem.aims.astype(np.float64), len(problem.lam)
+    if start is not None and ((problem.lo <= start.beta) & (start.beta <= problem.hi)).all():
+        beta[:] = start.beta
+        e += start.responses
+    return BatchState(beta, e, problem.spread.copy(), unsolved(count), np.zeros((count, 2)), 0)
+
+
+def sums_of(problem: PackedBatch, state: BatchState) -> Sums | None:
+    """What compiled code needs of ν-SVMs; None for others."""
+    if not isinstance(problem, LevelBatch):
+        return None
+    return Sums(problem.form, problem.mass, problem.positive, problem.centre, state.levels)
+
+
+def is_done(state: BatchState, tol: float) -> np.ndarray:
+    """Which members have the gap `tol`, or will not come nearer to it."""
+    found = state.found
+    return (found["gap"] <= tol) | (found["still"] >= STILL)
+
+
+def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: float) -> BatchState:
+    """So many rounds, of the first member that is not done, then of the next one; fewer if all are done."""
+    these = Together(
+        problem.K,
+        *problem.errors,
+        problem.rows,
+        problem.cuts,
+        problem.aims,
+        problem.boxes,
+        problem.lo,
+        problem.hi,
+        problem.lam,
+        problem.unit,
+        state.beta,
+        state.e,
+        state.spread,
+        state.found,
+    )
+    free, epsilon, left = problem.bias == "free", problem.epsilon, n_iter
+    if state.t == 0 and epsilon is not None and problem.certifiable:
+        _exchange_first(problem, state, free, tol)
+    # None for what is rarely asked for: its code is not compiled then. Nor is that of Newton steps, where no problem
+    # needs them.
+    unbiased, indefinite, sums = None if free else True, None if problem.certifiable else True, sums_of(problem, state)
+    plain = True if sums is None else None
+    # Conjugate steps are for problems whose Newton steps would be long.
+    long = free and problem.certifiable and plain and epsilon is None and problem.n > MOST
+    long = long and np.diff(problem.cuts).max() > MOST
+    while left > 0:
+        k, stuck, done = _solve(these, tol, left, unbiased, indefinite, epsilon, plain, sums, True if long else None)
+        left -= done
+        if stuck:
+            _move_on_face(these, k, free, epsilon, sums)
+        elif k == len(problem.lam):
+            break
+    return state._replace(t=state.t + n_iter - left)
+
+
+def _exchange_first(problem: PackedBatch, state: BatchState, free: bool, tol: float) -> None:
+    """Exchange whole sets of points of regressions most of whose points will lie between their bounds."""
+    for k, part in enumerate(problem.parts):
+        rows, beta, box = problem.rows[part], state.beta[part], problem.boxes[part]
+        if len(rows) <= MANY or beta.any() or not fit_alone(box, np.diagonal(problem.K)[rows], problem.spread[k]):
+            continue
+        K = problem.K if len(rows) == problem.n else problem.K[np.ix_(rows, rows)]
+        bounds, level = (problem.lo[part], problem.hi[part]), tol * problem.spread[k]
+        advance_many(K, beta, state.e[part].copy(), *bounds, level, free, True, problem.epsilon, 0)
+
+
+def solution_of(problem: PackedBatch, state: BatchState) -> BatchExpansion:
+    """The answers so far."""
+    beta = net_of(problem.form, state.beta) if isinstance(problem, LevelBatch) else state.beta
+    return BatchExpansion(beta, state.e + problem.aims, state.found["b"])
+
+
+def certify_batch(problem: PackedBatch, state: BatchState, tol: float) -> float | Certificate:
+    """The certificates of all members; the largest violation, where the kernel allows no certificate.
+
+    Where rounding keeps a gap above `tol`, sums are made anew, more exactly; those of a linear kernel in any case, by
+    way of w, which it predicts with.
+    """
+    found = state.found
+    if not problem.certifiable:
+        return float(found["gap"].max())
+    exact = None if problem.points.weighted is None else WeightVector(problem.points.weighted)
+    every = [Certificate(*one[:5]) for one in found.tolist()]
+    for k, one in enumerate(every):
+        if exact is not None or one.gap == np.inf:
+            every[k] = _certify_anew(problem, state, k, exact)
+        elif one.gap > tol >= one.unrounded:
+            member, answer = problem.members[k], problem.expansion(solution_of(problem, state), k)
+            every[k] = min(one, member.sharpened(answer, member.certificate(answer), tol), key=lambda each: each.gap)
+        if every[k] is not one and one.gap < np.inf:
+            for name, value in zip(CERTIFICATE, every[k], strict=False):
+                found[name][k] = value
+    return combine_certificates(every)
+
+
+def _certify_anew(problem: PackedBatch, state: BatchState, k: int, exact: WeightVector | None) -> Certificate:
+    """The certificate of member k by responses that are summed anew; they are kept if the member has been solved."""
+    part, sums = problem.parts[k], sums_of(problem, state)
+    rows, y, box, beta = problem.rows[part], problem.aims[part], problem.boxes[part], state.beta[part]
+    beta = beta if sums is None else net_of(sums.form, beta)
+    used = np.flatnonzero(beta)
+    if exact is not None:
+        own = exact.norms[rows]
+        r, off = exact.again(rows[used], beta[used], rows)
+    else:
+        (A, B), size = problem.errors, np.abs(beta[used])
+        own = np.sqrt(np.maximum(np.diagonal(problem.K)[rows], 0.0))
+        r = beta[used] @ problem.K[np.ix_(rows[used], rows)]
+        off = 1.2e-16 * (len(rows) + 1) * float(size @ own[used]) * own + (B[:, rows[used]] @ size) @ A[:, rows]
+    e, lam, unit = r - y, problem.lam[k], problem.unit[k]
+    if sums is None:
+        bounds, unbiased = (problem.lo[part], problem.hi[part]), None if problem.bias == "free" else True
+        b, gap, bound, primal = measured(y, box, lam, unit, beta, e, *bounds, own, off, unbiased, None, problem.epsilon)
+    else:
+        b, gap, _, primal, bound = measured_levels(sums, k, box, y, beta, e, own, off, unit)
+    if state.found["gap"][k] < np.inf or state.found["rounds"][k] == 0:
+        state.e[part] = e
+    return Certificate(primal, bound, gap, b, float(state.found["as_is"][k]))
+
+
+@compiled
+def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums, many):
+    """So many rounds, or until the pair steps of a member are slow: the member, whether they are, the rounds made."""
+    done = 0
+    for k in range(len(these.cuts) - 1):
+        found = these.found[k]
+        if found.gap <= tol or found.still >= STILL:
+            continue
+        at, end = these.cuts[k], these.cuts[k + 1]
+        n, y, beta, box = end - at, these.y[at:end], these.beta[at:end], these.box[at:end]
+        lo, hi, rows, e = these.lo[at:end], these.hi[at:end], these.rows[at:end], these.e[at:end]
+        cut = None if sums is None else sums.positive[k]
+        K, own = _own_values(these.K, rows)
+        off, none = np.empty(n), np.zeros(n)
+        finished, stuck, net = False, False, beta
+        mass, spread = 0.0 if sums is None else sums.mass[k], _spread_of(K, sums)
+        if found.rounds == 0 and not found.on_face:
+            _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
+        if sums is not None and found.rounds == 0 and not found.on_face:
+            these.spread[k] = _range_of(e)
+            if sums.form == CLASSES:
+                _begin_with_the_worst(sums, k, K, box, beta, e)
+        while not (finished or stuck) and done < n_iter:
+            if not found.on_face:
+                level, most = found.level * these.spread[k], most_pairs(n) * (1 if many is None else PIECES)
+                if unbiased is None:
+                    steps = _move_pairs(K, beta, e, lo, hi, level, most, epsilon, cut, many)
+                else:
+                    steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
+                stuck = indefinite is None and steps == most
+            found.on_face = stuck
+            if stuck:
+                continue
+            found.level = SHARPER * found.level if SHARPER * found.level > FINEST else FINEST
+            found.rounds += 1
+            done += 1
+            net, errors, as_is, ended = beta, none, np.inf, False
+            for look in range(2):
+                if plain is not None:
+                    b, gap, value, primal = measured(
+                        y, box, these.lam[k], these.unit[k], net, e, lo, hi, own, errors, unbiased, indefinite, epsilon
+                    )
+                    bound = value
+                if sums is not None:
+                    b, gap, value, primal, bound = measured_levels(sums, k, box, y, net, e, own, errors, these.unit[k])
+                if look == 0:
+                    found.still = _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, spread)
+                    found.dual = value if value > found.dual else found.dual
+                    as_is, ended = gap, found.still >= STILL
+                    if gap > tol and not ended:
+                        break
+                    # The sums anew, so that their rounding is that of one sum; then all rounding is counted.
+                    net, errors = beta if sums is None else net_of(sums.form, beta), off
+                    _pulls(K, y, net, e)
+                    _errors(these.A, these.B, rows, net, own, off)
+                else:
+                    finished = gap <= tol or ended
+                    found.gap = gap if finished else np.inf
+                    found.as_is, found.primal, found.bound, found.b = as_is, primal, bound, b
+        if finished:
+            for i in range(n):
+                beta[i] = net[i]
+        if stuck or (done >= n_iter and not finished):
+            return k, stuck, done
+        if done >= n_iter:
+            return k + 1, False, done
+    return len(these.cuts) - 1, False, done
+
+
+@compiled(no_cpython_wrapper=True)
+def _move_pairs(K, beta, e, lo, hi, level, most, epsilon, cut, many):
+    """Pair steps, conjugate ones where points are many; how many were made."""
+    if many is not None:
+        return conjugate_steps(K, beta, e, lo, hi, level, most, 0.0, None)
+    return pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
+
+
+@compiled
+def _move_on_face(these, k, free, epsilon, sums):
+    """Newton steps of member k."""
+    at, end = these.cuts[k], these.cuts[k + 1]
+    y, beta, e = these.y[at:end], these.beta[at:end], these.e[at:end]
+    K, _ = _own_values(these.K, these.rows[at:end])
+    _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
+    cut = None if sums is None else sums.positive[k]
+    steps_on_face(K, beta, e, these.lo[at:end], these.hi[at:end], free, epsilon, cut)
+    _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)  # what the steps have added up is less exact
+
+
+@compiled(no_cpython_wrapper=True)
+def _own_values(values, rows):
+    """The kernel values of some points among themselves, and the norms of these points."""
+    n = len(rows)
+    own, ends = np.empty(n), np.empty(n, np.int64)
+    for i in range(n - 1, -1, -1):
+        own[i] = math.sqrt(values[rows[i], rows[i]]) if values[rows[i], rows[i]] > 0.0 else 0.0
+        ends[i] = ends[i + 1] if i + 1 < n and rows[i + 1] == rows[i] + 1 else i + 1
+    if ends[0] == n == len(values):
+        return values, own
+    K = np.empty((n, n))
+    for i in range(n):
+        row, out, first = values[rows[i]], K[i], 0
+        while first < n:  # points side by side, as those of a class are, are copied together
+            here, there = out[first : ends[first]], row[rows[first] : rows[first] + ends[first] - first]
+            for j in range(len(here)):
+                here[j] = there[j]
+            first = ends[first]
+    return K, own
+
+
+@compiled
+def _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, spread):
+    """How many rounds in a row have gained nothing; enough to end only at the finest level, or without a margin."""
+    found, missing = these.found[k], 0.0
+    if indefinite is None:
+        missing = (primal if plain is None else min(primal, these.spread[k])) - value
+    without = lacks_margin(-2.0 * value, primal - value, mass, spread)
+    idle, n = found.still + 1.0, these.cuts[k + 1] - these.cuts[k]
+    if not without:
+        idle = count_idle(found.still, value, found.dual, abs(value), missing, PASSES, n)
+    return min(idle, float(STILL) if without or found.level <= FINEST else STILL - 1.0)
+
+
+@compiled
+def _spread_of(K, sums):
+    """The mean squared distance of points from their mean, in the ν-SVM of two classes; else zero."""
+    if sums is None or sums.form != CLASSES:
+        return 0.0
+    n, own, every = len(K), 0.0, 0.0
+    for i in range(n):
+        own += K[i, i]
+        every += K[i].sum()
+    return own / n - every / n**2
+
+
+@compiled
+def _range_of(e):
+    low, high = e[0], e[0]
+    for value in e:
+        low, high = min(low, value), max(high, value)
+    return max(high - low, 1e-300)
+
+
+@compiled
+def _begin_with_the_worst(sums, k, K, box, beta, e):
+    """Give all weight to the points of least margin, where w is the shorter for it: most of them will need it."""
+    n, cut, other, pulls = len(beta), sums.positive[k], np.zeros(len(beta)), np.empty(len(beta))
+    _weigh_the_worst(1.0, 0, cut, sums.mass[k], box, e, other)
+    _weigh_the_worst(-1.0, cut, n, sums.mass[k], box, e, other)
+    _pulls(K, np.zeros(n), other, pulls)
+    old, new = 0.0, 0.0
+    for i in range(n):
+        old += beta[i] * e[i]
+        new += other[i] * pulls[i]
+    if new < old:
+        for i in range(n):
+            beta[i], e[i] = other[i], pulls[i]
+
+
+@compiled
+def _weigh_the_worst(sign, first, last, mass, box, e, beta):
+    """Fill β from the least margin on, as far as the mass goes."""
+    m, s = np.empty(last - first), np.empty(last - first)
+    for i in range(first, last):
+        m[i - first], s[i - first] = sign * e[i], box[i]
+    (level, _), left = quantile(m, s, mass), mass
+    for tied in range(2):
+        for i in range(first, last):
+            margin = sign * e[i]
+            if (margin < level if tied == 0 else margin == level) and left > 1e-12 * mass:
+                a = box[i] if left > (1.0 - 1e-12) * box[i] else left  # at a bound but for rounding
+                beta[i] = sign * a
+                left -= a
+
+
+@compiled
+def measured_levels(sums, k, box, y, beta, e, own, off, unit):
+    """The bias, the relative gap, the dual, the primal, and a bound on the optimum of member k; its levels are kept."""
+    n, positive, levels, net = len(beta), sums.positive[k], sums.levels[k], net_of(sums.form, beta)
+    sign, alpha, m, r = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        sign[i] = 1.0 if i < positive else -1.0
+        alpha[i], m[i], r[i] = abs(net[i]), sign[i] * e[i], e[i] + y[i]
+    levels[0] = level_of(m[:positive], alpha[:positive], box[:positive], sums.mass[k])
+    levels[1], b = levels[0], -levels[0]
+    if positive < n:
+        levels[1] = level_of(m[positive:], alpha[positive:], box[positive:], sums.mass[k])
+        b = sums.centre + 0.5 * (levels[1] - levels[0])
+    shifts = max(abs(levels[0]), abs(levels[1])) + abs(b) + abs(sums.centre)
+    slack, sq, gain, most, sq_off, least, shift = level_gap(
+        sums.form, sign, box, alpha, y, r, off, own, levels, shifts, sums.mass[k]
+    )
+    gap = relative_gap(sums.form, most, sq - sq_off, least + 0.5 * (sq - sq_off), shift, unit)
+    return b, gap, gain - 0.5 * sq, slack + gain - 0.5 * sq, least
+
+
+@compiled
+def net_of(form, beta):
+    """β without what both copies of a point have in common, which moves no response."""
+    net = beta.copy()
+    if form == TARGETS:
+        half = len(beta) // 2
+        for i in range(half):
+            both = beta[i] + beta[half + i]
+            net[i], net[half + i] = max(both, 0.0), min(both, 0.0)
+    return net
+
+
+@compiled(no_cpython_wrapper=True)
+def _pulls(K, y, beta, e):
+    """Fill e with Kβ - y."""
+    for i in range(len(e)):
+        e[i] = -y[i]
+    for j in range(len(beta)):
+        if beta[j] != 0.0:
+            for i in range(len(e)):
+                e[i] += beta[j] * K[j, i]
+
+
+@compiled(no_cpython_wrapper=True)
+def _errors(A, B, rows, beta, own, off):
+    """Bounds on the errors of Σ βK: of the values, and of a sum of n terms in float64."""
+    n = len(beta)
+    size = 0.0
+    for j in range(n):
+        size += abs(beta[j]) * own[j]
+    for i in range(n):
+        off[i] = 1.2e-16 * (n + 1) * size * own[i]
+    for k in range(len(A)):
+        size = 0.0
+        for j in range(n):
+            size += abs(beta[j]) * B[k, rows[j]]
+        for i in range(n):
+            off[i] += A[k, rows[i]] * size

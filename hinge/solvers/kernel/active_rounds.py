@@ -1,0 +1,173 @@
+"""Rounds of pair steps and Newton steps on a whole Gram matrix, and their duality gap."""
+
+import numpy as np
+
+from hinge.compiled import compiled
+from hinge.problems.svm.duality import duality_gap, slope_above, slope_below, stationary_bias
+from hinge.problems.svm.quantiles import quantile
+from hinge.solvers.kernel.conjugate_steps import conjugate_steps
+from hinge.solvers.kernel.face_steps import face_steps
+from hinge.solvers.kernel.set_exchange import exchange_sets
+from hinge.solvers.kernel.two_point import steps
+
+MOST = 1024
+"""Points up to which the whole matrix is worked on; above, `BlockDual` spares what it can of it."""
+ALONE = 3.0
+"""Times the spread of the targets that a coefficient can add to its own response, where it is said to fit it alone."""
+FIRST = 0.1
+"""Violation to which the pairs are solved first."""
+SHARPER = 0.3
+"""Share of it to which they are solved after each look that was not good enough."""
+FINEST = 1e-13
+PASSES = 4.0
+"""Passes that a round of pair steps is worth: it moves as many points as that."""
+
+
+def fit_alone(boxes: np.ndarray, diag: np.ndarray, spread: float) -> bool:
+    """Whether most points of a regression could meet their targets on their own, long before they reach their bounds.
+
+    Then most will lie between them, and pair steps would be many.
+    """
+    return float(boxes.mean() * diag.mean()) > ALONE * spread
+
+
+def advance_many(
+    K: np.ndarray,
+    beta: np.ndarray,
+    e: np.ndarray,
+    lo: np.ndarray,
+    hi: np.ndarray,
+    level: float,
+    free: bool,
+    convex: bool,
+    epsilon: float | None,
+    more: int = 48,
+) -> None:
+    """`advance_round` of many points: where pairs are slow whole sets are exchanged, and then pairs have the rest.
+
+    Where the sets do not settle there are so many `more` pair steps for each point.
+    """
+    n = len(beta)
+    most = most_pairs(n)
+
+    def moves(limit: int) -> int:
+        if free and convex:
+            return int(conjugate_steps(K, beta, e, lo, hi, level, limit, epsilon or 0.0, None))
+        return steps(free, K, beta, e, lo, hi, level, limit, epsilon)
+
+    if moves(most) < most:
+        return
+    moves(most if convex and exchange_sets(K, beta, e, lo, hi, free, epsilon) else more * n)
+
+
+@compiled
+def measured(y, box, lam, unit, beta, e, lo, hi, own, off, unbiased, indefinite, epsilon):
+    """The bias, the relative gap or, where there is none, the violation; the dual; and the primal.
+
+    `y`, `unit` and `epsilon` are those of `KernelRegularized.aims` and so on: labels, 0 and None for the hinge.
+    `unbiased` and `indefinite` are None, and their part not compiled, where there is a bias and the kernel is positive.
+    """
+    n = len(beta)
+    r = np.empty(n)
+    for i in range(n):
+        r[i] = e[i] + y[i]
+    if indefinite is not None:
+        return _violation(y, box, lam, beta, e, r, lo, hi, unbiased, epsilon)
+    b = _best_bias(y, e, box, epsilon) if unbiased is None else 0.0
+    primal, _, most, dual = duality_gap(y, box, lam, beta, r, off, own, b, unbiased is None, np.empty(n), epsilon)
+    if most == 0.0 and epsilon is not None:
+        return b, 0.0, dual, primal
+    return b, most / max(dual, unit) if max(dual, unit) > 0.0 else np.inf, dual, primal
+
+
+@compiled
+def _violation(y, box, lam, beta, e, r, lo, hi, unbiased, epsilon):
+    """What `measured` gives where there is no certificate: how far slopes are apart that should be equal."""
+    least, largest, dual, primal = np.inf, -np.inf, 0.0, 0.0
+    b = stationary_bias(beta, e, lo, hi, epsilon) if unbiased is None else 0.0
+    for i in range(len(beta)):
+        if beta[i] < hi[i]:
+            least = min(least, slope_above(beta[i], e[i], epsilon))
+        if beta[i] > lo[i]:
+            largest = max(largest, slope_below(beta[i], e[i], epsilon))
+        dual += lam * beta[i] * (y[i] - 0.5 * r[i])
+        if epsilon is None:
+            cost = max(0.0, 1.0 - y[i] * (r[i] + b))
+        else:
+            dual -= lam * epsilon * abs(beta[i])
+            cost = max(0.0, abs(y[i] - r[i] - b) - epsilon)
+        primal += lam * (0.5 * beta[i] * r[i] + box[i] * cost)
+    violation = largest - least if unbiased is None else max(largest, -least)
+    return b, max(violation, 0.0), dual, primal
+
+
+@compiled(no_cpython_wrapper=True)
+def _best_bias(y, e, weight, epsilon):
+    """The order statistic of the kinks y - r, with r = e + y, at which the positive mass is used up.
+
+    With `epsilon` there are two kinks a point, at y - r ± ε, and half of their mass is to be used up.
+    """
+    n, times = len(e), 1 if epsilon is None else 2
+    kinks, mass, target = np.empty(times * n), np.empty(times * n), 0.0
+    for i in range(n):
+        if epsilon is None:
+            kinks[i], mass[i] = y[i] - (e[i] + y[i]), weight[i]
+            target += weight[i] if y[i] > 0 else 0.0
+        else:
+            kink = y[i] - (e[i] + y[i])
+            kinks[i], kinks[n + i] = kink - epsilon, kink + epsilon
+            mass[i], mass[n + i] = weight[i], weight[i]
+            target += weight[i]
+    low, high = quantile(kinks, mass, target)
+    return 0.5 * (low + high)
+
+
+def advance_round(
+    K: np.ndarray,
+    beta: np.ndarray,
+    e: np.ndarray,
+    lo: np.ndarray,
+    hi: np.ndarray,
+    level: float,
+    free: bool,
+    convex: bool,
+    epsilon: float | None,
+) -> None:
+    """Pair steps and, where these do not end it, Newton steps.
+
+    Where the problem is not convex there are pair steps only: they lead where LIBSVM's do.
+    """
+    most = most_pairs(len(beta))
+    if steps(free, K, beta, e, lo, hi, level, most, epsilon) == most and convex:
+        steps_on_face(K, beta, e, lo, hi, free, epsilon, None)
+
+
+@compiled(inline="always")
+def most_pairs(n):
+    """Pair steps of a round."""
+    return 2 * n + 50
+
+
+@compiled
+def steps_on_face(K, beta, e, lo, hi, free, epsilon, cut):
+    """Newton steps; with the term ε|β| every point stays on its side of zero, where that term is linear.
+
+    Where there is a `cut`, the points before it and from it on have a sum of their own. The arithmetic done, in units
+    of n.
+    """
+    if epsilon is None:
+        return face_steps(K, beta, e, lo, hi, free, cut)
+    if epsilon == 0.0:
+        return face_steps(K, beta, e, lo, hi, free, None)
+    n = len(beta)
+    low, high, sides = np.zeros(n), np.zeros(n), np.zeros(n)
+    for i in range(n):
+        if beta[i] > 0.0:
+            high[i], sides[i] = hi[i], epsilon
+        elif beta[i] < 0.0:
+            low[i], sides[i] = lo[i], -epsilon
+        e[i] += sides[i]
+    work = face_steps(K, beta, e, low, high, free, None)
+    for i in range(n):
+        e[i] -= sides[i]
+    return work
