@@ -5,6 +5,8 @@ from contextlib import nullcontext
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from sklearn.base import BaseEstimator
+
 from hinge.monitoring.interrupts import kept
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,7 +24,7 @@ def atomic_fit(method: F) -> F:
 
 def _atomic(method: F, *, keeps: bool) -> F:
     @wraps(method)
-    def changed(self: Any, *args: Any, **options: Any) -> Any:
+    def changed(self: BaseEstimator, *args: object, **options: object) -> object:
         before = vars(self).copy()
         try:
             with kept() if keeps and self.on_interrupt == "keep" else nullcontext():

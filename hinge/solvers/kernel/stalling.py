@@ -8,7 +8,7 @@ STILL = 16
 """Rounds without a gain worth its name after which there is none to be had."""
 SLOWEST = 1e-5
 """A pass that gains less than this of what is missing is none: there would have to be 100,000 of them."""
-SLOW_POINTS = 1 << 15
+SLOW_POINTS = 1 << 13
 """A small problem is given up after slow rounds over this many points in all: at least `STILL`, at most 512 rounds."""
 ROUNDING = 1e-14
 """Share of a sum below which a gain may be rounding."""
@@ -41,11 +41,11 @@ def gains(value, best, size, missing, share):
 def count_idle(idle, value, best, size, missing, share, n):
     """The rounds without a gain in a row of a problem of n points.
 
-    Slow gains are counted in the fraction, and end a run once they are many: over few points, whose rounds take less
-    than a millisecond, a slow ascent may be followed by a fast one, when the right points lie between their bounds.
+    Slow gains are counted in the fraction, and end a run once they are many in all: over few points, whose rounds take
+    less than a millisecond, a slow ascent may be followed by a fast one, once the right points are between bounds.
     """
     if gains(value, best, size, missing, share):
-        return 0.0
+        return idle - np.floor(idle)
     if value <= best + ROUNDING * size or missing < -ROUNDING * size:
         return idle + 1.0
     slow = idle - np.floor(idle) + 1.0 / min(512, max(STILL, SLOW_POINTS // n))

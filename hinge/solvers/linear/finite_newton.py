@@ -1,5 +1,6 @@
 """Newton's method for squared losses and few features: all members of a batch as columns, by BLAS and LAPACK."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -144,7 +145,9 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
                 return f"FiniteNewton forms a Hessian of all features, and d = {member.d} are many; use SDCA."
         return None
 
-    def init(self, problem: Regularized | Batch, seed: int = 0, start: Any = None) -> FiniteNewtonState:
+    def init(
+        self, problem: Regularized | Batch, seed: int = 0, start: Solution | Sequence[Solution | None] | None = None
+    ) -> FiniteNewtonState:
         members = members_of(problem)
         n, d, k = problem.n, members[0].d, len(members)
         W = np.zeros((d + 1, k))
