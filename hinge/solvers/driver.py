@@ -31,8 +31,8 @@ CHUNK_SECONDS = 0.1
 FIRST_CELLS = 1_000_000
 """Cells that the first compiled call of a run may read: some milliseconds."""
 
-UNWATCHED_PASSES = 32
-"""Passes after which a run that ends by itself, and that nobody watches, is looked at first."""
+MARKED_PASSES = 32
+"""Passes after which a run that ends by itself is evaluated first, if it has not ended."""
 
 LAST_WORD_CELLS = 100_000_000
 """After Ctrl-C, no last certificate is computed for a matrix of more cells than this."""
@@ -185,6 +185,7 @@ class _Run:
         self.problem, self.solver, self.stop, self.keep = problem, solver, stop, keep
         self.score, self.callbacks = score, callbacks
         self.watched = bool(score or callbacks)
+        self.at_mark = self.ended_itself = False
         self.ends_itself = solver.ends_itself and 0.0 < getattr(solver, "tol", 0.0) <= stop.tol
         self.state: Any = None
         self.history = History()
@@ -219,17 +220,23 @@ class _Run:
             return over  # the run that wrote this state was killed before it evaluated it
         while True:
             pause = self.solver.pause(self.problem, self.state)
-            if pause > 0 and not self.watched and self.ends_itself:
-                # Nobody sees how the run goes on: it is looked at when it expects to be done, and while it goes on for
-                # long, in case it errs, whenever it has doubled.
-                a_pass = self.solver.cost(self.problem, self.state).a_pass
-                pause = max(pause, self.state.t, UNWATCHED_PASSES * a_pass - self.state.t)
+            mark = self.next_mark() if pause > 0 and self.ends_itself else -1
+            if mark > 0:  # a run that nobody watches goes on to there, or to its own end
+                pause = min(pause, mark - self.state.t) if self.watched else mark - self.state.t
             status = self.run_to(pause)
+            self.at_mark = self.state.t == mark
             stopped = self.look(final=status is not None or pause <= 0)
             if stopped or status:
                 return stopped or status  # type: ignore[return-value]
             if pause <= 0:
                 return self.solver.finished
+
+    def next_mark(self) -> int:
+        """The next doubling of its iterations at which a run that ends by itself is evaluated, in case it errs."""
+        mark = MARKED_PASSES * self.solver.cost(self.problem, self.state).a_pass
+        while mark <= self.state.t:
+            mark *= 2
+        return mark
 
     def run_to(self, pause: int) -> Status | None:
         """Advance by `pause` iterations in short pieces; returns the status if a limit ends the run."""
@@ -242,7 +249,8 @@ class _Run:
                 return status
             done = self.state.t - t
             self.rate = done / max(now() - before, 1e-9) if done else self.rate
-            pause = pause - n if done >= n else 0  # the solver may have stopped early, to be evaluated
+            self.ended_itself = done < n  # the solver expects to be done, and is evaluated
+            pause = 0 if self.ended_itself else pause - n
             if self.checkpoint is not None:
                 self.checkpoint.offer(self.state)
             self.check_pressed()
@@ -334,9 +342,11 @@ class _Run:
         gap, objective = np.inf, np.nan
         looks = len(self.history) + 1
         # From time to time, in case the estimate is wrong.
-        rare = self.ends_itself and not self.watched
-        doubled = (looks >= 32 and looks & (looks - 1) == 0) or (rare and not solver.exact_estimate)
-        promising = stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.target
+        seldom = self.at_mark if self.ends_itself else looks >= 32 and looks & (looks - 1) == 0
+        doubled = seldom and not solver.exact_estimate
+        # A run that ends by itself does so where it would if nobody watched it.
+        due = final or self.ended_itself or not self.ends_itself
+        promising = due and stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.target
         ended = None
         told = self.seen[0] == self.state.t and isinstance(
             self.seen[1], Certificate

@@ -3,7 +3,7 @@ import pytest
 
 from hinge import NuSVC, NuSVR
 from hinge.kernels import Gaussian, Linear
-from hinge.solvers import BlockDual, LevelBlocks
+from hinge.solvers import ActiveSet, BlockDual, LevelBlocks
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3))
@@ -12,9 +12,11 @@ Y = (X[:, 0] + 0.3 * RNG.standard_normal(60) > 0).astype(int)
 
 @pytest.mark.parametrize("machine", [NuSVC, NuSVR])
 def test_solvers_by_name_and_with_settings(machine):
-    for solver in ("auto", "levelblocks", LevelBlocks(first=16, block=8)):
+    model = machine(nu=0.3).fit(X, Y)
+    assert isinstance(model.solver_, ActiveSet) and model.gap_ <= 1e-3  # few points
+    for solver in ("levelblocks", LevelBlocks(first=16, block=8)):
         model = machine(nu=0.3, solver=solver).fit(X, Y)
-        assert isinstance(model.solver_, LevelBlocks) and model.gap_ <= 1e-3
+        assert model.gap_ <= 1e-3
         assert model.solver_ == (LevelBlocks() if isinstance(solver, str) else solver)
     with pytest.raises(ValueError, match="solver must be one of 'auto', 'levelblocks'"):
         machine(solver="smo").fit(X, Y)

@@ -158,9 +158,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         while n_iter > 0:
             if watch.turn:
                 ascent, newton, watch = self._turned(problem, AdaptiveState(ascent, newton, watch))
-            due = watch.due or a_step
-            if not (watch.due or watch.by_newton):  # judged again once its passes have grown by half
-                due = min(self.ascent.pause(problem, ascent), max(a_step, ascent.t // 2))
+            due = watch.due or (a_step if watch.by_newton else ascent_due(self, problem, ascent))
             n, ended = min(n_iter, due), False
             if not watch.by_newton:
                 before = ascent.t
@@ -242,8 +240,9 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         watch = state.watch
         if watch.due or watch.turn:
             return watch.due or self.ascent.cost(problem).a_pass
-        method, own = at_work(self, state)
-        return method.pause(problem, own) * (self.ascent.cost(problem).a_pass if watch.by_newton else 1)
+        if watch.by_newton:
+            return self.newton.pause(problem, state.newton) * self.ascent.cost(problem).a_pass
+        return ascent_due(self, problem, state.ascent)
 
     def estimate(self, problem: Regularized, state: AdaptiveState) -> float:
         """The gap that the last look saw; between looks, that of the method at work."""
@@ -265,6 +264,12 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
 def at_work(solver: Adaptive, state: AdaptiveState) -> tuple[Solver, Any]:
     """Who is at work, and its state."""
     return (solver.newton, state.newton) if state.watch.by_newton else (solver.ascent, state.ascent)
+
+
+def ascent_due(solver: Adaptive, problem: Regularized, ascent: SDCAState | CoCoAState) -> int:
+    """Iterations until the ascent is judged: as it pauses, or where it ends by itself when its passes grew by half."""
+    pause, a_pass = solver.ascent.pause(problem, ascent), solver.ascent.cost(problem).a_pass
+    return min(pause, max(a_pass, ascent.t // 2)) if getattr(solver.ascent, "tol", 0.0) > 0.0 else pause
 
 
 def price_of(solver: Adaptive, problem: Regularized) -> float:
