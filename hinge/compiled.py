@@ -209,7 +209,7 @@ def when_waiting(tell: Callable[[], None] | None) -> None:
 def _waited_for(future: "Future[Any]") -> Any:
     began, before = time.perf_counter(), _Waiting.seconds
     off = calling_off.get()
-    while not wait([future], PULSE).done:
+    while not wait([future], PULSE if _Waiting.tell is None else min(PULSE, PATIENCE)).done:
         if off is not None and off.is_set() and time.perf_counter() - began > PATIENCE:
             raise KeyboardInterrupt  # it is no code from the cache, which is soon there
         _Waiting.seconds = before + time.perf_counter() - began

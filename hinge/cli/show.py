@@ -18,8 +18,9 @@ INTERRUPTED = 130  # what shells expect after Ctrl-C
 PIPED_WIDTH = 1000  # width of tables in a pipe or file: wide enough that no line is wrapped
 
 
-CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters that move a cursor, change colours or the direction of text: names in files may hold them."""
+CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that move a cursor, change colours or the direction of text, ends of lines apart: names in files may hold
+them."""
 
 
 def visible(text: str) -> str:

@@ -4,7 +4,7 @@ import re
 import pytest
 from report.made_up import sections
 
-from hinge.experiments.base import claim, revise
+from hinge.experiments.base import claim, expect, revise
 from hinge.report.outcome import Outcome
 from hinge.report.page import Heading, page
 from hinge.report.report import write_report
@@ -24,10 +24,10 @@ def test_titles_are_text_and_links_lead_somewhere(tmp_path):
 
 
 def test_what_could_hardly_fail_stands_apart_and_what_was_changed_beside_what_was_said():
-    old = claim("Speed", 10.0, 3.0, "made up", at_least=(5, 2))
+    old = claim("Speed", 3.0, expect(10.0, at_least=(5, 2)), "made up")
     claims = [
-        revise(claim("Speed", 10.0, 6.0, "made up", at_least=(5, 2)), old, "another <axis>"),
-        claim("Own stopping rule", 1.0, 0.9, "made up", at_most=(1, 2), sure="it stops there"),
+        revise(claim("Speed", 6.0, expect(10.0, at_least=(5, 2)), "made up"), old, "another <axis>"),
+        claim("Own stopping rule", 0.9, expect(1.0, at_most=(1, 2)), "made up", sure="it stops there"),
     ]
     made = Section("one", "One", "Nobody 2000", "Table 1", "What?", Outcome(claims))
     text = page(Heading("T", "full", "m", "c"), [made], {})
