@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hinge.experiments import nearest
+from hinge.monitoring import clock
 from hinge.racing.course import Course, Measurement
 from hinge.solvers import SBP, Adaptive, Solver, choose, registry, trace
 
@@ -121,7 +122,7 @@ class Ours:
         problem = self.problem(course)
         # The batch of SBP that suits n, as where the slack is given to an estimator.
         solver = choose(problem).solver if self.solver == SBP() else self.solver
-        ends, took = time.perf_counter() + WALL * max_time, 0.0
+        ends, took = clock.now() + WALL * max_time, 0.0
 
         def due(seconds: float) -> float:
             later = seconds + max(SPACING * seconds, LOOKS_SHARE * took)
@@ -133,7 +134,7 @@ class Ours:
             judged = course.judge(problem, now.solution)
             look = Measurement(now.seconds, now.feature_reads, now.kernel_evals, *judged)
             yield look
-            if now.seconds >= max_time or time.perf_counter() >= ends or reached(look):
+            if now.seconds >= max_time or clock.now() >= ends or reached(look):
                 return
             took = time.perf_counter() - began
 

@@ -31,6 +31,7 @@ def test_the_counts_of_claims_are_those_of_the_report():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The fit ended because .* with no certificate")
 def test_the_python_of_the_readme_runs():
     assert len(blocks(ROOT / "README.md")) >= 3
     names = run(ROOT / "README.md")

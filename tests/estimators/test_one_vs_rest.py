@@ -293,10 +293,13 @@ print(json.dumps({
 """
 
 
+NO_CERTIFICATE = "ignore:The fit ended because it was interrupted"
+
+
 def interrupted(n_classes, **options):
     """What a fit in another process says to Ctrl-C, its exit code, and the seconds to its end."""
     process = subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", SCRIPT, str(n_classes), json.dumps(options)],
+        [sys.executable, "-W", "error", "-W", NO_CERTIFICATE, "-c", SCRIPT, str(n_classes), json.dumps(options)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -340,7 +343,7 @@ def test_interrupted_fit_raises():
     assert code in (-signal.SIGINT, 130)
     assert seconds < OBEYED
     assert out == ""
-    assert err.splitlines()[-1].startswith("KeyboardInterrupt")
+    assert any(line.startswith("KeyboardInterrupt") for line in err.splitlines())  # a thread may still say where it is
 
 
 @pytest.fixture
