@@ -188,7 +188,7 @@ def test_ctrl_c(on_interrupt, client, recwarn):
             model.fit(*chunked(X, y))
     else:
         assert model.fit(*chunked(X, y)).stop_reason_ == "interrupted"
-        assert model.score(X, y) > 0.7  # a second's work, on a machine that may be busy
+        assert np.isfinite(model.coef_).all() and model.score(X, y) > 0.5  # of rounds that may be few
     assert time.perf_counter() - sent[0] < 1.0
 
 
