@@ -37,7 +37,8 @@ from hinge.access import matrix  # noqa: E402
 from hinge.problems import Regularized  # noqa: E402
 from hinge.problems.svm import examples  # noqa: E402
 from hinge.solvers import SDCA, CoCoA, Newton  # noqa: E402
-from hinge.solvers.linear import cocoa, row_sums  # noqa: E402
+from hinge.solvers.ascent import cocoa  # noqa: E402
+from hinge.solvers.newton import row_sums  # noqa: E402
 
 HOME = os.environ.get("HINGE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
 TOL = 1e-3

@@ -105,7 +105,10 @@ def test_a_script_runs_unchanged_with_its_neighbours_and_its_processes(tmp_path)
     ran = run_python("-m", "hinge.accel", tmp_path / "script.py", "-m", "word")
     assert ran.returncode == 0, ran.stderr
     first, *others = ran.stdout.splitlines()
-    assert first == f"hinge.estimators.svc hinge.estimators.nu_svc ['-m', 'word'] {os.path.realpath(tmp_path)}"
+    assert (
+        first
+        == f"hinge.estimators.kernel.svc hinge.estimators.kernel.nu_svc ['-m', 'word'] {os.path.realpath(tmp_path)}"
+    )
     assert others == ["True"] * 3
     assert not ran.stderr
 

@@ -109,7 +109,7 @@ EXCEPTIONS = {
     "__main__": "three lines, run from a shell by cli/test_app.py",
     "access.gram.fused": "runs on a GPU only: access/gram/test_device.py compares it there",
     "cli.options": "constants",
-    "solvers.linear.fused_sums": "runs on a GPU only: solvers/linear/test_device_sums.py compares it there",
+    "solvers.newton.fused_sums": "runs on a GPU only: solvers/newton/test_device_sums.py compares it there",
     "types": "names of types, which mypy checks",
 }
 """Files that no test file of their own name mirrors, with the reason."""
@@ -374,7 +374,7 @@ def test_nothing_prints_but_the_command_line():
 
 OPTIONAL = {
     "hinge.access.gram.fused": "triton",
-    "hinge.solvers.linear.fused_sums": "triton",
+    "hinge.solvers.newton.fused_sums": "triton",
     **{f"hinge.dask.{name}": "distributed" for name in ("chunks", "cluster", "linear_svc", "linear_svr")},
     **{f"hinge.dask.{name}": "distributed" for name in ("machine", "rounds")},
 }

@@ -166,7 +166,7 @@ def _course(
     """Rows, test rows and the objective."""
     import numpy as np
 
-    from hinge.estimators.kernel_input import gamma_value
+    from hinge.estimators.data.kernel_input import gamma_value
     from hinge.kernels import Gaussian
     from hinge.racing import Course
     from hinge.racing.course import with_bias

@@ -8,11 +8,12 @@ import numpy as np
 from hinge.dask.chunks import is_distributed
 from hinge.dask.machine import OnCluster, Spread
 from hinge.estimators import LinearSVC as LocalLinearSVC
-from hinge.estimators import checks, weights
-from hinge.estimators.atomic import atomic
-from hinge.estimators.callbacks import with_callbacks
-from hinge.estimators.linear_svc import LOSSES
-from hinge.estimators.reports import reports_of
+from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting import weights
+from hinge.estimators.fitting.atomic import atomic
+from hinge.estimators.fitting.reports import reports_of
+from hinge.estimators.linear.linear_svc import LOSSES
+from hinge.estimators.mixins.callbacks import with_callbacks
 from hinge.problems import Solution
 
 

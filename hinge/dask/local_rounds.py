@@ -2,7 +2,7 @@
 
 The part begins with all parts' v and changes it by :math:`\\Delta_k`. After some rows it goes on from
 :math:`v + \\sigma'\\Delta_k`, as if the others had done :math:`\\sigma' - 1` times what it did itself, so that any
-number of blocks and passes is one ascent on the subproblem of :mod:`hinge.solvers.linear.local_ascent`.
+number of blocks and passes is one ascent on the subproblem of :mod:`hinge.solvers.ascent.local_ascent`.
 
 A round is a function of values: the part, its α, a message. Who loses the result computes it again, bit for bit.
 """
@@ -16,9 +16,9 @@ from hinge.compiled import Scalars
 from hinge.dask.parts import Part, Task, problems_of
 from hinge.problems import Regularized
 from hinge.sampling import key_of, stream_of
-from hinge.solvers.linear.active_rows import first_epoch, list_rows, rows_a_block, shuffle, unmarked
-from hinge.solvers.linear.local_ascent import Change, Rows, Share, local_ascent
-from hinge.solvers.linear.sdca import end_epoch, first_dual
+from hinge.solvers.ascent.active_rows import first_epoch, list_rows, rows_a_block, shuffle, unmarked
+from hinge.solvers.ascent.local_ascent import Change, Rows, Share, local_ascent
+from hinge.solvers.ascent.sdca import end_epoch, first_dual
 
 NEIGHBOURS = 64
 """Rows that are dealt out together where a block is not visited at once."""

@@ -17,18 +17,18 @@ from hinge.dask.cluster import Cluster, cluster_of, placed
 from hinge.dask.newton_rounds import NewtonRounds
 from hinge.dask.parts import Facts, Task, part_of, prepared
 from hinge.dask.rounds import Rounds, first_kappa
-from hinge.estimators import checks
-from hinge.estimators.linear_machine import LinearMachine
-from hinge.estimators.one_vs_rest import Report, how_all_ended
+from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting.linear_runs import Report, how_all_ended
+from hinge.estimators.linear.linear_machine import LinearMachine
 from hinge.monitoring import Stop
 from hinge.problems import Solution
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.solvers import BlockNewton, CoCoA
-from hinge.solvers.linear.block_newton import ROWS
-from hinge.solvers.linear.hessians import MOST_DIRECT
-from hinge.solvers.linear.prices import pass_prices
+from hinge.solvers.choice.cost_model import pass_prices
+from hinge.solvers.newton.block_newton import ROWS
+from hinge.solvers.newton.hessians import MOST_DIRECT
 
 MOST_BYTES = 1 << 26
 """Of the sums that a part sends, of all classes: more are better left with the rows."""

@@ -1,6 +1,6 @@
 """Newton's method over parts that lie with workers: a round is a pass, and the client has all that is between passes.
 
-Of a row nothing is kept, see :mod:`hinge.solvers.linear.newton_sums`: the answer of a part is a function of its rows
+Of a row nothing is kept, see :mod:`hinge.solvers.newton.newton_sums`: the answer of a part is a function of its rows
 and of the question. Sums of d² numbers come back, added up by workers where there are many parts; a worker that is lost
 costs its share of one pass.
 """
@@ -17,9 +17,9 @@ from hinge.dask.cluster import Cluster, summed
 from hinge.dask.parts import Block, Part, Task, problems_of
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
-from hinge.solvers.linear.block_newton import ROWS, SAMPLE, sampled_start
-from hinge.solvers.linear.newton_sums import Question, Sums, added, no_sums, sums_of
-from hinge.solvers.linear.newton_walk import STALLED, STEPS, Outline, Walk, asked, begun, certificate_of, go_on
+from hinge.solvers.newton.block_newton import ROWS, SAMPLE, sampled_start
+from hinge.solvers.newton.newton_sums import Question, Sums, added, no_sums, sums_of
+from hinge.solvers.newton.newton_walk import STALLED, STEPS, Outline, Walk, asked, begun, certificate_of, go_on
 
 FEW = 8
 """One row in so many is in the sample, or fewer: one worker alone works on it."""

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from hinge.access import as_matrix
-from hinge.estimators import checks, weights
+from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting import weights
 from hinge.problems import Regularized
 from hinge.problems.svm.examples import spread_of
 from hinge.problems.svm.linear import Bias

@@ -39,8 +39,8 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
 from hinge.problems.rounding import EPS
 from hinge.problems.svm.examples import balance
-from hinge.solvers.linear.cocoa import FORGET
-from hinge.solvers.linear.sdca import SGD_PAYS
+from hinge.solvers.ascent.cocoa import FORGET
+from hinge.solvers.ascent.sdca import SGD_PAYS
 
 ROUND_CELLS = 1 << 24
 """Cells that a part visits in a round, at least: some ten times what it costs to send a round out and back."""

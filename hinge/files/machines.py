@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
-from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids, check_steps
-from hinge.estimators.parameters import check_kernel_numbers
+from hinge.estimators.fitting.parameters import check_kernel_numbers
+from hinge.estimators.mixins.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids, check_steps
 from hinge.files.plain_values import NUMBERS_AND_TEXT, npy, plain, restored_csr, stored_csr, value_of
 from hinge.kernels import Function, Kernel
 from hinge.prediction import ReadingOrder

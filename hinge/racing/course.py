@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import Gram, as_points
-from hinge.estimators.expansions import kernel_sums
+from hinge.estimators.kernel.expansions import kernel_sums
 from hinge.kernels import Kernel
 from hinge.monitoring import Stop
 from hinge.problems import (

@@ -8,9 +8,10 @@ from sklearn.base import clone
 
 from hinge.access import as_matrix, as_points
 from hinge.constraints import count
-from hinge.estimators import SVC, SVR, LinearSVC, kernel_input, l1_min_c
-from hinge.estimators.kernel_input import of_items, part_of
-from hinge.estimators.parameters import Gamma
+from hinge.estimators import SVC, SVR, LinearSVC, l1_min_c
+from hinge.estimators.data import kernel_input
+from hinge.estimators.data.kernel_input import of_items, part_of
+from hinge.estimators.fitting.parameters import Gamma
 from hinge.problems import Regularized
 from hinge.problems.svm.examples import spread_of
 from hinge.problems.svm.losses import Loss

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from hinge.estimators import SVC, SVR
-from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, RandomState
+from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState
 from hinge.selection.grids import Grid
 from hinge.selection.scoring import Scorer
 from hinge.selection.searching import Searching

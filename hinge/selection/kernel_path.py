@@ -8,10 +8,13 @@ import numpy as np
 from sklearn.base import clone
 
 from hinge.access import Gram, Points, as_points
-from hinge.estimators import SVC, SVR, checks, kernel_input, weights
-from hinge.estimators.kernel_batches import fit_in_batch, points_of
-from hinge.estimators.kernel_input import dense_if_small, of_items
-from hinge.estimators.kernel_tasks import Task, regression_task, tasks_of
+from hinge.estimators import SVC, SVR
+from hinge.estimators.data import kernel_input
+from hinge.estimators.data import validation as checks
+from hinge.estimators.data.kernel_input import dense_if_small, of_items
+from hinge.estimators.fitting import weights
+from hinge.estimators.fitting.kernel_batches import fit_in_batch, points_of
+from hinge.estimators.fitting.kernel_runs import Task, regression_task, tasks_of
 from hinge.kernels import Kernel
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import now

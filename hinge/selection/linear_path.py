@@ -11,8 +11,10 @@ import numpy as np
 from hinge.access import Matrix, as_matrix
 from hinge.access.occupied import occupied
 from hinge.calibration.leverage import Squares
-from hinge.estimators import LinearSVC, LinearSVR, checks, weights
-from hinge.estimators.leave_one_out import without_linear_rows
+from hinge.estimators import LinearSVC, LinearSVR
+from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting import weights
+from hinge.estimators.mixins.leave_one_out import without_linear_rows
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import is_over, now
 from hinge.problems import L1Regularized, Penalized, Solution

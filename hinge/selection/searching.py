@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.constraints import FLAG
-from hinge.estimators.atomic import atomic
-from hinge.estimators.parameters import Gamma
+from hinge.estimators.fitting.atomic import atomic
+from hinge.estimators.fitting.parameters import Gamma
 from hinge.selection.grids import Grid
 from hinge.selection.scoring import Scorer
 from hinge.selection.tuning import CV, tune

@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from hinge.constraints import number
-from hinge.estimators import weights
-from hinge.estimators.leave_one_out import only_row, warn_of_one_row
+from hinge.estimators.fitting import weights
+from hinge.estimators.mixins.leave_one_out import only_row, warn_of_one_row
 from hinge.selection.without_rows import left_out_scores
 from hinge.types import Items
 

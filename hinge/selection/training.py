@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, checks, kernel_input, weights
-from hinge.estimators.parameters import KernelData
+from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
+from hinge.estimators.data import kernel_input
+from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting import weights
+from hinge.estimators.fitting.parameters import KernelData
 from hinge.types import Items
 
 Tunable: TypeAlias = LinearSVC | LinearSVR | SVC | SVR

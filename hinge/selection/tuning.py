@@ -16,8 +16,8 @@ from sklearn.utils.metaestimators import _safe_split
 
 from hinge.constraints import number
 from hinge.estimators import LinearSVC, LinearSVR
-from hinge.estimators.leave_one_out import only_row, warn_of_one_row
-from hinge.estimators.parameters import Gamma
+from hinge.estimators.fitting.parameters import Gamma
+from hinge.estimators.mixins.leave_one_out import only_row, warn_of_one_row
 from hinge.monitoring.clock import left_of, now
 from hinge.monitoring.interrupts import called_off_by
 from hinge.selection.board import Board

@@ -13,10 +13,13 @@ from hinge.calibration.left_out import BAND, Asked, Solved, Spans, left_out
 from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans
 from hinge.calibration.span import OwnValues, Values, spans_by_kernel
-from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, checks, kernel_input, weights
-from hinge.estimators.kernel_input import dense_if_small, of_items
-from hinge.estimators.leave_one_out import EXACT_POINTS, features_of, kernel_values
-from hinge.estimators.one_vs_one import class_pairs
+from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
+from hinge.estimators.data import kernel_input
+from hinge.estimators.data import validation as checks
+from hinge.estimators.data.kernel_input import dense_if_small, of_items
+from hinge.estimators.fitting import weights
+from hinge.estimators.fitting.one_vs_one import class_pairs
+from hinge.estimators.mixins.leave_one_out import EXACT_POINTS, features_of, kernel_values
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import Loss
 from hinge.selection.training import Tunable

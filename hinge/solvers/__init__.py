@@ -12,8 +12,8 @@ _WHERE = {
     "Result": "hinge.solvers.result",
     "Snapshot": "hinge.solvers.tracing",
     "Solver": "hinge.solvers.base",
-    "choose": "hinge.solvers.auto",
-    "frugal_for": "hinge.solvers.auto",
+    "choose": "hinge.solvers.choice.auto",
+    "frugal_for": "hinge.solvers.choice.auto",
     "solve": "hinge.solvers.driver",
     "solve_slack": "hinge.solvers.slack_path",
     "trace": "hinge.solvers.tracing",
@@ -27,13 +27,15 @@ _KINDS: dict[str, tuple[Solves, ...]] = {
 }
 
 _PARTS = (
-    "auto",
+    "ascent",
     "base",
     "cells",
     "driver",
-    "in_parts",
+    "choice",
     "kernel",
-    "linear",
+    "l1",
+    "newton",
+    "papers",
     "registry",
     "result",
     "saddle",
@@ -44,45 +46,45 @@ __all__ = [*_WHERE, *_KINDS, *(entry.class_name for entry in BY_NAME.values())]
 
 if TYPE_CHECKING:
     # For type checkers. A registered solver that is not listed here works all the same, as `Any`.
-    from hinge.solvers.auto import choose as choose
-    from hinge.solvers.auto import frugal_for as frugal_for
+    from hinge.solvers.ascent.block_ascent import BlockAscent as BlockAscent
+    from hinge.solvers.ascent.cocoa import CoCoA as CoCoA
+    from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCA as MulticlassSDCA
+    from hinge.solvers.ascent.sdca import SDCA as SDCA
+    from hinge.solvers.ascent.stale_sdca import StaleSDCA as StaleSDCA
     from hinge.solvers.base import Solver as Solver
     from hinge.solvers.cells.frugal import Frugal as Frugal
     from hinge.solvers.cells.probe import Probe as Probe
     from hinge.solvers.cells.simba import Simba as Simba
     from hinge.solvers.cells.thrifty import Thrifty as Thrifty
+    from hinge.solvers.choice.auto import choose as choose
+    from hinge.solvers.choice.auto import frugal_for as frugal_for
+    from hinge.solvers.choice.by_passes import ByPasses as ByPasses
+    from hinge.solvers.choice.by_turns import ByTurns as ByTurns
     from hinge.solvers.driver import solve as solve
     from hinge.solvers.kernel.active_set import ActiveSet as ActiveSet
     from hinge.solvers.kernel.block_dual import BlockDual as BlockDual
     from hinge.solvers.kernel.device_block import DeviceBlock as DeviceBlock
-    from hinge.solvers.kernel.kernel_pegasos import KernelPegasos as KernelPegasos
-    from hinge.solvers.kernel.kernel_perceptron import KernelPerceptron as KernelPerceptron
-    from hinge.solvers.kernel.kernel_sdca import KernelSDCA as KernelSDCA
     from hinge.solvers.kernel.level_blocks import LevelBlocks as LevelBlocks
-    from hinge.solvers.kernel.sbp import SBP as SBP
-    from hinge.solvers.kernel.smo import SMO as SMO
-    from hinge.solvers.linear.amplified import Amplified as Amplified
-    from hinge.solvers.linear.block_ascent import BlockAscent as BlockAscent
-    from hinge.solvers.linear.block_newton import BlockNewton as BlockNewton
-    from hinge.solvers.linear.by_passes import ByPasses as ByPasses
-    from hinge.solvers.linear.cdn import CDN as CDN
-    from hinge.solvers.linear.cocoa import CoCoA as CoCoA
-    from hinge.solvers.linear.cutting_plane import CuttingPlane as CuttingPlane
-    from hinge.solvers.linear.device_newton import DeviceNewton as DeviceNewton
-    from hinge.solvers.linear.finite_newton import FiniteNewton as FiniteNewton
-    from hinge.solvers.linear.interior_point import InteriorPoint as InteriorPoint
-    from hinge.solvers.linear.multiclass_pegasos import MulticlassPegasos as MulticlassPegasos
-    from hinge.solvers.linear.multiclass_sdca import MulticlassSDCA as MulticlassSDCA
-    from hinge.solvers.linear.newton import Newton as Newton
-    from hinge.solvers.linear.norma import Norma as Norma
-    from hinge.solvers.linear.pegasos import Pegasos as Pegasos
-    from hinge.solvers.linear.perceptron import Perceptron as Perceptron
-    from hinge.solvers.linear.sdca import SDCA as SDCA
-    from hinge.solvers.linear.sgd import SGD as SGD
-    from hinge.solvers.linear.stale_sdca import StaleSDCA as StaleSDCA
-    from hinge.solvers.linear.uniform_dca import UniformDCA as UniformDCA
+    from hinge.solvers.l1.cdn import CDN as CDN
+    from hinge.solvers.newton.block_newton import BlockNewton as BlockNewton
+    from hinge.solvers.newton.device_newton import DeviceNewton as DeviceNewton
+    from hinge.solvers.newton.finite_newton import FiniteNewton as FiniteNewton
+    from hinge.solvers.newton.newton import Newton as Newton
+    from hinge.solvers.papers.amplified import Amplified as Amplified
+    from hinge.solvers.papers.cutting_plane import CuttingPlane as CuttingPlane
+    from hinge.solvers.papers.interior_point import InteriorPoint as InteriorPoint
+    from hinge.solvers.papers.kernel_pegasos import KernelPegasos as KernelPegasos
+    from hinge.solvers.papers.kernel_perceptron import KernelPerceptron as KernelPerceptron
+    from hinge.solvers.papers.kernel_sdca import KernelSDCA as KernelSDCA
+    from hinge.solvers.papers.multiclass_pegasos import MulticlassPegasos as MulticlassPegasos
+    from hinge.solvers.papers.norma import Norma as Norma
+    from hinge.solvers.papers.pegasos import Pegasos as Pegasos
+    from hinge.solvers.papers.perceptron import Perceptron as Perceptron
+    from hinge.solvers.papers.sbp import SBP as SBP
+    from hinge.solvers.papers.sgd import SGD as SGD
+    from hinge.solvers.papers.smo import SMO as SMO
+    from hinge.solvers.papers.uniform_dca import UniformDCA as UniformDCA
     from hinge.solvers.result import Result as Result
-    from hinge.solvers.saddle.by_turns import ByTurns as ByTurns
     from hinge.solvers.saddle.core_set import CoreSet as CoreSet
     from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan as GrigoriadisKhachiyan
     from hinge.solvers.saddle.pdhg import PDHG as PDHG

@@ -7,8 +7,8 @@ from hinge.compiled import Scalars, scalars
 from hinge.problems import Certificate, Problem
 from hinge.problems.batch import Batch, BatchSolution, combine_certificates
 from hinge.problems.cost import Cost
+from hinge.solvers.ascent.block_ascent import BlockAscent
 from hinge.solvers.base import Solver, certified, reason_against
-from hinge.solvers.linear.block_ascent import BlockAscent
 
 
 class SideBySideState(NamedTuple):

@@ -56,8 +56,8 @@ def solve_slack(
     >>> result.certificate.gap <= 1e-3
     True
     """
-    from hinge.solvers.auto import choose
-    from hinge.solvers.linear.sdca import SDCA
+    from hinge.solvers.ascent.sdca import SDCA
+    from hinge.solvers.choice.auto import choose
 
     if problem.nu <= 0:
         by_kernel = isinstance(problem, KernelSlackConstrained)

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from hinge.estimators.one_class import OneClassSVM
+from hinge.estimators.kernel.one_class import OneClassSVM
 
 ESTIMATORS = {"plain": OneClassSVM(gamma=0.5, tol=1e-7), "linear": OneClassSVM(kernel="linear", tol=1e-5)}
 

@@ -1,4 +1,4 @@
-"""Pipelines with scikit-learn's estimators in place of ours; tests/estimators/test_to_sklearn.py has these."""
+"""Pipelines with scikit-learn's estimators in place of ours; tests/estimators/mixins/test_to_sklearn.py has these."""
 
 import numpy as np
 import pytest

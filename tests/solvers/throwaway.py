@@ -6,7 +6,7 @@ As a plugin of pytest it also registers itself, which is the one line that is ad
 from dataclasses import dataclass
 
 from hinge.solvers import registry
-from hinge.solvers.linear.pegasos import Pegasos
+from hinge.solvers.papers.pegasos import Pegasos
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
 from hinge.problems import Regularized, Solution
-from hinge.solvers import CuttingPlane, Pegasos, auto, solve, trace
+from hinge.solvers import CuttingPlane, Pegasos, solve, trace
+from hinge.solvers.choice import auto
 from hinge.types import Stored
 
 ACCURACY = 0.001  # of SVM-Perf, and of Pegasos above SVM-Perf

@@ -7,8 +7,8 @@ from hinge.access.structure import only_columns
 from hinge.calibration.sigmoid import fit_sigmoid, probabilities
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized, Solution
+from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.driver import solve
-from hinge.solvers.linear.sdca import SDCA
 
 FEW = 10  # rows of a rare class that are taken at least
 ROUNDING = 1e-12  # weights below this share of the largest count as zero

@@ -6,7 +6,7 @@ import decimal
 import numpy as np
 
 from hinge import SVC, LinearSVC, NuSVC, OneClassSVM
-from hinge.estimators.probabilities import METHODS
+from hinge.estimators.mixins.probabilities import METHODS
 from hinge.explain import row_table
 
 from ..judging import check_fitted, check_probabilities, check_rows

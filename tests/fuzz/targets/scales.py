@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 import hinge
 from hinge import SVC, LinearSVC, NuSVC, OneClassSVM
-from hinge.estimators.probabilities import METHODS
+from hinge.estimators.mixins.probabilities import METHODS
 
 from ..judging import check_finite, check_fitted
 from ..odd import one_of, scaled, table

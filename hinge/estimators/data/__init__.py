@@ -1,0 +1,1 @@
+"""The data that estimators accept: arrays, frames, kernel matrices, streams and tables."""

@@ -1,0 +1,199 @@
+"""Fits on rows stored on disk: loaded if they fit into memory, else read block by block."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from hinge.access.streams.base import RowStream, check_values, hash_of
+from hinge.access.streams.memory import allowed_memory, resident
+from hinge.access.streams.opening import Features, as_stream, is_source
+from hinge.access.streams.streamed import Layout, Streamed
+from hinge.estimators.data import validation as checks
+from hinge.estimators.data.tables import set_counts
+from hinge.estimators.fitting.linear_runs import Plan, Report, keep_results, run_batch
+from hinge.estimators.fitting.parameters import on_a_device
+from hinge.monitoring import Stop
+from hinge.monitoring.checkpoint import Checkpoint, notes_of
+from hinge.problems import Regularized
+from hinge.solvers import Solver, registry
+from hinge.solvers.choice.by_passes import ByPasses
+from hinge.solvers.newton.block_newton import SAMPLE, BlockNewton
+from hinge.solvers.newton.hessians import MOST_DIRECT
+from hinge.solvers.side_by_side import SideBySide
+from hinge.types import Stored
+
+OF_A_ROW = 64
+"""Bytes per row of a fit in memory, in addition to the row: dual weights, norms, orders, labels."""
+RESERVE = 1 << 27
+"""Bytes reserved for compiled code and for libraries that are loaded with the first rows."""
+HELD = 48
+"""Bytes per cell of the rows that Newton's method keeps: two buffers, and the small problem made of them."""
+HESSIANS = 4
+"""Arrays of d² numbers that Newton's method has at once: a sum, an increment, a factor, and one to spare."""
+PREDICTED = (1 << 24, 1 << 26)
+"""Bytes of rows that are predicted at once: typical and at most."""
+SHARE = 0.25
+"""Fraction of the memory left for rows that Hessians, and that kept rows, may take."""
+
+
+def opened(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any, Any, list[str] | None]:
+    """X, y and the names of columns; rows on disk are loaded if they fit into memory, else X is a stream.
+
+    X that is not a source of rows on disk is returned unchanged.
+    """
+    if not is_source(X):
+        if isinstance(y, str):
+            raise ValueError(f"y={y!r} is the name of a column, and X has no named columns: give y as an array.")
+        if model.checkpoint is not None:
+            raise ValueError("checkpoint is for rows that are read from a disk, and X is in memory: leave it out.")
+        return X, y, None
+    left = allowed_memory(model.max_memory) - resident()
+    keep = 0 if model.checkpoint is not None else left // 2
+    stream = as_stream(X, y if isinstance(y, str) else None, keep)
+    assert stream is not None
+    if y is None or isinstance(y, str):
+        y = stream.labels()
+        if y is None:
+            raise ValueError("The source has no labels of its own: give y, an array or the name of a column.")
+    if model.checkpoint is None:
+        if stream.shape[0] * (stream.row_bytes + OF_A_ROW) <= left:
+            return (X if isinstance(X, np.memmap) else stream.load()), y, stream.names
+        if isinstance(X, np.memmap) and _refusal(model) is not None:
+            return X, y, None  # as a memory map, for solvers that need rows in memory
+    stream.forget()
+    return stream, y, stream.names
+
+
+def labelled(model: BaseEstimator, stream: RowStream, y: ArrayLike) -> np.ndarray:
+    """The labels as an array; raises if a parameter needs all rows in memory."""
+    reason = _refusal(model)
+    if reason is not None:
+        raise ValueError(f"{reason} needs all rows in memory, and they do not fit: give a larger max_memory.")
+    labels = checks.validated_labels(model, stream, y)
+    set_names(model, stream.names)
+    return labels
+
+
+def set_names(model: BaseEstimator, names: list[str] | None) -> None:
+    """Set the names of the features, if the source has some."""
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _refusal(model: BaseEstimator) -> str | None:
+    """The parameter that needs all rows in memory, as text; None if there is none."""
+    named = {"penalty": "l2", "multi_class": "ovr", "slack": None, "target_error": None, "max_reads": None}
+    if on_a_device(getattr(model, "device", None)):
+        return f"device={model.device!r}"
+    for name, usual in named.items():
+        value = getattr(model, name, usual)
+        if value != usual:
+            return f"{name}={value!r}"
+    if model.solver == "auto" or getattr(_solver_of(model.solver), "reads", None) == "blocks":
+        return None
+    return f"solver={model.solver!r}"
+
+
+def _solver_of(given: Any) -> Any:
+    """The class of the solver with this name, or the solver itself."""
+    return registry.BY_NAME[given].load() if isinstance(given, str) and given in registry.BY_NAME else given
+
+
+def scored(model: BaseEstimator, source: Any, scores: Callable[[Stored], np.ndarray]) -> np.ndarray:
+    """The values of a function of rows, for all rows of a source; a block of rows is in memory at a time."""
+    names = getattr(model, "feature_names_in_", None)
+    features = Features(int(model.n_features_in_), None if names is None else list(names))
+    stream = as_stream(source, features=features)
+    assert stream is not None
+    width, name = stream.shape[1], type(model).__name__
+    if width != features.width:
+        raise ValueError(f"X has {width} features, but {name} is expecting {features.width} features as input.")
+    if stream.names is not None and names is not None and stream.names != features.names:
+        raise ValueError(f"The columns are {stream.names[:20]}, but {name} has learned {list(names)[:20]}.")
+    found = []
+    for lo, hi in stream.stretches(*(max(1, size // stream.row_bytes) for size in PREDICTED)):
+        rows = stream.read(lo, hi)
+        check_values(rows, lo, stream.names)
+        found.append(scores(rows))
+    return np.concatenate(found)
+
+
+class Room(NamedTuple):
+    """How the allowed memory is divided.
+
+    Attributes
+    ----------
+    data : Streamed
+        The rows, of which as many are in memory as fit.
+    most : int
+        Number of features up to which there is room for Hessians; 0 for none.
+    cells : int
+        Cells of rows that Newton's method may keep.
+    """
+
+    data: Streamed
+    most: int
+    cells: int
+
+
+def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool) -> Room:
+    """Divide the allowed memory; in the same way as the checkpoint, if there is one to continue from."""
+    n, d = stream.shape
+    vectors = tasks * (n * (8 + 1 + (8 if weighted else 0) + (8 if model.intercept == "free" else 0)) + 5 * 8 * d)
+    allowed = allowed_memory(model.max_memory)
+    left = allowed - resident() - RESERVE - vectors
+    known = None if model.checkpoint is None else notes_of(model.checkpoint)
+    if left < stream.row_bytes and (known is None):
+        raise ValueError(
+            f"max_memory allows {allowed:,} bytes, of which the process has {resident():,} already, and dual weights "
+            f"and labels of {n:,} rows take {vectors:,}: allow {allowed - left + (64 << 20):,} or more."
+        )
+    if known is not None:
+        layout, most, cells = (
+            known.get(name, usual) for name, usual in (("layout", (1, 1, 1)), ("most", 0), ("cells", 1))
+        )
+        return Room(Streamed(stream, left, Layout(*layout)), int(most), int(cells))
+    hessians = 8 * HESSIANS * tasks * (d + 1) ** 2
+    able = d <= MOST_DIRECT and hessians <= SHARE * left
+    cells = max(1, min(SAMPLE, int(SHARE * left) // HELD) // tasks)
+    taken = able * (hessians + HELD * tasks * cells)
+    return Room(Streamed(stream, left - taken), MOST_DIRECT if able else 0, cells)
+
+
+def fit_stream(
+    model: BaseEstimator, problems: Sequence[Regularized], room: Room, stop: Stop, seed: int, reports: Sequence[Report]
+) -> None:
+    """Solve all problems in the same passes, and set the attributes of the fit."""
+    data, one = room.data, _chosen(model, room)
+    solver = SideBySide(one) if len(problems) > 1 else one
+    plan = Plan(solver, stop, int(model.max_iter), seed, model.on_interrupt, None, tuple(reports))
+    results = run_batch(problems, plan, _checkpoint(model, problems, room, seed, one))
+    set_counts(model, problems)
+    model.bytes_read_ = data.bytes_read
+    keep_results(model, results, problems)
+
+
+def _chosen(model: BaseEstimator, room: Room) -> Solver:
+    """The solver of the model's parameter, or one that chooses among those that there is memory for."""
+    if model.solver == "auto":
+        return ByPasses(tol=float(model.tol), most=room.most, newton=BlockNewton(room.cells))
+    solver = _solver_of(model.solver)
+    made: Solver = solver if isinstance(solver, Solver) else solver()
+    return made
+
+
+def _checkpoint(
+    model: BaseEstimator, problems: Sequence[Regularized], room: Room, seed: int, solver: Solver
+) -> Checkpoint | None:
+    """The checkpoint, if one is wanted; valid only for these rows, labels, weights and parameters."""
+    if model.checkpoint is None:
+        return None
+    data = room.data
+    parts: list[str | np.ndarray] = [data.stream.fingerprint(), repr(solver), str(seed), repr(tuple(data.layout))]
+    for problem in problems:
+        parts += [problem.y, problem.target, problem.weight]
+        parts.append(f"{problem.lam!r} {problem.bias} {problem.bias_scale!r} {tuple(problem.loss)!r}")
+    return Checkpoint(model.checkpoint, hash_of(*parts), layout=list(data.layout), most=room.most, cells=room.cells)

@@ -1,0 +1,1 @@
+"""Kernel estimators, one file a class, and their bases."""

@@ -1,0 +1,335 @@
+"""`OneClassSVM`: outlier detection, for scikit-learn pipelines."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.metaestimators import available_if
+
+from hinge.estimators.data import kernel_input
+from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting import parameters, weights
+from hinge.estimators.fitting.atomic import atomic, atomic_fit
+from hinge.estimators.fitting.kernel_runs import gram_threads
+from hinge.estimators.fitting.linear_runs import Report, callbacks_of, how_it_ended
+from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData, RandomState, is_linear
+from hinge.estimators.fitting.reports import reports_of
+from hinge.estimators.kernel.kernel_machine import EXACT_BELOW, KernelMachine
+from hinge.estimators.linear import linear_one_class
+from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
+from hinge.kernels import Gaussian, Kernel, Precomputed
+from hinge.monitoring import Status, Stop
+from hinge.monitoring.clock import left_of, now
+from hinge.problems import Expansion
+from hinge.problems.svm.one_class import KernelOneClass
+from hinge.solvers import Result, solve
+from hinge.solvers.kernel.level_blocks import LevelBlocks
+from hinge.types import Items, MatrixLike, Stored
+
+
+def _can_stream(model: "OneClassSVM") -> bool:
+    """Whether there is a `partial_fit`; if not, the error states what to do."""
+    if not is_linear(model.kernel):
+        raise AttributeError("partial_fit keeps w and no rows, which needs kernel='linear'; or call fit.")
+    return True
+
+
+class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimator):
+    """Outlier detector that stops when its decision function is provably close to the optimal one.
+
+    The objective, the parameters and the attributes are those of ``sklearn.svm.OneClassSVM``,
+
+    .. math:: \\min_\\alpha\\ \\tfrac12\\alpha^\\top K\\alpha, \\qquad 0 \\le \\alpha_i \\le s_i,
+              \\quad \\textstyle\\sum_i\\alpha_i = \\nu S, \\quad S = \\sum_i s_i,
+
+    with the decision function :math:`f(x) = \\sum_i\\alpha_i K(x_i, x) - \\rho`. It is solved in blocks of
+    kernel rows on a growing subset, to a certified error.
+
+    For kernels with :math:`K(x, x) = \\kappa` for all x, such as "rbf", this is the smallest ball in feature
+    space that penalises points outside,
+
+    .. math:: \\min_{c, R}\\ R^2 + \\frac{1}{\\nu S}\\sum_i s_i\\max(0, \\|\\phi(x_i) - c\\|^2 - R^2), \\qquad
+              c = \\frac{1}{\\nu S}\\sum_i\\alpha_i\\phi(x_i),
+
+    and :math:`R^2 = \\kappa - 2\\rho/(\\nu S) + \\|c\\|^2`: outliers are the points outside the ball. With
+    :math:`\\nu S \\le \\min_i s_i` it is the smallest ball that holds all points.
+
+    With ``kernel="linear"`` no kernel value is computed: w is learned from rows by `SDCA` or `Newton`, in a few passes
+    over the data, to the same certificate; or row by row with `partial_fit`.
+
+    Parameters
+    ----------
+    kernel : str, callable or hinge.kernels.Kernel, default="rbf"
+        As for `SVC`: "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function.
+    degree, gamma, coef0
+        Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
+    tol : float, default=1e-3
+        Stop when :math:`\\|w - w^*\\| \\le` tol :math:`\\|w\\|` is certified for the optimal w*; decision values
+        are then within tol ‖w‖ √K(x, x) of the optimal ones, up to the constant ρ. Kernel values are computed in
+        float64 below 1e-5, for few points, for kernels other than "rbf", and if float32 does not lead to a certificate;
+        with the linear kernel w is always computed in float64.
+    nu : float in (0, 1], default=0.5
+        An upper bound on the fraction of outliers among the points, and a lower bound on that of support vectors.
+    shrinking : bool, default=True
+        Accepted for compatibility with scikit-learn, and not used: the solver works on a growing subset.
+    cache_size : float, default=200
+        Megabytes for the cache of kernel rows.
+    max_iter : int, default=-1
+        Limit of the solver's iterations, a block of points each; -1 for none. With the linear kernel, limit of the
+        passes over the data or Newton steps; -1 for 1000.
+    max_time : float, optional
+        Time limit in seconds; compilation does not count.
+    max_reads : int, optional
+        Limit of the cells of X read, certificates included; for the linear kernel.
+    n_jobs : int, optional
+        Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
+    random_state : int, RandomState or None, default=0
+        Seed of the first subset, which affects the speed and the last digits of the answer.
+    verbose : bool or int, default=0
+        Write a line to standard error each time the answer is evaluated.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the model so far.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, offset_, fit_status_, shape_fit_
+        As in scikit-learn; `offset_` is ρ and `intercept_` is -ρ.
+    coef_ : ndarray of shape (1, n_features)
+        w, for the linear kernel.
+    radius_ : float
+        R of the ball above; nan if K(x, x) is not the same for all points.
+    kernel_ : hinge.kernels.Kernel
+    gap_ : float
+        The certified bound on ‖w - w*‖/‖w‖; infinite if none is known.
+    objective_ : float
+        :math:`\\tfrac12\\|w\\|^2 - \\nu S\\rho + \\sum_i s_i\\max(0, -f(x_i))`.
+    n_kernel_evals_, n_kernel_asked_ : int
+        Kernel values computed, and requested (including those found in the cache); none by the linear kernel.
+    n_feature_reads_ : int
+        Cells of X read by solver and certificates: nonzeros of sparse data. Only for the linear kernel.
+    n_iter_ : int
+        Iterations of the solver; passes over the data, rounded up, with the linear kernel.
+    stop_reason_ : str
+        Why the fit ended: "converged", "max_time", ...
+    solver_ : Solver
+    history_ : list of Record
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from hinge.estimators.kernel.one_class import OneClassSVM
+    >>> X = [[0.0], [0.44], [0.45], [0.46], [1.0]]
+    >>> model = OneClassSVM(gamma="auto").fit(X)
+    >>> model.predict(X)
+    array([-1,  1,  1,  1, -1])
+    >>> model.score_samples(X).round(3)
+    array([1.78 , 2.055, 2.056, 2.056, 1.733])
+    """
+
+    # Parameters of `SVC` that `KernelMachine` reads, and that this estimator does not have.
+    device = cache_folder = None
+    _one_vs_one = False
+
+    _constraints = parameters.ONE_CLASS_SVM
+
+    def __init__(
+        self,
+        *,
+        kernel: KernelChoice = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        max_reads: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.max_reads = max_reads
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+
+    @atomic_fit
+    @with_callbacks
+    def fit(self, X: Items, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
+        """Find the boundary of the points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            The :math:`s_i`. Rows of zero or negative weight are ignored.
+
+        Returns
+        -------
+        self
+        """
+        began = now()
+        self._check_parameters()
+        X = kernel_input.training_points(self, X)
+        weight = weights.row_weights(sample_weight, X)
+        for name in ("_weights", "_stream", "n_feature_reads_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if is_linear(self.kernel):
+            self._keep_run(linear_one_class.fit(self, cast(Stored, X), weight, began))
+            return self
+        kernel = kernel_input.kernel_of(self, X)
+        seed = checks.seed_of(self.random_state)
+        rows = None if weight is None or (weight > 0).all() else np.flatnonzero(weight)
+        weight = weight if rows is None or weight is None else weight[rows]
+
+        def run(kernel: Kernel) -> tuple[KernelOneClass, Result, int, int]:
+            reports = reports_of(self, X, None, (), lambda answer: self._attributes(answer, X, rows, kernel))
+            with gram_threads(self.n_jobs) as threads:
+                gram = self._gram(X, rows, kernel, threads)
+                problem = KernelOneClass(gram, self.nu, weight=weight)
+                result = self._run(problem, seed, began, reports)
+                evals, asked = gram.evals, gram.asked
+                if result.status is Status.STALLED and gram.dtype == np.float32:
+                    gram = self._gram(X, rows, kernel, threads, exact=True)
+                    problem = KernelOneClass(gram, self.nu, weight=weight)
+                    result = self._run(problem, seed, began, reports)
+                    evals, asked = evals + gram.evals, asked + gram.asked
+            return problem, result, evals, asked
+
+        kernel, (problem, result, evals, asked) = kernel_input.run_with(kernel, X, run)
+        for name, value in self._attributes(result.solution, X, rows, kernel).items():
+            setattr(self, name, value)
+        self.radius_ = problem.radius(result.solution)
+        self.n_kernel_evals_, self.n_kernel_asked_ = evals, asked
+        self._keep_run(result)
+        return self
+
+    @available_if(_can_stream)
+    @atomic
+    def partial_fit(self, X: MatrixLike, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
+        """Learn from rows that arrive in pieces, each row once; with ``kernel="linear"`` only.
+
+        The objective is that of ``sklearn.linear_model.SGDOneClassSVM``,
+        :math:`\\frac\\nu2\\|w\\|^2 - \\nu\\rho` plus the mean of :math:`\\max(0, \\rho - \\langle w, x\\rangle)`. The
+        fitted w and ρ are multiplied by ν and by the total weight of the rows seen, as in `fit`. Each row is one exact
+        dual coordinate step of the problem of all rows seen so far, and a stochastic gradient step of ρ. Rows are not
+        kept, so there are no support vectors.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = checks.validated(self, X, reset=self._weights is None)
+        linear_one_class.learn(self, X, weights.row_weights(sample_weight, X))
+        return self
+
+    def decision_function(self, X: Items) -> np.ndarray:
+        """:math:`f(x)`, positive for the points inside.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._scores(X).ravel()
+
+    def score_samples(self, X: Items) -> np.ndarray:
+        """:math:`f(x) + \\rho`, which is larger for points that are more like the others.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X: Items) -> np.ndarray:
+        """+1 for the points inside, -1 for outliers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.max_reads is not None and not is_linear(self.kernel):
+            raise ValueError("max_reads limits the cells that rows are read by: give kernel='linear', or max_time.")
+
+    def _needs_double(self, kernel: Kernel) -> bool:
+        # Values of a Gaussian are positive; sums of others may cancel. `LevelBlocks` restarts if float32 is too coarse.
+        return self.tol < EXACT_BELOW or not isinstance(kernel, Gaussian)
+
+    def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Sequence[Report]) -> Result:
+        solver = LevelBlocks()
+        stop = Stop(self.tol, max_time=left_of(self.max_time, began))
+        if self.max_iter != -1:
+            stop = replace(stop, max_iter=int(self.max_iter))
+        callbacks = callbacks_of(reports, 0, problem)
+        return solve(problem, solver, stop=stop, seed=seed, callbacks=callbacks, on_interrupt=self.on_interrupt)
+
+    def _attributes(self, answer: Expansion, X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> dict[str, Any]:
+        """The fitted attributes that predictions need."""
+        used = np.flatnonzero(answer.beta)
+        support = used if rows is None else rows[used]
+        given = isinstance(kernel, Precomputed)
+        return {
+            "support_": support.astype(np.int32),
+            "n_support_": np.array([len(support)], np.int32),
+            "support_vectors_": np.empty((0, 0)) if given else kernel_input.part_of(X, support, kernel),
+            "dual_coef_": sp.csr_matrix(answer.beta[used][None]) if sp.issparse(X) else answer.beta[used][None],
+            "intercept_": np.array([answer.b]),
+            "offset_": np.array([-answer.b]),
+            "kernel_": kernel,
+            "shape_fit_": kernel_input.shape_of(X),
+        }
+
+    def _keep_run(self, result: Result) -> None:
+        """Set the fitted attributes that describe the run, and warn if it was cut off."""
+        self.gap_, self.objective_ = float(result.certificate.gap), float(result.certificate.objective)
+        self.n_iter_ = int(result.n_iter)
+        self.history_, self.solver_ = result.history, result.solver
+        self.fit_status_ = int(not result.status.is_success)
+        self.stop_reason_ = how_it_ended([result], self.tol, self.max_iter).name.lower()
+        if getattr(self, "_skl_callbacks", None):
+            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)

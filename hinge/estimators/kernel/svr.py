@@ -1,0 +1,219 @@
+"""`SVR`: kernel support vector regression for scikit-learn pipelines."""
+
+from os import PathLike
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from hinge.estimators.data import kernel_input
+from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting import parameters, weights
+from hinge.estimators.fitting.atomic import atomic_fit
+from hinge.estimators.fitting.kernel_batches import Bias, fit_in_batch, run_targets
+from hinge.estimators.fitting.kernel_runs import Runs
+from hinge.estimators.fitting.parameters import Gamma, KernelChoice, RandomState
+from hinge.estimators.kernel.kernel_regressor import KernelRegressor
+from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
+from hinge.kernels import Function, Kernel
+from hinge.monitoring.clock import now
+from hinge.problems.svm.losses import Loss, epsilon_insensitive
+from hinge.solvers import Solver
+from hinge.types import Items
+
+
+class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
+    """Kernel support vector regression that stops when its answer is provably accurate enough.
+
+    The objective, the parameters and the attributes are those of ``sklearn.svm.SVR``,
+
+    .. math:: \\frac12\\|w\\|^2
+              + C\\sum_i s_i \\max(0,\\, |t_i - \\langle w, \\phi(x_i)\\rangle - b| - \\varepsilon),
+
+    but it is solved in blocks of kernel rows, to a certified duality gap, and kernel values are counted. The dual
+    has one coefficient for each row, :math:`-Cs_i \\le \\beta_i \\le Cs_i`.
+
+    Parameters
+    ----------
+    kernel : str, callable or hinge.kernels.Kernel, default="rbf"
+        As for `SVC`: "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function.
+    degree, gamma, coef0
+        Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
+    tol : float, default=1e-3
+        Stop when the certified relative duality gap, (P - D)/D, is at most this. Below 1e-5 kernel values
+        are computed in float64.
+    C : float, default=1.0
+        Weight of the losses; λ = 1/(C Σ s) in the papers' terms.
+    epsilon : float, default=0.1
+        Residuals up to this have no loss, in units of the targets.
+    shrinking : bool, default=True
+        Accepted for compatibility with scikit-learn, and not used: solvers shrink the problem by their own rules.
+    cache_size : float, default=200
+        Megabytes for the cache of kernel rows.
+    verbose : bool or int, default=False
+        Write a line to standard error each time the answer is evaluated.
+    max_iter : int, default=-1
+        Limit of the solver's passes; -1 for none.
+    solver : str or Solver, default="auto"
+        "auto", "blockdual" or "activeset", or a solver object, whose settings are grid parameters such as
+        ``solver__block``.
+    fit_intercept : bool, default=True
+        Whether to learn a bias b.
+    max_time : float, optional
+        Time limit in seconds; compilation does not count.
+    max_kernel_evals : int, optional
+        Limit of the kernel values computed; never exceeded.
+    target_error : float, optional
+        Stop when the mean absolute error on held-out rows is at most this.
+    validation_fraction : float, default=0.1
+        Fraction of the rows held out for `target_error`.
+    cache_folder : path-like, optional
+        A folder in which kernel values are kept for later fits on the same data.
+    device : {"cpu", "cuda"}, optional
+    precision : {"float32", "tf32", "bf16"}, default="float32"
+        Precision of products on a GPU.
+    n_jobs : int, optional
+        Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
+    warm_start : bool, default=False
+        Start from the last fit's answer, if there are as many rows.
+    random_state : int, RandomState or None
+        Seed of the solver. None is a fixed seed: the same call gives bitwise the same result.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_
+        As in scikit-learn. Support vectors are sparse if X is; those of sequences are a list.
+    coef_ : ndarray of shape (1, n_features)
+        w, for the linear kernel.
+    kernel_ : hinge.kernels.Kernel
+    gap_ : float
+        The certified relative gap, infinite if none is known. The optimum may be zero: D in the denominator is at least
+        1e-9 times the loss of w = 0.
+    objective_, lam_ : float
+        λ/2‖w‖² + mean loss at the answer, and λ.
+    n_kernel_evals_, n_kernel_asked_ : int
+        Kernel values computed, and requested (including those found in the cache).
+    n_iter_ : int
+        Iterations of the solver.
+    stop_reason_ : str
+        Why the fit ended: "converged", "target", "max_time", ...
+    solver_ : Solver
+    history_ : list of Record
+        One record each time the answer was evaluated.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import SVR
+    >>> X = np.linspace(-2, 2, 40)[:, None]
+    >>> model = SVR(C=10.0, epsilon=0.01).fit(X, np.sin(X[:, 0]))
+    >>> model.gap_ <= 1e-3
+    True
+    >>> model.predict([[0.5]]).round(1)
+    array([0.5])
+    """
+
+    _constraints = parameters.SVR
+
+    def __init__(
+        self,
+        *,
+        kernel: KernelChoice = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: int = False,
+        max_iter: int = -1,
+        solver: str | Solver = "auto",
+        fit_intercept: bool = True,
+        max_time: float | None = None,
+        max_kernel_evals: int | None = None,
+        target_error: float | None = None,
+        validation_fraction: float = 0.1,
+        cache_folder: str | PathLike[str] | None = None,
+        device: str | None = None,
+        precision: Literal["float32", "tf32", "bf16"] = "float32",
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: RandomState = None,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.max_time = max_time
+        self.max_kernel_evals = max_kernel_evals
+        self.target_error = target_error
+        self.validation_fraction = validation_fraction
+        self.cache_folder = cache_folder
+        self.device = device
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.on_interrupt = on_interrupt
+
+    @atomic_fit
+    @with_callbacks
+    def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVR":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        began = now()
+        self._check_parameters()
+        X, y = kernel_input.training_data(self, X, y)
+        t = checks.checked_targets(y)
+        weight = weights.row_weights(sample_weight, X)
+        kernel = kernel_input.kernel_of(self, X)
+        seed = checks.seed_of(self.random_state)
+        one = np.zeros(len(t), np.int64)  # all rows are of one class
+        bias: Bias = "free" if self.fit_intercept else "none"
+
+        def run(kernel: Kernel) -> Runs:
+            together = self._plain and fit_in_batch(kernel, one, 1, float(self.cache_size) * 1e6, one_vs_one=False)
+            if not together or isinstance(self.kernel, Function):  # values of a `Function` may be expensive
+                return self._run(X, t, kernel, weight, seed, began)
+            return run_targets(
+                X, kernel, t, weight, self._bound, bias, self._loss, self._stop(began), self.on_interrupt
+            )
+
+        kernel, runs = kernel_input.run_with(kernel, X, run)
+        self.__dict__.update(self._attributes(runs.answers, X, kernel))
+        self._keep(runs)
+        return self
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    @property
+    def _loss(self) -> Loss:  # type: ignore[override]
+        return epsilon_insensitive(float(self.epsilon))

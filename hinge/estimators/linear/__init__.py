@@ -1,0 +1,1 @@
+"""Linear estimators, one file a class, and their base."""

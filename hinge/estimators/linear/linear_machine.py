@@ -1,0 +1,190 @@
+"""The base class of linear estimators: settings of a run, `partial_fit`, and decision values."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from os import PathLike
+from typing import Any, ClassVar, Literal, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from hinge.access import Data, Matrix, Table
+from hinge.access.streams.opening import is_source
+from hinge.access.tables.oracle import FeatureOracle, as_oracle
+from hinge.constraints import Constraints
+from hinge.estimators.data import validation as checks
+from hinge.estimators.data.streams import scored
+from hinge.estimators.data.tables import scores_of
+from hinge.estimators.fitting.parameters import RandomState, on_a_device
+from hinge.estimators.mixins.html import FittedHTML
+from hinge.estimators.mixins.to_sklearn import ToSklearn
+from hinge.monitoring import Stop
+from hinge.monitoring.clock import left_of
+from hinge.problems import Penalized, Regularized
+from hinge.problems.svm.linear import Bias
+from hinge.problems.svm.losses import Loss
+from hinge.solvers import Solver, registry
+from hinge.solvers.ascent import online_dual
+from hinge.types import MatrixLike, Sparse, Stored
+
+P = TypeVar("P", bound=Penalized)
+
+OF_A_FIT = (
+    "gap_",
+    "objective_",
+    "history_",
+    "stop_reason_",
+    "solver_",
+    "dual_coef_",
+    "support_",
+    "n_distinct_reads_",
+    "bytes_read_",
+    "cost_",
+)
+
+
+class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
+    """A linear function of the features, fitted by any solver of linear problems."""
+
+    _constraints: ClassVar[Constraints]
+    penalty: str = "l2"
+    loss: str
+    dual: bool | Literal["auto"]
+    C: float
+    lam: float | None
+    solver: str | Solver
+    fit_intercept: bool
+    intercept: Bias
+    intercept_scaling: float
+    tol: float
+    max_time: float | None
+    max_reads: int | None
+    target_error: float | None
+    random_state: RandomState
+    max_memory: float | None
+    checkpoint: str | PathLike[str] | None
+    device: str | None = None
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    n_feature_reads_: int
+    _mass: float
+
+    def sparsify(self) -> "LinearMachine":
+        """Store the coefficients as a CSR matrix, which is smaller if most are zero.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "coef_")
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> "LinearMachine":
+        """Store the coefficients as an array, as `fit` does.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "coef_")
+        self.coef_ = _dense(self.coef_)
+        return self
+
+    def _scores(self, X: MatrixLike | Table | FeatureOracle) -> np.ndarray:
+        """⟨w, x⟩ + b of every row, a column for each w."""
+        check_is_fitted(self, "coef_")
+        table = as_oracle(X)
+        if table is not None:
+            return scores_of(table, self.coef_, self.intercept_)
+        if not isinstance(X, np.ndarray) and is_source(X):
+            return scored(self, X, lambda rows: linear_scores(rows, self.coef_, self.intercept_))
+        return linear_scores(checks.validated(self, X, reset=False), self.coef_, self.intercept_)
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """Raise an error that names the parameter, if one is wrong or two do not go together."""
+        self._constraints.check(self)
+        self._check_combination()
+
+    def _check_combination(self) -> None:
+        """Raise if parameters do not go together; a model is valid if it is in scikit-learn."""
+        dual = self.dual if isinstance(self.dual, str) else bool(self.dual)
+        fix = None
+        if self.penalty == "l1" and self.loss == "hinge":
+            fix = "loss='squared_hinge'"
+        elif self.penalty == "l1" and dual is True:
+            fix = "dual='auto' or dual=False"
+        elif self.loss in ("hinge", "epsilon_insensitive") and dual is False:
+            fix = "dual='auto' or dual=True"
+        if fix is not None:
+            raise ValueError(
+                f"Unsupported set of arguments: penalty={self.penalty!r}, loss={self.loss!r} and dual={dual!r} do not "
+                f"go together, as in scikit-learn; give {fix}."
+            )
+
+    def _penalized(self, kind: type[P], matrix: Data, y: ArrayLike, weight: np.ndarray | None, loss: Loss) -> P:
+        """The problem with C or λ, whichever is given."""
+        bias: Bias = self.intercept if self.fit_intercept else "none"
+        if self.lam is not None:
+            return kind(matrix, y, self.lam, weight=weight, bias=bias, bias_scale=self.intercept_scaling, loss=loss)
+        return kind.from_C(matrix, y, self.C, weight=weight, bias=bias, bias_scale=self.intercept_scaling, loss=loss)
+
+    def _learn(self, pieces: Sequence[Regularized], matrix: Matrix, first: bool) -> None:
+        """One pass of `partial_fit` over new rows, for each class; continues from the last call, or from `fit`."""
+        C = float(self.C) if self.lam is None else None
+        streams, rng = getattr(self, "_streams", None), getattr(self, "_rng", None)
+        rng = checks.generator_of(self.random_state) if rng is None else rng
+        if streams is None and first:
+            streams = [online_dual.begin(matrix.shape[1]) for _ in pieces]
+        elif streams is None:  # go on from what `fit` learned
+            models = zip(np.atleast_2d(_dense(self.coef_)), self.intercept_, pieces, strict=True)
+            streams = [online_dual.resume(w, float(b), piece, C, self._mass) for w, b, piece in models]
+        seeds = rng.randint(np.iinfo(np.int32).max, size=len(pieces))
+        learned = zip(streams, pieces, seeds, strict=True)
+        self._streams = [online_dual.learn(stream, piece, C, int(seed)) for stream, piece, seed in learned]
+        self._rng = rng
+        self.n_feature_reads_ = (0 if first else self.n_feature_reads_) + matrix.reads
+        self.coef_ = np.array([stream.w for stream in self._streams])
+        self.intercept_ = np.array([stream.b for stream in self._streams])
+        self.n_iter_ = 1
+        self._mass = self._streams[0].seen
+        for name in OF_A_FIT:  # they describe the answer of the last `fit`, which has changed
+            self.__dict__.pop(name, None)
+
+    def _solver(self, threads: int = 1) -> Solver | None:
+        """The solver of the parameters, None for "auto"; one that works on parts of the rows gets one per thread."""
+        if on_a_device(self.device):
+            there: Any = registry.BY_NAME["devicenewton"].load()
+            made: Solver = there(tol=float(self.tol), device=str(self.device))
+            return made
+        if isinstance(self.solver, Solver):
+            return self.solver
+        if self.solver == "auto":
+            return None
+        kind = registry.BY_NAME[self.solver].load()
+        settings: dict[str, Any] = {"parts": threads} if "parts" in {field.name for field in fields(kind)} else {}
+        return kind(**settings)
+
+    def _stop(self, began: float) -> Stop:
+        return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
+
+
+def linear_scores(X: Stored, coef: np.ndarray | Sparse, intercept: np.ndarray) -> np.ndarray:
+    """⟨w, x⟩ + b of every row, a column for each w; the w are dense or sparse."""
+    coef = coef if sp.issparse(coef) else np.atleast_2d(coef)
+    # The coefficients are converted to the type of X: the other way round would copy X.
+    factor = coef.T.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = _dense(X @ factor) + intercept
+    if not np.isfinite(scores).all():  # overflow in the type of X
+        scores = _dense(X.astype(np.float64) @ coef.T) + intercept
+    return scores
+
+
+def _dense(a: np.ndarray | Sparse) -> np.ndarray:
+    return np.asarray(a) if isinstance(a, np.ndarray) else a.toarray()

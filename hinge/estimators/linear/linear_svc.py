@@ -1,0 +1,584 @@
+"""`LinearSVC`: the linear support vector machine for scikit-learn pipelines."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from hinge.access import Matrix, Table, as_matrix
+from hinge.access.device_rows import sent_soundly
+from hinge.access.occupied import Occupied, occupied
+from hinge.access.streams.base import RowStream
+from hinge.access.streams.streamed import Streamed
+from hinge.access.tables.oracle import FeatureOracle, as_oracle
+from hinge.estimators.data import streams, tables
+from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting import parameters, weights
+from hinge.estimators.fitting.atomic import atomic, atomic_fit
+from hinge.estimators.fitting.constant_predictions import rules_out_constant, warn_if_constant
+from hinge.estimators.fitting.linear_runs import (
+    Plan,
+    Report,
+    coefficients,
+    joint_solver,
+    keep_results,
+    run_all,
+    starts,
+    widened,
+)
+from hinge.estimators.fitting.parameters import ClassWeight, RandomState, Source, on_a_device
+from hinge.estimators.fitting.reports import reports_of
+from hinge.estimators.linear import crammer_singer
+from hinge.estimators.linear.linear_machine import LinearMachine, linear_scores
+from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
+from hinge.estimators.mixins.few_cells import FewCells
+from hinge.estimators.mixins.leave_one_out import Judged, without_linear_rows
+from hinge.estimators.mixins.probabilities import Probabilities
+from hinge.monitoring.clock import now
+from hinge.prediction.reading_order import first_class
+from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
+from hinge.problems.batch import BatchSolution
+from hinge.problems.svm.linear import Bias
+from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
+from hinge.solvers import Simba, Solver
+from hinge.threads import threads_of
+from hinge.types import MatrixLike, Stored
+
+PENALTIES = {"l2": Regularized, "l1": L1Regularized}
+LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
+ON_A_DEVICE = {"penalty": "l2", "multi_class": "ovr", "slack": None, "solver": "auto"}
+"""Values that parameters have with ``device="cuda"``."""
+
+
+def _can_stream(model: "LinearSVC") -> bool:
+    """Whether there is a `partial_fit`; if not, the error states what to do."""
+    if model.multi_class == "crammer_singer":
+        raise AttributeError("partial_fit learns one class against the rest: give multi_class='ovr', or call fit.")
+    if model.penalty == "l1":
+        raise AttributeError("partial_fit is for penalty='l2'; penalty='l1' needs all rows at once: use fit.")
+    return True
+
+
+class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, Probabilities):
+    """Linear support vector classifier that stops when its answer is provably accurate enough.
+
+    Minimises, for each class against the rest, the objective of scikit-learn's ``LinearSVC``,
+
+    .. math:: \\frac12\\|w\\|^2 + C\\sum_i s_i \\max(0,\\, 1 - y_i(\\langle w, x_i\\rangle + b))^2,
+
+    or with the hinge loss, not squared, which is the papers' problem, or with :math:`\\|w\\|_1` in place of
+    :math:`\\frac12\\|w\\|^2`, which makes most weights exactly zero. It reports an upper bound on the suboptimality.
+    Dense float32 and float64 arrays, CSR with any index type, memory maps and read-only arrays are used without a copy.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1"}, default="l2"
+        The penalty: :math:`\\frac12\\|w\\|^2` or :math:`\\|w\\|_1`. "l1" is for the squared hinge, and for arrays or
+        sparse matrices in memory, of which a copy by columns is made.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        `slack`, and the papers' solvers (Pegasos, SIMBA, ...), need the hinge.
+    dual : "auto" or bool, default="auto"
+        Accepted for compatibility with scikit-learn, and not used: every solver here works on the primal and the dual.
+    tol : float, default=1e-4
+        Stop when the certified relative duality gap, (P - D)/D, is at most this.
+    C : float, default=1.0
+        Weight of the losses; λ = 1/(C Σ s) in the papers' terms.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        Each class against the rest; or all classes at once, see Notes.
+    lam : float, optional
+        λ of the papers: ½λ‖w‖² + mean loss, or λ‖w‖₁ + mean loss. Replaces `C`.
+    slack : float in (0, 1], optional
+        ν of the papers: the mean slack allowed at unit norm. Replaces `C`; the gap is then that of the
+        slack-constrained problem. With SIMBA the default is 0.005.
+    solver : str or Solver, default="auto"
+        "auto", the name of a solver ("sdca", "newton", "pegasos", ...), or a solver object, whose settings are grid
+        parameters such as ``solver__batch_size``.
+    fit_intercept : bool, default=True
+        Whether to learn a bias.
+    intercept : {"penalized", "free"}, default="penalized"
+        A penalised bias is the weight of a constant feature of value `intercept_scaling`, as in
+        scikit-learn, and is penalised like the others. A free bias is not penalised; with `slack` it is always free.
+    intercept_scaling : float, default=1.0
+    max_iter : int, default=1000
+        Limit of the passes over the data.
+    max_time : float, optional
+        Time limit in seconds; compilation does not count.
+    max_reads : int, optional
+        Limit of the cells of X read, certificates included. With it, "auto" is the frugal learner, which keeps the
+        cells it has read, unless the limit is many passes.
+    target_error : float, optional
+        Stop when the error on held-out rows is at most this.
+    validation_fraction : float, default=0.1
+        Fraction of the rows held out for `target_error`, stratified.
+    class_weight : dict or "balanced", optional
+        Weights of classes, multiplied with the sample weights.
+    warm_start : bool, default=False
+        Start from the last fit's answer.
+    n_jobs : int, optional
+        Threads: None is one, unless ``joblib.parallel_config`` sets more, and -1 is one for each core. The classes of a
+        multiclass problem are distributed over them. If there are more threads than classes, and the problem is large
+        enough to gain by it, several work on one problem: by `CoCoA` instead of `SDCA`, or by `Newton` in parts. The
+        model then depends on `n_jobs`, within `tol`; with the same number it is bitwise the same.
+    random_state : int, RandomState or None
+    verbose : bool or int, default=0
+        Write a line to standard error each time the answer is evaluated.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises. `partial_fit`
+        always raises, and leaves the model of before: its rows can be given again.
+    max_memory : float, optional
+        Limit of the process's memory in bytes while it learns from rows on disk; by default its present memory plus
+        half of what is free. Rows that fit are loaded; others are read block by block, in several passes.
+    checkpoint : path, optional
+        A folder for the state of a fit on rows that are read block by block; written atomically, every ten seconds or
+        less often. A fit that was killed continues from there when it is called again, to bitwise the same model; a
+        checkpoint of other data or parameters raises an error. With it, rows are never loaded.
+    device : {"cpu", "cuda"}, optional
+        Device of `fit`, by torch's names; "cuda" uses `DeviceNewton`: all classes at once, with certificates. For
+        ``penalty="l2"``, ``multi_class="ovr"``, rows in memory and ``solver="auto"``. Predictions run on the CPU.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    classes_ : ndarray
+    gap_ : float
+        The certified relative gap; the largest over the classes. Infinite if none was computed.
+    objective_ : float or ndarray of shape (n_classes,)
+        λ/2‖w‖² + mean loss at the answer, or λ‖w‖₁ + mean loss; the margin if `slack` is given.
+    n_iter_ : int
+        Passes over the data, rounded up; the largest over the classes. Newton steps for Newton, working sets for CDN.
+    n_feature_reads_ : int
+        Cells of X read by solver and certificates: nonzeros of sparse data.
+    n_distinct_reads_, bytes_read_, cost_
+        Distinct cells, zeros included; bytes moved; price paid. Set if the solver reads rows and columns or keeps
+        cells, and for oracles.
+    stop_reason_ : str
+        Why the fit ended: "converged", "target", "max_time", ...
+    solver_ : Solver
+        The solver that ran.
+    history_ : list of Record, or list of such lists
+        One record each time the answer was evaluated; a list for each class if there are more than two.
+    dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
+        Coefficients of the rows: ``dual_coef_ @ X[support_]`` is `coef_` up to an error of norm √(2 gap D/λ). Set if
+        the solver has dual weights; not with "l1", where w is not a combination of rows.
+    support_ : ndarray of shape (n_support,)
+        Rows with a positive α for any class.
+    probA_, probB_ : ndarray of shape (1,) or (n_classes,)
+        After `calibrate`: a class has the probability 1/(1 + exp(A f + B)), f its decision value.
+    n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    **Rows on disk.** If they do not fit into memory, `BlockNewton` or `BlockAscent`, chosen by `ByPasses`, read them in
+    large blocks; all classes are solved in the same passes, which also certify answers. `bytes_read_` counts the reads.
+    This is for ``penalty="l2"`` and ``multi_class="ovr"``, with limits of time and passes. Text, categories and missing
+    values raise an error that names the column. There is no `dual_coef_`.
+
+    ``multi_class="crammer_singer"`` minimises, whatever `loss`, `penalty` and `dual` are, as in scikit-learn,
+
+    .. math:: \\frac12\\sum_k\\|w_k\\|^2
+              + C\\sum_i s_i \\max_k\\big([k \\ne y_i] + \\langle w_k - w_{y_i}, x_i\\rangle\\big)
+
+    by `MulticlassSDCA`, or with ``solver="pegasos"`` by `MulticlassPegasos`: one run, with one gap and one
+    objective. With two classes `coef_` is :math:`w_1 - w_0`.
+
+    Examples
+    --------
+    >>> from hinge import LinearSVC
+    >>> from hinge.datasets import load
+    >>> adult = load("adult")
+    >>> model = LinearSVC(lam=1e-4).fit(adult.X_train, adult.y_train)
+    >>> model.gap_ <= 1e-3
+    True
+    >>> round(model.score(adult.X_test, adult.y_test), 2)
+    0.85
+    """
+
+    classes_: np.ndarray
+
+    _constraints = parameters.LINEAR_SVC
+
+    def __init__(
+        self,
+        penalty: Literal["l2", "l1"] = "l2",
+        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
+        *,
+        dual: bool | Literal["auto"] = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
+        lam: float | None = None,
+        slack: float | None = None,
+        solver: str | Solver = "auto",
+        fit_intercept: bool = True,
+        intercept: Literal["penalized", "free"] = "penalized",
+        intercept_scaling: float = 1.0,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        max_reads: int | None = None,
+        target_error: float | None = None,
+        validation_fraction: float = 0.1,
+        class_weight: ClassWeight = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+        max_memory: float | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        device: str | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.C = C
+        self.multi_class = multi_class
+        self.lam = lam
+        self.slack = slack
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.max_reads = max_reads
+        self.target_error = target_error
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+        self.max_memory = max_memory
+        self.checkpoint = checkpoint
+        self.device = device
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @atomic_fit
+    @with_callbacks
+    def fit(
+        self,
+        X: MatrixLike | Table | FeatureOracle | Source,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> "LinearSVC":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, FeatureOracle or Table} of shape (n_samples, n_features)
+            Or rows on disk, see Notes: the path of a file or folder, a pattern or a list of paths, a memory map, a
+            Zarr array, an Arrow dataset, a polars LazyFrame, a `RowStream`.
+        y : array-like of shape (n_samples,), or str
+            For rows on disk also the name of a column; not needed if the file has labels.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        began = now()
+        self._check_parameters()
+        X, y, names = streams.opened(self, X, y)
+        if isinstance(X, RowStream):
+            return self._fit_stream(X, y, sample_weight, began)
+        table = as_oracle(X)
+        there = sent_soundly(X, str(self.device)) if on_a_device(self.device) and table is None else None
+        if table is None:
+            X, y = checks.validated(self, X, y, sound=there is not None)
+        else:
+            X, y = table, checks.validated_labels(self, table, y)
+        classes, codes = checks.encoded_labels(y)
+        rows = weights.row_weights(sample_weight, X)
+        per_class = weights.per_class_weights(self.class_weight, y, classes, rows)
+        seed = checks.seed_of(self.random_state)
+        aside = None
+        if self.target_error is not None:
+            aside = checks.held_out(codes, self.validation_fraction, seed)
+            rows = np.ones(len(codes)) if rows is None else rows.copy()
+            rows[aside] = 0.0  # excludes them from the problem without copying X
+        matrix: Matrix | Table = as_matrix(X, checked=True) if there is None else there
+        seen = Occupied(matrix, None, matrix.shape[1])
+        problems: list[Any]
+        together = self.multi_class == "crammer_singer"
+        if together:
+            solver = crammer_singer.solver_of(self)
+            problems = [crammer_singer.problem_of(self, matrix, codes, len(classes), rows, per_class)]
+        else:
+            tasks = [1] if len(classes) == 2 else list(range(len(classes)))
+            asked = self._solver(max(1, threads_of(self.n_jobs) // len(tasks)))
+            solver, matrix = tables.solver_and_data(self, matrix, asked, len(tasks))
+            shared = solver is not None and solver.joint
+            by_rows = solver is None or (solver.reads == "rows" and not shared)
+            seen = occupied(matrix, compress=solver is None) if by_rows else seen._replace(matrix=matrix)
+            matrix = seen.matrix
+            if solver is None and len(tasks) > 1:
+                first: Any = self._problem(matrix, codes == tasks[0], rows, per_class, tasks[0])
+                solver = joint_solver(first, self.tol)
+                shared = solver is not None
+            problems = [
+                self._problem(matrix if shared else matrix.fork(), codes == k, rows, per_class, k, solver)
+                for k in tasks
+            ]
+            for problem in [] if rows is None and per_class is None else problems:
+                if min(problem.class_mass(np.ones(problem.n))) < 1e-12:
+                    raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
+        last = getattr(self, "_answers", None)
+        same = self.warm_start and last and (last[0].w.ndim > 1) == together and np.array_equal(classes, self.classes_)
+        plan = Plan(
+            solver,
+            self._stop(began),
+            int(self.max_iter),
+            seed,
+            self.on_interrupt,
+            aside,
+            self._reports(X, y, classes, problems, solver, seen),
+            starts(last if same else None, seen),
+        )
+        # A table keeps the cells that it has read for all classes, so the classes are solved one after the other.
+        results = run_all(problems, plan, 1 if isinstance(matrix, Table) else self.n_jobs)
+        results = [widened(result, seen) for result in results]
+        tables.check_begun(results, problems)
+        self.classes_ = classes
+        tables.set_counts(self, problems)
+        self._forget_probabilities()
+        keep_results(self, results, problems)
+        streams.set_names(self, names)
+        if table is None and self.stop_reason_ == "converged":
+            plain = len(classes) == 2 and rows is None and per_class is None and isinstance(problems[0], Penalized)
+            if not (plain and rules_out_constant(codes, self.objective_)):
+                warn_if_constant(codes, classes, self._predicted_by(X, seen))
+        return self
+
+    def _fit_stream(
+        self, stream: RowStream, y: ArrayLike, sample_weight: ArrayLike | None, began: float
+    ) -> "LinearSVC":
+        """Fit the model to rows that are read block by block."""
+        y = streams.labelled(self, stream, y)
+        classes, codes = checks.encoded_labels(y)
+        rows = weights.row_weights(sample_weight, stream)
+        per_class = weights.per_class_weights(self.class_weight, y, classes, rows)
+        tasks = [1] if len(classes) == 2 else list(range(len(classes)))
+        room = streams.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
+        problems: list[Any] = [self._problem(room.data, codes == k, rows, per_class, k) for k in tasks]
+        reports = self._reports(stream, y, classes, problems)
+        streams.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
+        self.classes_ = classes
+        self._forget_probabilities()
+        return self
+
+    @available_if(_can_stream)
+    @atomic
+    def partial_fit(
+        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> "LinearSVC":
+        """Learn from rows that arrive in pieces, each row once; not with ``multi_class="crammer_singer"``.
+
+        Each row is one exact dual coordinate step of the problem of all rows seen so far; rows are not kept. With `lam`
+        the step of row t is about 1/(λt), as in Pegasos; with `C` the dual weight is bounded by C. Not available with
+        ``penalty="l1"``.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array-like
+            All classes; needed in the first call.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        if self.slack is not None:
+            raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
+        if isinstance(self.class_weight, str):
+            raise ValueError("class_weight='balanced' needs all rows; give partial_fit the weights as a dict.")
+        first = not hasattr(self, "classes_")
+        X, y = checks.validated(self, X, y, reset=first)
+        known = checks.stream_classes(classes, None if first else self.classes_)
+        _, codes = checks.encoded_labels(y, known)
+        rows = weights.row_weights(sample_weight, X)
+        per_class = weights.per_class_weights(self.class_weight, y, known, rows)
+        matrix = as_matrix(X, checked=True)
+        tasks = [1] if len(known) == 2 else list(range(len(known)))
+        pieces: list[Any] = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]
+        self._learn(pieces, matrix, first)
+        self.classes_ = known
+        self._forget_probabilities()
+        return self
+
+    def decision_function(self, X: MatrixLike | Table | FeatureOracle) -> np.ndarray:
+        """Signed distances in units of the margin.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, FeatureOracle or Table} of shape (n_samples, n_features)
+            Of a table, all cells with a nonzero weight are read; `buy` gives estimates from fewer.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        scores = self._scores(X)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(
+        self, X: MatrixLike | Table | FeatureOracle, *, confidence: float | None = None, max_cost: float | None = None
+    ) -> np.ndarray:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, FeatureOracle or Table} of shape (n_samples, n_features)
+        confidence : float, optional
+            Read each row only until its class is, with this probability, the class that all its cells would give; with
+            1.0 until the class is certain. See `learn_order`.
+        max_cost : float, optional
+            Limit of the price of the cells.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        if confidence is not None or max_cost is not None:
+            return self.buy(X, confidence=1.0 if confidence is None else confidence, max_cost=max_cost).labels
+        codes = self._codes_of(self._scores(X))
+        return self.classes_[codes]
+
+    def _codes_of(self, scores: np.ndarray) -> np.ndarray:
+        return first_class(scores)
+
+    def _predicted_by(self, X: Stored, seen: Occupied) -> Callable[[Any], np.ndarray]:
+        """A function that returns the predicted classes of some training rows; fast for a range of rows."""
+        coef, intercept, matrix = self.coef_, self.intercept_, seen.matrix
+
+        def predicted(some: range | np.ndarray) -> np.ndarray:
+            if not (isinstance(some, range) and isinstance(matrix, Matrix)):
+                rows = slice(some.start, some.stop) if isinstance(some, range) else some
+                return self._codes_of(linear_scores(X[rows], coef, intercept))
+            scores = [matrix.responses(w, some.start, some.stop, billed=False) for w in map(seen.narrow, coef)]
+            return self._codes_of(np.stack(scores, axis=1) + intercept)
+
+        return predicted
+
+    # --- parts of calibrate ---------------------------------------------------------------
+
+    def _rows_to_judge(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
+    ) -> tuple[Stored, np.ndarray, np.ndarray, np.ndarray | None]:
+        check_is_fitted(self, "coef_")
+        X, labels = checks.validated(self, X, y, reset=False)
+        _, codes = checks.encoded_labels(labels, self.classes_)
+        return X, labels, codes, weights.row_weights(sample_weight, X)
+
+    def _left_out(
+        self, X: Stored, y: np.ndarray, codes: np.ndarray, weight: np.ndarray | None, *, every: bool = False
+    ) -> list[Judged]:
+        slack = self.slack is not None or isinstance(getattr(self, "solver_", None), Simba)
+        if self.multi_class == "crammer_singer" or slack:
+            what = "slack" if slack else "multi_class='crammer_singer'"
+            raise ValueError(
+                f"There is no leave-one-out of a fit with {what}: give calibrate rows that took no part in it, with "
+                "held_out=True, or use sklearn.calibration.CalibratedClassifierCV."
+            )
+        per_class = weights.per_class_weights(self.class_weight, y, self.classes_, weight)
+        matrix = as_matrix(X, checked=True)
+        coef: Any = self.coef_
+        coef = coef.toarray() if sp.issparse(coef) else coef
+        judged = []
+        for k, (w, b) in enumerate(zip(coef, self.intercept_, strict=True)):
+            label = 1 if len(self.classes_) == 2 else k
+            problem: Any = self._problem(matrix, codes == label, weight, per_class, label)
+            a = self._dual_weights(problem, k)
+            judged.append(without_linear_rows(X, problem, w, float(b), a, every=every))
+        return judged
+
+    def _dual_weights(self, problem: Penalized, k: int) -> np.ndarray | None:
+        """The coefficient of every row in w; None if they are not known and follow from the squared hinge."""
+        if not hasattr(self, "dual_coef_"):
+            if problem.loss.curvature:
+                return None
+            raise ValueError(
+                "There is no leave-one-out of the hinge without dual weights, which this solver does not keep: fit "
+                "with another one, or give calibrate rows that took no part in the fit, with held_out=True."
+            )
+        dual = self.dual_coef_[k]
+        if self.support_.max(initial=-1) >= problem.n or (dual * problem.y[self.support_] < 0).any():
+            raise ValueError(
+                "calibrate needs the rows of the fit, in the same order, and X and y hold others: give those, or "
+                "held_out=True for rows that took no part in it."
+            )
+        a = np.zeros(problem.n)
+        a[self.support_] = np.abs(dual)
+        return a
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    def _check_combination(self) -> None:
+        if self.multi_class == "crammer_singer":
+            crammer_singer.check_parameters(self)
+        else:
+            super()._check_combination()
+        if self.slack is not None and self.lam is not None:
+            raise ValueError("lam and slack both set the trade-off; give one of them.")
+        if self.slack is not None and self.loss != "hinge":
+            raise ValueError("slack is that of the hinge loss: give loss='hinge' with it.")
+        if on_a_device(self.device):
+            for name, usual in ON_A_DEVICE.items():
+                if (given := getattr(self, name)) != usual:
+                    raise ValueError(
+                        f"device={self.device!r} is for {name}={usual!r}, not {name}={given!r}: leave one of them out."
+                    )
+
+    def _problem(
+        self,
+        matrix: Matrix | Table | Streamed,
+        positive: np.ndarray,
+        rows: np.ndarray | None,
+        per_class: np.ndarray | None,
+        k: int,
+        solver: Solver | None = None,
+    ) -> Penalized | SlackConstrained:
+        """The problem of class k against the rest."""
+        weight = weights.class_weights(positive, rows, per_class, k)
+        y = 2 * positive.view(np.int8) - np.int8(1)  # sooner than a choice for each row
+        slack = tables.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack
+        if slack is not None:
+            bias: Bias = "free" if self.fit_intercept else "none"
+            return SlackConstrained(matrix, y, slack, weight=weight, bias=bias)
+        return self._penalized(PENALTIES[self.penalty], matrix, y, weight, LOSSES[self.loss])
+
+    def _reports(
+        self,
+        X: Stored | Table | RowStream,
+        y: np.ndarray,
+        classes: np.ndarray,
+        problems: Sequence[LinearProblem | Multiclass],
+        solver: Solver | None = None,
+        seen: Occupied | None = None,
+    ) -> tuple[Report, ...]:
+        together = isinstance(X, RowStream) or (solver is not None and solver.joint)
+        if len(problems) > 1 and not together:  # a run is one class against the rest: not a model by itself
+            return reports_of(self, X, y, [f"class {label}" for label in classes], None)
+
+        def rebuilt(answer: Solution | BatchSolution) -> dict[str, Any]:
+            answers = answer.members if isinstance(answer, BatchSolution) else [answer]
+            if seen is not None:
+                answers = [one._replace(w=seen.wide(one.w)) for one in answers]
+            coef, intercept = coefficients(answers, problems)
+            return {"classes_": classes, "coef_": coef, "intercept_": intercept}
+
+        return reports_of(self, X, y, [], rebuilt)

@@ -1,0 +1,296 @@
+"""`LinearSVR`: linear support vector regression for scikit-learn pipelines."""
+
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+
+from hinge.access import Matrix, Table, as_matrix
+from hinge.access.occupied import occupied
+from hinge.access.streams.base import RowStream
+from hinge.access.streams.streamed import Streamed
+from hinge.estimators.data import streams, tables
+from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting import parameters, weights
+from hinge.estimators.fitting.atomic import atomic, atomic_fit
+from hinge.estimators.fitting.linear_runs import Plan, keep_results, run_all, starts, widened
+from hinge.estimators.fitting.parameters import RandomState, Source
+from hinge.estimators.fitting.reports import reports_of
+from hinge.estimators.linear.linear_machine import LinearMachine
+from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
+from hinge.monitoring.clock import now
+from hinge.problems import Regularized, Solution
+from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive
+from hinge.solvers import Solver
+from hinge.threads import threads_of
+from hinge.types import MatrixLike
+
+LOSSES = {"epsilon_insensitive": epsilon_insensitive, "squared_epsilon_insensitive": squared_epsilon_insensitive}
+
+
+class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
+    """Linear support vector regression that stops when its answer is provably accurate enough.
+
+    Minimises the objective of scikit-learn's ``LinearSVR``,
+
+    .. math:: \\frac12\\|w\\|^2 + C\\sum_i s_i \\max(0,\\, |t_i - \\langle w, x_i\\rangle - b| - \\varepsilon),
+
+    or with the squares of these losses, and reports an upper bound on the suboptimality. Dense float32 and float64
+    arrays, CSR with any index type, memory maps and read-only arrays are used without a copy.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        Residuals up to this have no loss, in units of the targets.
+    tol : float, default=1e-4
+        Stop when the certified relative duality gap, (P - D)/D, is at most this.
+    C : float, default=1.0
+        Weight of the losses.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+    fit_intercept : bool, default=True
+        Whether to learn a bias.
+    intercept_scaling : float, default=1.0
+    dual : "auto" or bool, default="auto"
+        Accepted for compatibility with scikit-learn, and not used: every solver here works on the primal and the dual.
+    verbose : bool or int, default=0
+        Write a line to standard error each time the answer is evaluated.
+    random_state : int, RandomState or None
+    max_iter : int, default=1000
+        Limit of the passes over the data.
+    lam : float, optional
+        λ of ½λ‖w‖² + mean loss. Replaces `C`.
+    solver : str or Solver, default="auto"
+        "auto", "sdca" or "newton", or a solver object.
+    intercept : {"penalized", "free"}, default="penalized"
+        A penalised bias is the weight of a constant feature of value `intercept_scaling`, as in
+        scikit-learn. A free one is not penalised.
+    max_time : float, optional
+        Time limit in seconds; compilation does not count.
+    max_reads : int, optional
+        Limit of the cells of X read, certificates included.
+    target_error : float, optional
+        Stop when the mean absolute error on held-out rows is at most this.
+    validation_fraction : float, default=0.1
+        Fraction of the rows held out for `target_error`.
+    warm_start : bool, default=False
+        Start from the last fit's answer.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises. `partial_fit`
+        always raises, and leaves the model of before: its rows can be given again.
+    max_memory : float, optional
+        Limit of the process's memory in bytes while it learns from rows on disk; by default its present memory plus
+        half of what is free. Rows that fit are loaded; others are read block by block, in several passes.
+    checkpoint : path, optional
+        A folder for the state of a fit on rows that are read block by block; written atomically, every ten seconds or
+        less often. A fit that was killed continues from there when it is called again, to bitwise the same model; a
+        checkpoint of other data or parameters raises an error. With it, rows are never loaded.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : ndarray of shape (1,)
+    gap_ : float
+        The certified relative gap, infinite if none was computed: (P - D)/max(D, 1e-9 T), where T is the mean loss of
+        w = 0 with ε = 0, since the optimum may be zero.
+    objective_ : float
+        λ/2‖w‖² + mean loss at the answer.
+    n_iter_ : int
+        Passes over the data, rounded up. Newton steps for Newton.
+    n_feature_reads_ : int
+        Cells of X read by solver and certificates: nonzeros of sparse data.
+    stop_reason_ : str
+        Why the fit ended: "converged", "target", "max_time", ...
+    solver_ : Solver
+        The solver that ran.
+    history_ : list of Record
+        One record each time the answer was evaluated.
+    dual_coef_ : ndarray of shape (1, n_support)
+        Coefficients of the rows: ``dual_coef_ @ X[support_]`` is `coef_` up to an error of norm √(2 gap D/λ).
+    support_ : ndarray of shape (n_support,)
+        Rows with a nonzero coefficient: their residual is ε or more.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import LinearSVR
+    >>> X = np.linspace(-1, 1, 50)[:, None]
+    >>> model = LinearSVR(C=100.0).fit(X, 3 * X[:, 0] + 1)
+    >>> model.gap_ <= 1e-4
+    True
+    >>> float(model.coef_[0].round(2))
+    3.0
+    """
+
+    _constraints = parameters.LINEAR_SVR
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        dual: bool | Literal["auto"] = "auto",
+        verbose: int = 0,
+        random_state: RandomState = None,
+        max_iter: int = 1000,
+        lam: float | None = None,
+        solver: str | Solver = "auto",
+        intercept: Literal["penalized", "free"] = "penalized",
+        max_time: float | None = None,
+        max_reads: int | None = None,
+        target_error: float | None = None,
+        validation_fraction: float = 0.1,
+        warm_start: bool = False,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+        max_memory: float | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.lam = lam
+        self.solver = solver
+        self.intercept = intercept
+        self.max_time = max_time
+        self.max_reads = max_reads
+        self.target_error = target_error
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.on_interrupt = on_interrupt
+        self.max_memory = max_memory
+        self.checkpoint = checkpoint
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @atomic_fit
+    @with_callbacks
+    def fit(
+        self, X: MatrixLike | Source, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> "LinearSVR":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Or rows on disk, as for `LinearSVC`.
+        y : array-like of shape (n_samples,), or str
+            Targets; for rows on disk also the name of a column.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        began = now()
+        self._check_parameters()
+        X, y, names = streams.opened(self, X, y)
+        if isinstance(X, RowStream):
+            return self._fit_stream(X, y, sample_weight, began)
+        X, y = checks.validated(self, X, y)
+        y = checks.checked_targets(y)
+        rows = weights.row_weights(sample_weight, X)
+        seed = checks.seed_of(self.random_state)
+        aside = None
+        if self.target_error is not None:
+            aside = checks.held_out_at_random(len(y), self.validation_fraction, seed)
+            rows = np.ones(len(y)) if rows is None else rows.copy()
+            rows[aside] = 0.0  # excludes them from the problem without copying X
+            if not rows.any():
+                raise ValueError("All rows of positive weight are held out: give a smaller validation_fraction.")
+        seen = occupied(as_matrix(X, checked=True))
+        problem = self._problem(seen.matrix, y, rows)
+        last = getattr(self, "_answers", None) if self.warm_start else None
+        plan = Plan(
+            self._solver(threads_of(None)),
+            self._stop(began),
+            int(self.max_iter),
+            seed,
+            self.on_interrupt,
+            aside,
+            reports_of(self, X, y, [], lambda answer: _rebuilt(answer._replace(w=seen.wide(answer.w)))),
+            starts(last, seen),
+        )
+        results = [widened(result, seen) for result in run_all([problem], plan, None)]
+        tables.set_counts(self, [problem])
+        keep_results(self, results, [problem])
+        self.coef_ = self.coef_.ravel()
+        streams.set_names(self, names)
+        return self
+
+    def _fit_stream(
+        self, stream: RowStream, y: ArrayLike, sample_weight: ArrayLike | None, began: float
+    ) -> "LinearSVR":
+        """Fit the model to rows that are read block by block."""
+        y = checks.checked_targets(streams.labelled(self, stream, y))
+        rows = weights.row_weights(sample_weight, stream)
+        room = streams.room_for(self, stream, 2, rows is not None)  # 2: targets take as much memory as dual weights
+        problems = [self._problem(room.data, y, rows)]
+        reports = reports_of(self, stream, y, [], _rebuilt)
+        streams.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
+        self.coef_ = self.coef_.ravel()
+        return self
+
+    @atomic
+    def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "LinearSVR":
+        """Learn from rows that arrive in pieces, each row once.
+
+        Each row is one exact dual coordinate step of the problem of all rows seen so far; rows are not kept. With `lam`
+        the step of row t is about 1/(λt), as in Pegasos; with `C`, and a loss that is not squared, the dual weight is
+        bounded by C.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        first = not hasattr(self, "coef_")
+        X, y = checks.validated(self, X, y, reset=first)
+        y = checks.checked_targets(y)
+        matrix = as_matrix(X, checked=True)
+        self._learn([self._problem(matrix, y, weights.row_weights(sample_weight, X))], matrix, first)
+        self.coef_ = self.coef_.ravel()
+        return self
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """The predicted target of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._scores(X).ravel()
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    def _problem(self, matrix: Matrix | Table | Streamed, y: np.ndarray, rows: np.ndarray | None) -> Regularized:
+        return self._penalized(Regularized, matrix, y, rows, LOSSES[self.loss](float(self.epsilon)))
+
+
+def _rebuilt(answer: Solution) -> dict[str, Any]:
+    """The fitted attributes for predictions by an answer."""
+    return {"coef_": answer.w, "intercept_": np.array([answer.b])}

@@ -1,0 +1,1 @@
+"""What fitted estimators can do besides predicting."""

@@ -1,0 +1,249 @@
+"""Probabilities of classifiers, calibrated on leave-one-out decision values of the training rows."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from hinge.calibration.agreement import agreeing
+from hinge.calibration.coupling import coupled
+from hinge.calibration.isotonic import Isotonic, fit_isotonic, isotonic_probabilities
+from hinge.calibration.sigmoid import Sigmoid, fit_sigmoid, probabilities
+from hinge.calibration.venn_abers import VennAbers, fit_venn_abers, interval, merged
+from hinge.estimators.fitting.kernel_runs import tasks_of
+from hinge.estimators.mixins.leave_one_out import Judged, as_they_are, only_row, warn_of_one_row
+from hinge.monitoring.interrupts import attempt
+from hinge.types import Items
+
+LEAST = np.finfo(np.float64).tiny
+"""Lower limit of probabilities before their logarithm is taken."""
+METHODS = ("sigmoid", "isotonic", "venn_abers")
+LEARNED = ("probA_", "probB_", "_step_cuts", "_step_scores", "_step_values")
+"""Attributes of a calibration: A and B for each binary problem, or concatenated step functions."""
+
+
+class Probabilities:
+    """`predict_proba` for a classifier with decision values, after `calibrate`, or after `fit` with `probability`."""
+
+    classes_: np.ndarray
+    probA_: np.ndarray
+    probB_: np.ndarray
+    _step_cuts: np.ndarray
+    _step_scores: np.ndarray
+    _step_values: np.ndarray
+    probability: bool | Literal["deprecated"] = False
+    _needed = "before calibrate(X, y) was called on the fitted model"
+    """When probabilities are not available, for the error message."""
+
+    @property
+    def _is_calibrated(self) -> bool:
+        return hasattr(self, "probA_") or hasattr(self, "_step_values")
+
+    def _has_probabilities(self) -> bool:
+        if self._is_calibrated or self.probability not in (False, "deprecated"):
+            return True
+        raise AttributeError(f"predict_proba is not available {self._needed}.")
+
+    def _has_intervals(self) -> bool:
+        if hasattr(self, "_step_values") and self._step_values.ndim == 2:
+            if not self._one_vs_one:
+                return True
+            raise AttributeError(
+                "This model has decision values of class pairs, whose intervals are not those of single classes: fit "
+                "it with multiclass='ovr', each class against the rest, or use LinearSVC."
+            )
+        raise AttributeError("predict_proba_interval is not available before calibrate(X, y, method='venn_abers').")
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Items) -> np.ndarray:
+        """The probability of each class; the class that `predict` returns always has the largest.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self, "classes_")
+        if not self._is_calibrated:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False, or where Ctrl-C ended the fit: fit "
+                "again, or call calibrate(X, y)."
+            )
+        scores = self._scores(X)
+        if hasattr(self, "probA_"):
+            each = [probabilities(f, Sigmoid(A, B)) for f, A, B in zip(scores.T, self.probA_, self.probB_, strict=True)]
+        elif self._step_values.ndim == 1:
+            each = [isotonic_probabilities(f, Isotonic(*part)) for f, part in self._steps(scores)]
+        else:
+            each = [merged(*interval(f, VennAbers(knots, *ends.T))) for f, (knots, ends) in self._steps(scores)]
+        n_classes = len(self.classes_)
+        p = np.stack(each, axis=1)
+        if n_classes == 2:
+            p = np.concatenate([1.0 - p, p], axis=1)
+        elif self._one_vs_one:
+            p = coupled(p, n_classes)
+        else:
+            p = np.maximum(p, LEAST)
+            p /= p.sum(axis=1, keepdims=True)
+        return agreeing(p, self._codes_of(scores))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Items) -> np.ndarray:
+        """The logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.log(np.maximum(self.predict_proba(X), LEAST))
+
+    @available_if(_has_intervals)
+    def predict_proba_interval(self, X: Items) -> tuple[np.ndarray, np.ndarray]:
+        """A lower and an upper probability of each class, one of which is calibrated: Venn-Abers prediction.
+
+        They differ much where few calibration rows are near. With several classes they are those of each class against
+        the rest. With two classes `predict_proba` lies between them, unless it was changed to agree with `predict`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_samples, n_classes)
+        """
+        ends = [interval(f, VennAbers(knots, *both.T)) for f, (knots, both) in self._steps(self._scores(X))]
+        lower, upper = (np.stack(part, axis=1) for part in zip(*ends, strict=True))
+        if len(self.classes_) == 2:
+            lower, upper = np.concatenate([1.0 - upper, lower], axis=1), np.concatenate([1.0 - lower, upper], axis=1)
+        return lower, upper
+
+    def calibrate(
+        self,
+        X: Items,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        held_out: bool = False,
+        method: Literal["sigmoid", "isotonic", "venn_abers"] = "sigmoid",
+    ) -> Self:
+        """Fit the function from decision values to probabilities, on the rows of the fit, without another fit.
+
+        A sigmoid, or the function of `method`, is fitted to leave-one-out decision values, which are computed from the
+        solution: see `hinge.calibration.left_out`. `predict_proba` is then available until the next fit. Estimators
+        with the parameter ``probability`` do the same in ``fit`` if it is True.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            The rows of the fit.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Their weights in the fit.
+        held_out : bool, default=False
+            Whether X and y are other rows than those of the fit: then their decision values are used directly.
+        method : {"sigmoid", "isotonic", "venn_abers"}, default="sigmoid"
+            Platt's sigmoid, of two parameters; isotonic regression, any nondecreasing function, for a thousand rows or
+            more, which is better if the classes have different distributions of decision values; or Venn-Abers
+            prediction, for `predict_proba_interval`.
+
+        Returns
+        -------
+        self
+        """
+        if method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
+        X, labels, codes, weight = self._rows_to_judge(X, y, sample_weight, held_out)
+        judged = self._held_out(X, codes) if held_out else self._left_out(X, labels, codes, weight)
+        self._keep_probabilities(judged, codes, weight, method)
+        return self
+
+    # --- for estimators -------------------------------------------------------------------
+
+    @property
+    def _one_vs_one(self) -> bool:
+        """Whether class pairs were solved, rather than each class against the rest."""
+        return False
+
+    def _scores(self, X: Items) -> np.ndarray:
+        """The values of all decision functions, for every row."""
+        raise NotImplementedError
+
+    def _codes_of(self, scores: np.ndarray) -> np.ndarray:
+        """The index of the predicted class, from decision values."""
+        raise NotImplementedError
+
+    def _rows_to_judge(
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
+    ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray | None]:
+        """Validated rows, their labels, the indices of their classes, and their weights."""
+        raise NotImplementedError
+
+    def _left_out(self, X: Items, y: np.ndarray, codes: np.ndarray, weight: np.ndarray | None) -> list[Judged]:
+        """Leave-one-out decision values of the training rows, for each binary problem."""
+        raise NotImplementedError
+
+    def _held_out(self, X: Items, codes: np.ndarray) -> list[Judged]:
+        """The same form for rows that took no part in the fit."""
+        tasks = tasks_of(codes, len(self.classes_), None, None, None, one_vs_one=self._one_vs_one)
+        scores = self._scores(X).T
+        return [
+            as_they_are(task, f if task.rows is None else f[task.rows]) for task, f in zip(tasks, scores, strict=True)
+        ]
+
+    def _steps(self, scores: np.ndarray) -> list[tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]]:
+        """The decision values of each binary problem, with the knots and values of its step function."""
+        cuts = self._step_cuts[1:-1]
+        knots, values = np.split(self._step_scores, cuts), np.split(self._step_values, cuts)
+        return list(zip(scores.T, zip(knots, values, strict=True), strict=True))
+
+    def _forget_probabilities(self) -> None:
+        for name in LEARNED:
+            self.__dict__.pop(name, None)
+
+    def _calibrate_fit(
+        self, judge: Callable[[], Sequence[Judged]], codes: np.ndarray, weight: np.ndarray | None
+    ) -> None:
+        """The last part of a fit with `probability`; a model that was kept after Ctrl-C has no probabilities."""
+        if not attempt(lambda: self._keep_probabilities(judge(), codes, weight)):
+            self._forget_probabilities()
+            warnings.warn(
+                "The fit was interrupted before its probabilities were known: call calibrate(X, y) for predict_proba.",
+                UserWarning,
+                stacklevel=5,
+            )
+
+    def _keep_probabilities(
+        self, judged: Sequence[Judged], codes: np.ndarray, weight: np.ndarray | None, method: str = "sigmoid"
+    ) -> None:
+        """Fit a function for each binary problem."""
+        weight = np.ones(len(codes)) if weight is None else weight
+        alone = only_row(codes, self.classes_, weight)
+        if alone is not None:
+            warn_of_one_row(alone, "its probabilities are guesses", 1)
+        self._forget_probabilities()
+        given = [(one.f, one.positive, one.stands_for * weight[one.rows]) for one in judged]
+        if method == "sigmoid":
+            sigmoids = [fit_sigmoid(*one) for one in given]
+            self.probA_, self.probB_ = np.array([s.A for s in sigmoids]), np.array([s.B for s in sigmoids])
+            return
+        if method == "isotonic":
+            steps = [tuple(fit_isotonic(*one)) for one in given]
+        else:
+            steps = [(found.f, np.stack(found[1:], axis=1)) for found in (fit_venn_abers(*one) for one in given)]
+        self._step_cuts = np.cumsum([0, *(len(f) for f, _ in steps)])
+        self._step_scores = np.concatenate([f for f, _ in steps])
+        self._step_values = np.concatenate([values for _, values in steps])

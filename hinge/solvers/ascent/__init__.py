@@ -1,0 +1,1 @@
+"""Dual coordinate ascent: one inner loop, and the solvers built on it."""

@@ -1,0 +1,327 @@
+"""Dual ascent by blocks of rows that are in memory one after the other: for more rows than memory holds."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.access import Matrix, frozen
+from hinge.access.streams.streamed import Ranges, Streamed
+from hinge.compiled import Scalars, scalars
+from hinge.constraints import Constraints, count
+from hinge.problems import Certificate, Problem, Regularized, Solution
+from hinge.problems.cost import Cost
+from hinge.problems.rounding import rounding
+from hinge.problems.svm.examples import balance
+from hinge.sampling import key_of, stream_of
+from hinge.solvers.ascent.active_rows import shuffle, unmarked
+from hinge.solvers.ascent.local_ascent import Rows, Share, local_ascent
+from hinge.solvers.ascent.sdca import SGD_PAYS, TYPICAL, first_dual
+from hinge.solvers.base import Paper, Solver
+from hinge.threads import stretches
+
+IN_MEMORY, AT_ONCE = 64, 8  # stretches that an array is cut into, and how many of them make a block
+GROUP = 2  # neighbouring rows that are visited together, as in SDCA
+DONE = 0.1  # once a block's gap has fallen to this share of what it was, the next block is worth more
+OWN, EPOCHS = 1 << 40, 1 << 10  # streams from here on are those of rows within a block, so many for each block
+
+
+class BlockAscentState(NamedTuple):
+    """A dual point, what this pass has summed up of it so far, and the best answer that a pass has certified.
+
+    `w` is the answer that the present pass began with, whose loss it adds up; `sums` are those of
+    :math:`c_i\\alpha_iy_ix_i` over the rows that it has left behind, apart for each sign of :math:`\\alpha_iy_i`.
+    `dual` is described in :class:`hinge.solvers.ascent.sdca.SDCAState`. `place` has the blocks visited, `t`; the passes
+    done, and the blocks of the present one; the bias and the loss of `w`; the largest squared norm of a row;
+    of the `best` answer the bias and the objective, and the best bound on it.
+    """
+
+    alpha: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    sums: np.ndarray
+    best: np.ndarray
+    dual: Scalars
+    place: Scalars
+    key: np.uint64
+
+    @property
+    def t(self) -> int:
+        """Blocks visited so far."""
+        return int(self.place.t)
+
+
+class Cut(NamedTuple):
+    """How the rows are cut into stretches, and how many blocks of several of them a pass has."""
+
+    stretches: list[tuple[int, int]]
+    blocks: int
+
+
+@dataclass(frozen=True)
+class BlockAscent(Solver[Regularized, BlockAscentState]):
+    """Dual coordinate ascent for `Regularized` that reads rows in large blocks, each once in a pass.
+
+    A block is some stretches of neighbouring rows, dealt anew at random in every pass. While it is in memory its dual
+    weights ascend together, by the steps of `SDCA` on these rows alone, those of all others being fixed:
+
+    .. math:: \\max_{\\alpha_B}\\; \\sum_{i\\in B} s_i\\big(t_i\\alpha_i - \\ell^*(\\alpha_i)\\big)
+              - \\frac1{2\\Lambda}\\Big\\|v + \\sum_{i\\in B}s_i\\,\\Delta\\alpha_i\\,y_ix_i\\Big\\|^2 .
+
+    v is exact, so that every step raises the dual. A block's rows are visited until what they have of the gap is a
+    tenth of what it was when they were met, and `epochs` times at most: rows that are in memory cost less than others
+    that have to be read.
+
+    **A pass certifies the answer that it began with**, for every row comes by: its responses make the objective P of
+    that answer, and what is left of α behind the pass makes a sum of rows from scratch, and so the dual D without the
+    roundings of the steps. No row is read for a certificate alone. The answer that is given out is the one of the
+    smallest P so far, and its gap is to the largest D.
+
+    An iteration is a block. It costs a read of its rows and, in memory, two products with each and up to `epochs`
+    visits. Memory: a block and the one that is read meanwhile, n dual weights and 5d numbers.
+
+    Parameters
+    ----------
+    epochs : int
+        The most visits to a row while its block is in memory. Three take about as long as it takes to decode a row of
+        Parquet, and so cost nothing where another core does that; from a slow disk more are free, and save passes.
+
+    Notes
+    -----
+    *Differs* from the paper: blocks are dealt anew in each pass, of stretches from all over the file, since
+    neighbouring rows are often alike; the first pass grows Λ where `SDCA` does, and visits rows once. A free bias is
+    that of `SDCA`, whose multiplier moves after each pass.
+
+    References
+    ----------
+    H.-F. Yu, C.-J. Hsieh, K.-W. Chang, C.-J. Lin, *Large Linear Classification When Data Cannot Fit in Memory*, 2010.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import BlockAscent
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, BlockAscent(), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-3
+    True
+    """
+
+    epochs: int = 3
+
+    any_loss = True
+    reads = "blocks"
+    exact_estimate = True
+    steps_are_short = True
+    paper = Paper(
+        "Large Linear Classification When Data Cannot Fit in Memory",
+        "Yu, Hsieh, Chang, Lin",
+        2010,
+        "block minimisation in the dual, with blocks dealt anew and certificates from the pass itself",
+    )
+    constraints = Constraints(epochs=count(most=EPOCHS))
+
+    def rejects(self, problem: Problem) -> str | None:
+        if isinstance(problem, Regularized):
+            return None
+        return f"BlockAscent solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+
+    def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> BlockAscentState:
+        d, full, dual = problem.d, problem.lam * problem.total, first_dual()
+        alpha, v = np.zeros(problem.n), np.zeros(d)
+        place = scalars(t=0, passes=0, done=0, b=0.0, loss=0.0, largest=0.0, best_b=0.0, primal=np.inf, bound=-np.inf)
+        if problem.bias == "free" and problem.loss.two_sided:
+            dual.beta = problem.best_bias(alpha)
+        if start is not None and start.alpha is not None:
+            alpha[:] = np.clip(start.alpha, problem.loss.low, problem.loss.high)
+            v[:] = problem.combination(alpha) * problem.total
+            positive, negative = problem.class_mass(alpha)
+            dual.u = (positive - negative) * problem.total
+            dual.beta = start.b if problem.bias == "free" else 0.0
+            dual.Lam = full
+        dual.growing = dual.Lam == 0.0 and full >= SGD_PAYS
+        dual.Lam = 0.0 if dual.growing else full
+        return BlockAscentState(alpha, v, np.zeros(d), np.zeros((2, d)), np.zeros(d), dual, place, key_of(seed))
+
+    def advance(self, problem: Regularized, state: BlockAscentState, n_iter: int) -> BlockAscentState:
+        cut, place = cut_of(problem), state.place
+        for _ in range(n_iter):
+            block = dealt(cut, state.key, int(place.passes), int(place.done))
+            ahead = dealt(cut, state.key, *divmod(int(place.passes * cut.blocks + place.done) + 1, cut.blocks))
+            rows = taken(problem, block, ahead)
+            if place.t == 0:
+                free = problem.bias == "free"
+                sq = rows.typical_sq_norm(TYPICAL) if free else 0.0
+                state.dual.kappa = max(0.03 * sq, 10.0 * problem.lam) if free else problem.constant_sq
+            _visit(problem, state, block, rows, 1 if state.dual.growing else self.epochs)
+            if isinstance(problem.matrix, Matrix):
+                problem.matrix.count(rows.reads)
+            place.t += 1
+            place.done += 1
+            if place.done == cut.blocks:
+                _end_pass(problem, state, cut)
+        return state
+
+    def solution(self, problem: Regularized, state: BlockAscentState) -> Solution:
+        """The best answer that is certified; before there is one, the present one. Of rows in memory, with its dual."""
+        alpha = state.alpha if problem.in_memory else None
+        if state.place.primal < np.inf:
+            return Solution(state.best, float(state.place.best_b), alpha)
+        return Solution(state.v / (state.dual.Lam or 1.0), _bias(state.dual), alpha)
+
+    def cost(self, problem: Regularized, state: BlockAscentState | None = None) -> Cost:
+        cut = cut_of(problem)
+        rows = -(-len(cut.stretches) // cut.blocks) * max(hi - lo for lo, hi in cut.stretches)
+        cells = min(rows * problem.matrix.max_row_cells, problem.matrix.n_cells)
+        setup = 2 * TYPICAL * problem.matrix.max_row_cells if problem.bias == "free" else 0
+        return Cost(cells=(self.epochs + 4) * cells, setup=setup, certificate=0, a_pass=cut.blocks)
+
+    def pause(self, problem: Regularized, state: BlockAscentState) -> int:
+        """The end of the pass."""
+        return cut_of(problem).blocks - int(state.place.done)
+
+    def estimate(self, problem: Regularized, state: BlockAscentState) -> Certificate:
+        """That of the best answer so far; the second pass is the first that certifies one."""
+        place = state.place
+        if place.primal == np.inf:
+            return Certificate.unknown(_bias(state.dual))
+        primal, bound = float(place.primal), float(place.bound)
+        return Certificate(primal, bound, problem.relative(primal, bound), float(place.best_b))
+
+
+def cut_of(problem: Regularized) -> Cut:
+    """The stretches of the data, and the blocks of a pass."""
+    matrix = problem.matrix
+    if isinstance(matrix, Streamed):
+        return Cut(matrix.stretches, -(-len(matrix.stretches) // matrix.layout.stretches))
+    parts = min(problem.n, IN_MEMORY)
+    return Cut(stretches(problem.n, parts), -(-parts // AT_ONCE))
+
+
+def dealt(cut: Cut, key: np.uint64, passes: int, k: int) -> Ranges:
+    """Block k of a pass: its stretches, in the order of the file."""
+    count = len(cut.stretches)
+    order = np.empty(count, np.uint32)
+    shuffle(order, count, np.uint64(stream_of(key, passes)), 0)  # compiled code gives out a signed number
+    first, stop = (count * j // cut.blocks for j in (k, k + 1))
+    return tuple(cut.stretches[at] for at in sorted(order[first:stop].tolist()))
+
+
+def taken(problem: Regularized, block: Ranges, ahead: Ranges) -> Matrix:
+    """The rows of a block, in memory."""
+    if isinstance(problem.matrix, Streamed):
+        return problem.matrix.take(block, ahead)
+    return problem.matrix.gather(np.concatenate([np.arange(lo, hi) for lo, hi in block]))
+
+
+def _bias(dual: Scalars) -> float:
+    return float(dual.beta + dual.kappa * dual.u / (dual.Lam or 1.0))
+
+
+def picked(a: np.ndarray, block: Ranges) -> np.ndarray:
+    """What an array has of the rows of a block; all of it, where there is one number for all rows."""
+    return a if len(a) == 1 else np.concatenate([a[lo:hi] for lo, hi in block])
+
+
+def _put(values: np.ndarray, a: np.ndarray, block: Ranges) -> None:
+    """Write it back."""
+    at = 0
+    for lo, hi in block:
+        a[lo:hi] = values[at : at + hi - lo]
+        at += hi - lo
+
+
+def _visit(problem: Regularized, state: BlockAscentState, block: Ranges, rows: Matrix, epochs: int) -> None:
+    """All that is done with a block while it is in memory; the state changes at the end."""
+    matrix, place, dual = problem.matrix, state.place, state.dual
+    if place.done == 0:
+        state.w[:] = state.v / (dual.Lam or 1.0)
+        state.sums[:] = 0.0
+        place.b, place.loss = _bias(dual), 0.0
+    loss = _loss_of(problem, state, block, rows) if place.passes > 0 else 0.0
+    known = matrix.sq_norms
+    sq = np.full(rows.n, np.nan) if known is None else picked(known, block) if len(known) > 1 else known.copy()
+    alpha = picked(state.alpha, block) if problem.n > 1 else state.alpha.copy()
+    _ascend(problem, state, block, rows, alpha, sq, epochs)
+    weight = picked(problem.weight, block)
+    coef, z = alpha * picked(problem.y, block) * (weight / problem.total), np.zeros_like(state.sums)
+    rows.combine(np.maximum(coef, 0.0), 0, rows.n, z[0])
+    rows.combine(np.minimum(coef, 0.0), 0, rows.n, z[1])
+    state.sums[:] += z
+    _put(alpha, state.alpha, block)
+    if known is not None:
+        _put(sq, known, block)
+    place.loss += loss
+    place.largest = max(place.largest, np.max(sq, initial=0.0, where=~np.isnan(sq)))
+
+
+def _loss_of(problem: Regularized, state: BlockAscentState, block: Ranges, rows: Matrix) -> float:
+    """What a block has of the mean loss of w, at most."""
+    b, at, loss = float(state.place.b), 0, 0.0
+    if isinstance(problem.matrix, Streamed):  # the first pass has measured the rows, in whatever process
+        problem.matrix.largest_sq = max(problem.matrix.largest_sq, float(state.place.largest))
+    error = problem.response_error(state.w, b)
+    r = rows.responses(state.w, 0, rows.n)
+    for lo, hi in block:
+        loss += problem.loss_of(r[at : at + hi - lo], b, lo, hi, error)
+        at += hi - lo
+    return loss
+
+
+def _ascend(
+    problem: Regularized,
+    state: BlockAscentState,
+    block: Ranges,
+    rows: Matrix,
+    alpha: np.ndarray,
+    sq: np.ndarray,
+    epochs: int,
+) -> None:
+    """Dual steps on the rows of a block, whose α and squared norms are given; v and u follow."""
+    place, dual, deal = state.place, state.dual, np.zeros(1, np.uint32)
+    weight = frozen(picked(problem.weight, block))
+    active = np.arange(rows.n) if len(problem.weight) == 1 else np.flatnonzero(weight)
+    active, met = active.astype(np.uint32), np.inf
+    listed, first = len(active), OWN + EPOCHS * int(place.t)  # whatever the number of epochs was before
+    part = Rows(rows.rows, picked(problem.y, block), picked(problem.target, block), weight, problem.loss, problem.lam)
+    for epoch in range(epochs):
+        share = Share(active, listed, deal, 0, 1, listed, GROUP, state.key, first + epoch)
+        change = local_ascent(part, share, alpha, sq, state.v, dual, 1.0)
+        state.v[:] += change.dv
+        dual.u += change.du
+        dual.Lam += change.grown
+        met = change.gap if epoch == 0 else met
+        listed = int(unmarked(active, listed))
+        dual.upper = change.highest if change.highest > 0.0 else np.inf
+        dual.lower = change.lowest if change.lowest < 0.0 else -np.inf
+        if listed == 0 or (epoch > 0 and change.gap <= DONE * met):
+            break
+    dual.upper, dual.lower = np.inf, -np.inf
+
+
+def _end_pass(problem: Regularized, state: BlockAscentState, cut: Cut) -> None:
+    """Certify the answer that the pass began with, and begin the next with v as it was summed up."""
+    alpha, place, dual, free = state.alpha, state.place, state.dual, problem.bias == "free"
+    full = problem.lam * problem.total
+    longest = max(hi - lo for lo, hi in cut.stretches)
+    chain = longest * -(-len(cut.stretches) // cut.blocks) + cut.blocks
+    if isinstance(problem.matrix, Streamed):
+        problem.matrix.largest_sq = max(problem.matrix.largest_sq, float(place.largest))
+    side, ratio = balance(*problem.class_mass(alpha)) if free else (1, 1.0)
+    up, down = (ratio, 1.0) if side > 0 else (1.0, ratio)
+    z = up * state.sums[0] + down * state.sums[1]
+    place.bound = max(place.bound, problem.dual_of(problem.side_scaled(alpha, side, ratio), z, chain))
+    if place.passes > 0:
+        loss = float(place.loss)
+        primal = problem.primal_at(state.w, float(place.b), loss + rounding(longest + len(cut.stretches), loss))
+        if primal < place.primal:
+            state.best[:] = state.w
+            place.primal, place.best_b = primal, place.b
+    state.v[:] = problem.total * (state.sums[0] + state.sums[1])
+    positive, negative = problem.class_mass(alpha)
+    dual.u, dual.Lam, dual.growing = problem.total * (positive - negative), full, False
+    if free:
+        dual.beta += dual.kappa * dual.u / full
+    place.passes += 1
+    place.done = 0

@@ -1,0 +1,271 @@
+"""Dual coordinate ascent in parts: rows are dealt out, and the parts, each with a v of its own, work at once."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.access import CSRRows, DenseRows
+from hinge.compiled import Scalars, compiled, scalars
+from hinge.constraints import Constraints, count
+from hinge.problems import Problem, Regularized, Solution
+from hinge.problems.cost import Cost
+from hinge.solvers.ascent.active_rows import list_rows, rows_to_look, shuffle
+from hinge.solvers.ascent.local_ascent import Change, Rows, Share, local_ascent
+from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, begin_bias, end_epoch
+from hinge.solvers.base import Paper, Solver
+from hinge.threads import each
+
+NEIGHBOURS = 64  # rows that are dealt out together, so that parts do not write to the same lines of memory
+HANDS = 8  # such blocks that a part gets in a round, at least: a part should be a sample of all rows
+MOST = 1 << 24  # cells of a part in a round, so that Ctrl-C is heard
+LEAST = 1 << 17  # cells of a part in a round, so that a thread is worth its waking
+WIDTH = 8  # cells of a part in a round for each feature, since each part copies v
+UNAWARE = 1.5  # a part does not see what the others change, so the gap that it meets is too small by about this factor
+FORGET = 0.5  # where σ' may shrink, this share of the old one is kept
+
+
+class CoCoAState(NamedTuple):
+    """The state of the ascent, whose `order` is the deal, and the place among the rounds.
+
+    `rounds` has `t`, the rounds so far, and σ'; of the present epoch the `parts`, the rounds that it is cut into
+    (`cuts`), those that are done, and the `blocks` that are dealt out, of so many `neighbours` each.
+    """
+
+    ascent: SDCAState
+    rounds: Scalars
+
+    @property
+    def t(self) -> int:
+        """Rounds run so far."""
+        return int(self.rounds.t)
+
+
+@dataclass(frozen=True)
+class CoCoA(Solver[Regularized, CoCoAState]):
+    """Stochastic dual coordinate ascent for `Regularized` by several threads at once.
+
+    An epoch deals all rows out at random, to K parts in each of some rounds. In a round every part ascends on its own
+    rows, as `SDCA` does, with a v of its own, and maximises its share of the dual as if what the others do at the same
+    time were :math:`\\sigma' - 1` times what it does itself; then the changes are added:
+
+    .. math:: \\max_{\\alpha_{[k]}}\\; \\sum_{i\\in k} s_i\\big(t_i\\alpha_i - \\ell^*(\\alpha_i)\\big)
+              - \\frac1\\Lambda\\langle v, \\Delta_k\\rangle - \\frac{\\sigma'}{2\\Lambda}\\|\\Delta_k\\|^2, \\qquad
+              v \\leftarrow v + \\sum_k\\Delta_k .
+
+    :math:`\\sigma' = K` is always safe. What is needed is
+    :math:`\\rho = \\|\\sum_k\\Delta_k\\|^2 / \\sum_k\\|\\Delta_k\\|^2`, which each round tells, and which is near one
+    where rows have little in common. The next round takes that, or a mean of it and the last σ' where that is larger.
+
+    An iteration is a round, and reads its rows; it costs their nonzeros divided by the threads, and O(Kd).
+    The answer depends on `parts`, and not on how many threads there were nor on how fast they ran.
+
+    Parameters
+    ----------
+    parts : int
+        K, and the most threads that work at once; there are never more than cores.
+    cuts : int
+        Rounds of an epoch over all rows. More keep the parts closer together, and cost more.
+    least : int, optional
+        Cells that a part should have in a round; of fewer there are fewer rounds, and fewer parts. By default as many
+        as are visited in some times the time that it takes to begin and end a round: 131,072, or 8 for each feature.
+    first_pass, shrinking, block_rows
+        As for `SDCA`.
+
+    Notes
+    -----
+    In a gradient pass each part takes the step of :math:`\\Lambda_t/K`, that of the rows that it has seen itself: all
+    parts together are as far as one that has seen t rows.
+
+    *Differs* from CoCoA+: σ' follows the parts instead of being K; rows are dealt anew in every epoch (SySCD), so that
+    they need not be alike in any part; a round is a fraction of an epoch, for threads are quick to meet.
+
+    References
+    ----------
+    C. Ma, V. Smith, M. Jaggi, M. I. Jordan, P. Richtárik, M. Takáč, *Adding vs. Averaging in Distributed Primal-Dual
+    Optimization*, 2015. N. Ioannou, C. Mendler-Dünner, T. Parnell, *SySCD: A System-Aware Parallel Coordinate Descent
+    Algorithm*, 2019.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import CoCoA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, CoCoA(parts=2, least=1), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-3
+    True
+    """
+
+    parts: int = 2
+    cuts: int = 4
+    least: int | None = None
+    first_pass: str = "auto"
+    shrinking: bool = True
+    block_rows: int | None = None
+
+    any_loss = True
+    paper = Paper(
+        "Adding vs. Averaging in Distributed Primal-Dual Optimization",
+        "Ma, Smith, Jaggi, Jordan, Richtárik, Takáč",
+        2015,
+        "CoCoA+, with parts dealt anew and a σ' that follows them",
+    )
+    constraints = Constraints(parts=count(), cuts=count(), least=count() | None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.plain  # which checks its settings
+
+    @property
+    def plain(self) -> SDCA:
+        """The ascent whose steps these are."""
+        return SDCA(self.first_pass, self.shrinking, self.block_rows)
+
+    def rejects(self, problem: Problem) -> str | None:
+        if isinstance(problem, Regularized):
+            return None
+        return f"CoCoA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+
+    def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> CoCoAState:
+        ascent = self.plain.init(problem, seed, start)
+        rounds = scalars(t=0, sigma=float(self.parts), parts=1, cuts=1, done=0, neighbours=1, blocks=0)
+        return CoCoAState(ascent._replace(order=np.zeros(problem.n, np.uint32)), rounds)
+
+    def advance(self, problem: Regularized, state: CoCoAState, n_iter: int) -> CoCoAState:
+        dual = state.ascent.dual
+        if n_iter == 0:  # compile: the same calls, over no rows
+            local_ascent(_rows(problem, problem.matrix.rows), _share(state, 1, 0, 0, 0), *_given(state), 1.0)
+            _add(np.zeros(0), np.zeros(0))
+        elif state.t == 0:
+            begin_bias(problem, dual)
+        for _ in range(n_iter):
+            if state.rounds.done == 0:
+                listed = list_rows(state.ascent.epoch, state.ascent.active, problem.weight)
+                parts, cuts = self._cut(problem, int(state.ascent.epoch.active))
+                _deal(state, listed, parts, cuts, self.plain.rows_a_block(problem))
+            self._round(problem, state)
+            if state.rounds.done == state.rounds.cuts:
+                epoch = state.ascent.epoch
+                state.rounds.done, epoch.rows, epoch.visited = 0, epoch.visited, 0
+                moves = problem.bias != "none"
+                end_epoch(dual, epoch, state.ascent.active, problem.lam * problem.total, moves, self.shrinking)
+        return state
+
+    def _cut(self, problem: Regularized, rows: int) -> tuple[int, int]:
+        """Parts and rounds of an epoch over so many rows."""
+        cells, least = rows * problem.matrix.n_cells // problem.n, self.least or max(LEAST, WIDTH * problem.d)
+        parts = max(1, min(self.parts, cells // least, rows))
+        rounds = max(1, min(self.cuts, cells // (parts * least), rows // parts))
+        return parts, min(rows, max(rounds, -(-cells // (parts * MOST))))
+
+    def _round(self, problem: Regularized, state: CoCoAState) -> None:
+        """All parts at once, each on its own blocks; then what they changed is added up."""
+        (ascent, rounds), dual, epoch = state, state.ascent.dual, state.ascent.epoch
+        parts, number = int(rounds.parts), int(epoch.draws)
+        first, stop = (int(rounds.blocks * (rounds.done + more) // rounds.cuts) for more in (0, 1))
+        ends = [first + (stop - first) * k // parts for k in range(parts + 1)]
+        group = self.plain.rows_a_block(problem)
+        shares = [_share(state, group, ends[k], ends[k + 1], number + k) for k in range(parts)]
+        sigma = float(parts if dual.growing else min(rounds.sigma, parts))
+        with problem.matrix.shared(parts) as A:
+            changes = each(
+                lambda k: local_ascent(_rows(problem, A[k]), shares[k], *_given(state), sigma), parts, self.parts
+            )
+        epoch.draws += parts
+        needed = _add_up(ascent, changes)
+        if not dual.growing:
+            rounds.sigma = max(needed, FORGET * sigma + (1.0 - FORGET) * needed)
+        rounds.t += 1
+        rounds.done += 1
+
+    def solution(self, problem: Regularized, state: CoCoAState) -> Solution:
+        return answer_of(state.ascent)
+
+    def cost(self, problem: Regularized, state: CoCoAState | None = None) -> Cost:
+        """A round may be all of an epoch, which reads no more than all rows."""
+        _, cuts = self._cut(problem, problem.n)
+        return self.plain.cost(problem)._replace(rows=0, cells=problem.matrix.n_cells, a_pass=cuts)
+
+    def pause(self, problem: Regularized, state: CoCoAState) -> int:
+        """The end of the epoch, or later where epochs are short against a look at the answer."""
+        rounds, epoch = state.rounds, state.ascent.epoch
+        rows = rows_to_look(problem, epoch)
+        if rounds.done:
+            left, cuts = int(epoch.active - epoch.visited), int(rounds.cuts)
+        else:
+            left = problem.n if epoch.stale or epoch.active == 0 else int(epoch.active)
+            _, cuts = self._cut(problem, left)
+        later = max(0, rows - left) * cuts // max(1, left + int(epoch.visited))
+        return cuts - int(rounds.done) + later
+
+    def estimate(self, problem: Regularized, state: CoCoAState) -> float:
+        """As in `SDCA`, but for what the parts did not know of each other: certificates were so much above that."""
+        estimate = self.plain.estimate(problem, state.ascent)
+        return estimate * UNAWARE if state.rounds.parts > 1 else estimate
+
+    def refresh(self, problem: Regularized, state: CoCoAState) -> CoCoAState:
+        """Bring all rows back."""
+        return state._replace(ascent=self.plain.refresh(problem, state.ascent))
+
+
+def _deal(state: CoCoAState, listed: bool, parts: int, cuts: int, group: int) -> None:
+    """Begin an epoch: deal out the rows on the list, which may have all rows again, in blocks of neighbours."""
+    (ascent, rounds), dual, epoch = state, state.ascent.dual, state.ascent.epoch
+    if listed:
+        dual.upper, dual.lower = np.inf, -np.inf
+    dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
+    neighbours = min(int(epoch.active) // (HANDS * parts * cuts), NEIGHBOURS)
+    rounds.parts, rounds.cuts, rounds.neighbours = parts, cuts, max(1, neighbours // group) * group
+    rounds.blocks = -(-epoch.active // rounds.neighbours)
+    epoch.draws = shuffle(ascent.order, rounds.blocks, ascent.key, epoch.draws)
+
+
+def _share(state: CoCoAState, group: int, first: int, stop: int, number: int) -> Share:
+    """Blocks of the deal, for the part that draws by this number."""
+    ascent, rounds = state
+    listed, size = int(ascent.epoch.active), int(rounds.neighbours)
+    return Share(ascent.active, listed, ascent.order, first, stop, size, group, ascent.key, number)
+
+
+def _rows(problem: Regularized, A: DenseRows | CSRRows) -> Rows:
+    """The examples as a part sees them, through its own counter."""
+    return Rows(A, problem.y, problem.target, problem.weight, problem.loss, problem.lam)
+
+
+def _given(state: CoCoAState) -> tuple[np.ndarray, np.ndarray, np.ndarray, Scalars]:
+    """What all parts begin with."""
+    ascent = state.ascent
+    return ascent.alpha, ascent.sq, ascent.v, ascent.dual
+
+
+def _add_up(ascent: SDCAState, changes: list[Change]) -> float:
+    """Add what the parts changed, in their order; returns ρ, the σ' that would have done."""
+    dual, epoch, kappa = ascent.dual, ascent.epoch, float(ascent.dual.kappa)
+    du, rows = sum(change.du for change in changes), sum(change.rows for change in changes)
+    dual.u += du
+    dual.Lam += sum(change.grown for change in changes)
+    dual.gap_so_far += sum(change.gap for change in changes)
+    dual.highest = max(dual.highest, *(change.highest for change in changes))
+    dual.lowest = min(dual.lowest, *(change.lowest for change in changes))
+    epoch.t += rows
+    epoch.visited += rows
+    if len(changes) == 1:
+        _add(changes[0].dv, ascent.v)
+        return 1.0
+    together, apart = np.zeros_like(ascent.v), 0.0
+    for change in changes:
+        apart += _add(change.dv, together) + kappa * change.du**2
+    both = _add(together, ascent.v) + kappa * du**2
+    return max(1.0, both / apart) if apart > 0.0 else 1.0
+
+
+@compiled
+def _add(change, total):
+    """Add a change to a total; returns its squared norm."""
+    square = 0.0
+    for j in range(len(change)):
+        total[j] += change[j]
+        square += change[j] * change[j]
+    return square

@@ -1,0 +1,197 @@
+"""Dual coordinate ascent on a part of the rows: the subproblem of CoCoA+, which SDCA solves on all of them.
+
+With :math:`v = \\sum_i s_i\\alpha_i y_i x_i` and :math:`\\Lambda = \\lambda\\sum_i s_i`, part k changes the α of its
+own rows, and so v by :math:`\\Delta_k`, to maximise
+
+.. math:: \\sum_i s_i\\big(t_i\\alpha_i - \\ell^*(\\alpha_i)\\big)
+          - \\frac1\\Lambda\\langle v, \\Delta_k\\rangle - \\frac{\\sigma'}{2\\Lambda}\\|\\Delta_k\\|^2 .
+
+What the K parts find together raises the dual by what they all expect, or by more, where
+:math:`\\|\\sum_k\\Delta_k\\|^2 \\le \\sigma'\\sum_k\\|\\Delta_k\\|^2`, which :math:`\\sigma' = K` makes sure of. In
+terms of :math:`v/\\sigma' + \\Delta_k` and :math:`\\Lambda/\\sigma'` the subproblem is the dual itself: its step is
+that of SDCA.
+
+A part sees values alone, and says what it changed. It does not matter where it runs.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.access import CSRRows, DenseRows, add_row, are_far, dot, fetch, read_row, sq_norm
+from hinge.access.prefetch import prefetch
+from hinge.compiled import Scalars, compiled, copied
+from hinge.problems.svm.losses import Loss, ascents, best_weight, gap_share
+from hinge.sampling import stream_of
+from hinge.solvers.ascent.active_rows import SHRUNK, counted, first_epoch, shuffle
+
+AHEAD = 2  # blocks, by which rows are asked for before they are visited
+
+
+class Rows(NamedTuple):
+    """The examples of a part: rows and their counter, labels, targets, weights (one where all are equal), loss, λ."""
+
+    A: DenseRows | CSRRows
+    y: np.ndarray
+    target: np.ndarray
+    weight: np.ndarray
+    loss: Loss
+    lam: float
+
+
+class Share(NamedTuple):
+    """Which rows a part visits in a round: blocks `first` to `stop` of `deal`, each of `size` neighbours on a list.
+
+    They are visited in groups of `group` neighbours, in an order that the seeds of `key` and `number` draw. Of the list
+    the first `listed` entries count; rows that need no visit for some time are marked on it.
+    """
+
+    active: np.ndarray
+    listed: int
+    deal: np.ndarray
+    first: int
+    stop: int
+    size: int
+    group: int
+    key: np.uint64
+    number: int
+
+
+class Change(NamedTuple):
+    """What a part did: Δv and Δu, by how much Λ grew, and what its rows have of the gap and of the dual's slopes."""
+
+    dv: np.ndarray
+    du: float
+    grown: float
+    gap: float
+    highest: float
+    lowest: float
+    rows: int
+
+
+def local_ascent(
+    rows: Rows, share: Share, alpha: np.ndarray, sq: np.ndarray, v: np.ndarray, dual: Scalars, sigma: float
+) -> Change:
+    """Visit the rows of a share once; their α, and their squared norms where these are new, are written in place.
+
+    `dual` has the numbers of :class:`hinge.solvers.ascent.sdca.SDCAState`. It and v are only read. It costs a read of
+    the rows, and O(d).
+    """
+    dv, scale, own, epoch = np.empty_like(v), 1.0 / sigma, copied(dual), first_epoch()
+    own.u, own.Lam = u, Lam = float(dual.u * scale), float(dual.Lam * scale)
+    own.gap_so_far, own.highest, own.lowest = 0.0, -np.inf, np.inf
+    _ascend(*rows, *share, alpha, sq, v, scale, dv, own, epoch)
+    return Change(
+        dv,
+        float(own.u) - u,
+        float(own.Lam) - Lam,
+        float(own.gap_so_far),
+        float(own.highest),
+        float(own.lowest),
+        int(epoch.t),
+    )
+
+
+@compiled
+def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch):
+    """Steps of dual ascent on up to `n_iter` rows, in the order of an epoch; how many are left, and whether it is over.
+
+    Of `dual` it moves u, Λ where it grows, and what the epoch has met and `moved`.
+    """
+    # What a row changes is held in variables: fields of `dual` would be written to memory for every row. And nothing
+    # is handed on row by row: to count who holds an array takes as long as a short row, and threads share the count.
+    u, beta, kappa, Lam, gap = dual.u, dual.beta, dual.kappa, dual.Lam, dual.gap_so_far
+    highest, lowest, upper, lower, growing = dual.highest, dual.lowest, dual.upper, dual.lower, dual.growing
+    moved = dual.moved
+    block, offset, visited, listed, left = epoch.block, epoch.offset, epoch.visited, epoch.active, n_iter
+    blocks = -(-listed // block_rows) if are_far(A) else 0  # those that are worth asking for in advance
+    while left > 0 and visited < listed:
+        begin = np.int64(order[block]) * block_rows
+        first, last = begin + offset, begin + block_rows if begin + block_rows < listed else listed
+        stop = first + left if first + left < last else last
+        if block + 2 * AHEAD < blocks:
+            prefetch(active, np.uint64(order[block + 2 * AHEAD]) * np.uint64(block_rows))
+        if block + AHEAD < blocks:
+            soon = np.int64(order[block + AHEAD]) * block_rows
+            for at in range(soon, soon + block_rows if soon + block_rows < listed else listed):
+                i = np.uint64(active[at])
+                fetch(A, i)
+                prefetch(y, i)
+                prefetch(alpha, i)
+                prefetch(sq, i)
+        for at in range(first, stop):
+            i = np.uint64(active[at])
+            row = read_row(A, i)
+            s = weight[i] if len(weight) > 1 else weight[0]
+            if growing:
+                Lam += lam * s
+            if np.isnan(sq[i]):
+                sq[i] = sq_norm(A, row)
+            yi, t = np.float64(y[i]), target[i] if len(target) > 1 else target[0]
+            old = alpha[i]
+            g = t - yi * (beta + (dot(A, row, v) + kappa * u) / Lam)  # tᵢ - yᵢ(⟨w, xᵢ⟩ + b)
+            gap += s * gap_share(loss, g, old)
+            rise, fall = ascents(loss, old, g)
+            if rise < lower and fall > upper:
+                active[at] |= SHRUNK
+            elif rise > 0.0 or fall < 0.0:
+                highest, lowest = rise if rise > highest else highest, fall if fall < lowest else lowest
+                new = best_weight(loss, old, g, s * (sq[i] + kappa) / Lam)
+                alpha[i] = new
+                step = s * (new - old) * yi
+                u += step
+                moved += abs(step)
+                add_row(A, row, step, v)
+        left, visited = left - (stop - first), visited + (stop - first)
+        block, offset = (block + 1, 0) if stop == last else (block, stop - begin)
+    dual.u, dual.Lam, dual.gap_so_far, dual.highest, dual.lowest, dual.moved = u, Lam, gap, highest, lowest, moved
+    epoch.block, epoch.offset = block, offset
+    return left, counted(epoch, visited - epoch.visited)
+
+
+@compiled
+def _ascend(
+    A,
+    y,
+    target,
+    weight,
+    loss,
+    lam,
+    active,
+    listed,
+    deal,
+    first,
+    stop,
+    size,
+    group,
+    key,
+    number,
+    alpha,
+    sq,
+    v,
+    scale,
+    dv,
+    dual,
+    epoch,
+):
+    # The part's own list and v: nothing that others write lies beside what it writes, row by row.
+    mine, count = np.empty((stop - first) * size, np.uint32), np.int64(0)  # 0 is a type: `visit` would be compiled anew
+    for k in range(first, stop):
+        begin = np.int64(deal[k]) * size
+        for at in range(begin, min(begin + size, listed)):
+            mine[count] = active[at]
+            count += 1
+    epoch.active = count
+    order = np.empty(-(-count // group), np.uint32)
+    shuffle(order, len(order), stream_of(key, number), 0)
+    for j in range(len(v)):
+        dv[j] = v[j] * scale
+    visit(A, y, target, weight, loss, lam, group, count, alpha, dv, sq, mine, order, dual, epoch)
+    for j in range(len(v)):
+        dv[j] -= v[j] * scale
+    count = np.int64(0)
+    for k in range(first, stop):
+        begin = np.int64(deal[k]) * size
+        for at in range(begin, min(begin + size, listed)):
+            active[at] = mine[count]
+            count += 1

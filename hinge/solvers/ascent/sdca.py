@@ -1,0 +1,676 @@
+"""Stochastic dual coordinate ascent, begun by a stochastic gradient pass."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.access import dot, read_row
+from hinge.compiled import Scalars, compiled, scalars
+from hinge.constraints import Constraints, choice, count, number
+from hinge.problems import OneClass, Problem, Regularized, Solution
+from hinge.problems.base import Combination
+from hinge.problems.cost import Cost
+from hinge.problems.svm.losses import gap_share
+from hinge.sampling import key_of
+from hinge.solvers.ascent.active_rows import begin, first_epoch, rows_a_block, rows_to_look, unmarked
+from hinge.solvers.ascent.local_ascent import visit
+from hinge.solvers.ascent.subspace_step import products, subspace_step
+from hinge.solvers.base import Paper, Solver
+
+SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
+TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
+LEAST_LEFT = 0.25  # of the gap as an epoch met it, what is left at its end, measured on text: 0.2 to 0.5
+SPARE, CARE = 0.25, 3.0  # passes by which a run goes on to make sure of its certificate, at most to a third of the gap
+PATIENCE = 16  # times n visits in which the gap of a short list should halve: else the rows that left it are looked at
+DOUBT = 2.0  # factor by which more of a gap is foreseen after a certificate that was not good enough
+SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
+PACE = 0.2  # a subspace step comes after visits of this share of the rows: shrunk epochs are short, but a step is not
+
+
+class Aim(NamedTuple):
+    """Which gap is wanted, 0 for as small as can be, and what it consists of besides the rows.
+
+    It is relative to the dual, or to `unit` where that is less. Then Λ; the squared constant feature of a bias that
+    costs; and where the bias is free, the u that it asks for and what a unit of another u costs.
+    """
+
+    tol: float
+    unit: float
+    Lam: float
+    constant_sq: float
+    u: float
+    spread: float
+
+
+class Subspace(NamedTuple):
+    """What the last steps of an accelerated ascent changed; empty arrays if it is not accelerated.
+
+    ======== ====================================================================================================
+    `walk`   u after the last subspace step, `u_before`; by how much that step changed it, `u_step`; the rows
+             visited since; whether such steps have `begun`
+    `p, v_p` α and v after the last subspace step
+    `q, v_q` by how much it changed them
+    ======== ====================================================================================================
+    """
+
+    walk: Scalars
+    p: np.ndarray
+    v_p: np.ndarray
+    q: np.ndarray
+    v_q: np.ndarray
+
+
+class SDCAState(NamedTuple):
+    """A dual point and the place in the current epoch.
+
+    `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ, its `pull` and the share that β `keep`s, the Λ in use and whether it
+    still grows; of the dual's derivatives the bounds `upper` and `lower` beyond which rows leave the list, and this
+    epoch's extremes; the gap as this epoch has met it so far, as the last one did and the one before, the `doubt` and
+    the `care` by which what these foretell is multiplied, and whether an epoch has `ended` whose gap was not asked for
+    yet; `short` is what the margin of a row lacked most in the last epoch, and there is that of the one before; in the
+    next epochs, as many as one is `wary`, no row leaves the list; `moved` is Σ sᵢ|Δαᵢ| over all steps; `since` counts
+    the visits since the gap was half of the last gap that it was compared with, which is `halved`; `rows_gap` is the
+    rows' part of the gap if it has just been measured, and then `r` has all ⟨w, xᵢ⟩. `epoch` is described in
+    `first_epoch`.
+    """
+
+    alpha: np.ndarray
+    v: np.ndarray
+    sq: np.ndarray
+    active: np.ndarray
+    order: np.ndarray
+    dual: Scalars
+    epoch: Scalars
+    key: np.uint64
+    r: np.ndarray
+    subspace: Subspace
+
+    @property
+    def t(self) -> int:
+        """Iterations run so far."""
+        return int(self.epoch.t)
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the plain ascent works on, in the order of its compiled loop."""
+        return self.alpha, self.v, self.sq, self.active, self.order, self.dual, self.epoch, self.key, self.r
+
+
+@dataclass(frozen=True)
+class SDCA(Solver[Regularized, SDCAState]):
+    """Stochastic dual coordinate ascent for `Regularized`.
+
+    With :math:`v = \\sum_i s_i\\alpha_i y_i x_i` and :math:`\\Lambda = \\lambda\\sum_i s_i`, so that
+    :math:`w = v/\\Lambda`, an iteration visits a row i and maximises the dual over :math:`\\alpha_i`:
+
+    .. math:: \\alpha_i \\leftarrow \\Pi_{[0,1]}\\Big(\\alpha_i
+              + \\frac{\\Lambda - y_i\\langle v, x_i\\rangle}{s_i\\|x_i\\|^2}\\Big),
+              \\qquad v \\leftarrow v + s_i\\,\\Delta\\alpha_i\\, y_i x_i .
+
+    That is the step for the hinge. For any loss of :mod:`hinge.problems.svm.losses`, with
+    :math:`h = s_i\\|x_i\\|^2/\\Lambda` and g as the row is short of, :math:`h\\alpha_i + g` is moved towards 0 by
+    ε, divided by h + q and projected onto the loss's bounds.
+
+    An iteration reads one row. Theorem of the talk: with probability 1-δ,
+    :math:`\\rho \\le \\frac{8\\ln(1/\\delta)}{T}(\\frac1\\lambda + m)`.
+
+    Parameters
+    ----------
+    first_pass : {"auto", "sgd", "plain"}
+        "sgd" begins with one pass of dual-feasible stochastic gradient steps, see Notes; "auto" does so
+        where it helps, λ Σ s ≥ 3.
+    shrinking : bool
+        Leave rows alone whose α sits at a bound and whose margin says that it will stay there.
+        Every certificate that is not good enough brings all rows back.
+    block_rows : int, optional
+        An epoch visits blocks of this many neighbouring rows in random order. By default 2: the ascent needs
+        a random order, since rows have a direction in common (that of a bias, or of data that is not centred)
+        and neighbours are often alike; but a row alone costs memory more time than two. Of data so large that
+        it may be a file mapped into memory, some pages.
+    tol : float
+        `advance` ends after the first epoch that foretells a gap of no more than this, however many iterations are
+        left: so that looks at the answer, each of which takes as long as an epoch over some thousand short rows, can be
+        few. By default it never does.
+    acceleration : {"none", "subspace"}
+        "subspace" maximises the dual, after an epoch or some short ones, over :math:`\\alpha + \\tau_0 p + \\tau_1 q`,
+        with p for what these epochs changed and q for what the last such step did: conjugate gradients from one epoch
+        to the next, see :mod:`hinge.solvers.ascent.subspace_step`. It costs O(m + d), and pays where
+        :math:`\\lambda m` is small and many epochs change α in much the same way. Measured on text, to a gap of 1e-3,
+        epochs without it and with it: 31 and 17 (1,000 rows, :math:`\\lambda m = 0.01`), 66 and 25 (1,594 rows,
+        0.0016), 123 and 32 (7,770 rows, 0.008), 50 and 29 (11,314 rows, 0.1).
+    after : float
+        Passes before the first subspace step, to the end of an epoch: where no code is cached, the steps are compiled
+        only if a run is long enough to need them.
+
+    Notes
+    -----
+    **"Can we combine SGD and DCA?"**, the talk asks. In the first pass the step above is taken with
+    :math:`\\Lambda_t = \\lambda\\sum_{j\\le t}s_j`, the dual of the t rows seen so far: rows enter with
+    weight 1/t as in Pegasos, the step is the exact dual step and so never too aggressive, and the
+    pass ends on a feasible dual point of the whole problem from which the ascent goes on. Measured
+    on CCAT-like text of 100,000 rows (``benchmarks/first_pass.py``), relative suboptimality after
+    passes 1, 2, 3: at λm = 10 it is 1.1e-2, 2.3e-3, 6.0e-4 instead of 1.4e-1, 2.1e-2, 3.4e-3, a pass
+    and a half saved; at λm = 100 both are below 5e-5 at once; at λm = 1 it is 3.5e-1, 1.2e-1, 4.4e-2
+    instead of 1.8e-1, 9.5e-2, 3.5e-2, no gain, as the talk's λm ≷ log T foretells.
+
+    *Differs* from the talk: rows are visited without replacement, in blocks. A free bias is the
+    multiplier β of the dual constraint :math:`u = \\sum_i s_i\\alpha_i y_i = 0`: each row gets a
+    constant feature of squared value κ, 0.03 of the rows' median squared norm (more slows the ascent
+    down), so that :math:`b = \\beta + \\kappa u/\\Lambda`, and after each epoch
+    :math:`\\beta \\leftarrow \\beta + \\kappa u/\\Lambda` (the method of multipliers, which
+    does not stall where alternating between w and b does). Where the bias costs ν besides, as in `OneClass`, the
+    constraint is :math:`u = \\nu\\sum_i s_i`, and :math:`\\kappa\\nu/\\lambda` is subtracted from β at first and
+    after each epoch. A bias that is penalised as the weight of a feature of squared value c is found in the same way:
+    as a feature among others it would be a direction that all rows have in common, and slow. Proximal steps on b have
+    :math:`\\kappa c/(c + \\kappa)` in place of κ, and :math:`\\beta \\leftarrow \\frac c{c + \\kappa}(\\beta +
+    \\kappa u/\\Lambda)`, which end at :math:`b = cu/\\Lambda`.
+
+    References
+    ----------
+    S. Shalev-Shwartz, *Large-Scale SVM Optimization: Taking a Machine Learning Perspective*, 2008.
+    Squares and shrinking: C.-J. Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM*,
+    2008; regression: C.-H. Ho, C.-J. Lin, *Large-scale Linear Support Vector Regression*, 2012. Subspace steps:
+    G. Narkiss, M. Zibulevsky, *Sequential Subspace Optimization Method for Large-Scale Unconstrained Problems*, 2005.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, SDCA(), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-3
+    True
+    """
+
+    first_pass: str = "auto"
+    shrinking: bool = True
+    block_rows: int | None = None
+    tol: float = 0.0
+    acceleration: str = "none"
+    after: float = 0.0
+
+    any_loss = True
+    free_level = True
+    ends_itself = True
+    paper = Paper(
+        "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
+        "Shalev-Shwartz, Srebro",
+        2008,
+        "talk, slides on stochastic DCA",
+    )
+    constraints = Constraints(
+        first_pass=choice("auto", "sgd", "plain"),
+        block_rows=count() | None,
+        tol=number(least=0),
+        acceleration=choice("none", "subspace"),
+        after=number(least=0),
+    )
+
+    def rejects(self, problem: Problem) -> str | None:
+        if not isinstance(problem, Regularized):
+            name = type(self).__name__
+            return f"{name} solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+        return None
+
+    def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
+        n, full, dual = problem.n, problem.lam * problem.total, first_dual()
+        alpha, v = np.zeros(n), np.zeros(problem.d)
+        if problem.bias == "free" and problem.loss.two_sided:
+            dual.beta = problem.best_bias(alpha)  # targets may lie far from 0, and a multiplier takes long to get there
+        if start is not None and start.alpha is not None:
+            alpha[:] = np.clip(start.alpha, problem.loss.low, problem.loss.high)
+            v[:] = problem.combination(alpha) * problem.total
+            positive, negative = problem.class_mass(alpha)
+            dual.u = (positive - negative) * problem.total
+            dual.beta = start.b if problem.bias != "none" else 0.0
+            dual.Lam, dual.moved = full, (positive + negative) * problem.total
+        elif self.first_pass == "plain" or (self.first_pass == "auto" and full < SGD_PAYS):
+            dual.Lam = full
+        else:
+            dual.growing = True
+        order = np.zeros(-(-n // self.rows_a_block(problem)), np.uint32)
+        accelerated = self.acceleration == "subspace"
+        walk = scalars(u_before=float(dual.u), u_step=0.0, rows=0, begun=accelerated and not self.after)
+        p, v_p = (alpha.copy(), v.copy()) if accelerated else (np.zeros(0), np.zeros(0))
+        return SDCAState(
+            alpha,
+            v,
+            problem.matrix.sq_norms,
+            np.zeros(n, np.uint32),
+            order,
+            dual,
+            first_epoch(),
+            key_of(seed),
+            np.zeros(n if self.tol > 0.0 else 0),
+            Subspace(walk, p, v_p, np.zeros(len(p)), np.zeros(len(v_p))),
+        )
+
+    def restart(self, problem: Regularized, state: SDCAState) -> SDCAState:
+        """Go on with the best multiple of α for another λ; rows that were left alone are still left alone."""
+        if state.dual.growing or not state.dual.Lam:
+            return self.init(problem, 0, self.solution(problem, state))
+        dual, Lam = state.dual, problem.lam * problem.total
+        factor = best_dual_multiple(problem, Lam, state)
+        np.clip(state.alpha * factor, problem.loss.low, problem.loss.high, out=state.alpha)
+        state.v[:] *= factor
+        u, moved, b = dual.u * factor, dual.moved * factor, dual.beta + dual.kappa * dual.u / dual.Lam
+        for name, value in FIRST_DUAL.items():
+            setattr(dual, name, value)
+        dual.u, dual.moved, dual.Lam = u, moved, Lam
+        dual.beta = b if problem.bias == "free" else problem.constant_sq * u / Lam
+        epoch = first_epoch()
+        epoch.active, epoch.stale, epoch.draws = state.epoch.active, state.epoch.active == 0, state.epoch.draws
+        subspace, walk = state.subspace, state.subspace.walk
+        if len(subspace.p):
+            subspace.p[:], subspace.v_p[:], subspace.q[:], subspace.v_q[:] = state.alpha, state.v, 0.0, 0.0
+        walk.u_before, walk.u_step, walk.rows = u, 0.0, 0
+        return state._replace(epoch=epoch)
+
+    def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
+        if state.t == 0 and n_iter > 0:
+            begin_bias(problem, state.dual)
+        aim, walk = aim_of(problem, self.tol), state.subspace.walk
+        if self.acceleration == "none":
+            self.run(problem, state, n_iter, aim, moves=problem.bias != "none")
+        elif (left := n_iter if walk.begun else _run_before_steps(self, problem, state, n_iter, aim)) > 0:
+            _run_accelerated(self, problem, state, left, aim)
+        return state
+
+    def run(self, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim, *, moves: bool) -> None:
+        """Iterations towards a given Λ; whether the bias multiplier moves."""
+        _visit(
+            problem.matrix.rows,
+            problem.y,
+            problem.target,
+            problem.weight,
+            problem.loss,
+            problem.lam,
+            aim,
+            moves,
+            self.shrinking,
+            self.rows_a_block(problem),
+            n_iter,
+            *state.arrays,
+        )
+
+    def solution(self, problem: Regularized, state: SDCAState) -> Solution:
+        dual, answer = state.dual, Combination(*answer_of(state))
+        if not np.isnan(dual.rows_gap):
+            answer.responses = state.r
+        if not dual.growing and dual.Lam and not state.subspace.walk.begun:  # so w is that of α
+            answer.mass, answer.chain = float(dual.moved / problem.total), problem.n + state.t
+        return answer
+
+    def cost(self, problem: Regularized, state: SDCAState | None = None) -> Cost:
+        """A row; with subspace steps, which push rows to their bounds, the first of an epoch may read any number."""
+        setup = 2 * TYPICAL * problem.matrix.max_row_cells if problem.bias != "none" else 0
+        cells = problem.matrix.n_cells if self.acceleration == "subspace" else 0
+        return Cost(rows=1, cells=cells, setup=setup, a_pass=problem.n)
+
+    def pause(self, problem: Regularized, state: SDCAState) -> int:
+        """The end of the epoch, or later where epochs are short against a look at the answer."""
+        return rows_to_look(problem, state.epoch, ends_itself=self.tol > 0)
+
+    def estimate(self, problem: Regularized, state: SDCAState) -> float:
+        """The gap as the last epochs foretell it; after a long one a sample is asked again."""
+        if state.dual.growing:
+            return np.inf
+        aim, gap = aim_of(problem), float(state.dual.rows_gap)
+        if np.isnan(gap) and state.epoch.rows > 16 * SAMPLE:
+            gap = _sampled_gap(
+                problem.matrix.rows,
+                problem.y,
+                problem.target,
+                problem.weight,
+                problem.loss,
+                aim.Lam,
+                problem.n // SAMPLE,
+                state.alpha,
+                state.v,
+                state.dual,
+            )
+        gap, dual, sq = foreseen(
+            problem.target, problem.weight, problem.loss, aim, gap, state.alpha, state.v, state.dual
+        )
+        if isinstance(problem, OneClass) and problem.vanishes(sq / aim.Lam**2):
+            return 0.0  # more epochs make w smaller still
+        return problem.relative((dual + gap) / problem.total, dual / problem.total)
+
+    def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
+        """Bring all rows back, for two epochs: the second tells what the first has left. Foresee more of a gap."""
+        dual = state.dual
+        state.epoch.stale, dual.ended, dual.doubt, dual.wary = True, False, DOUBT * dual.doubt, 2
+        return state
+
+    def rows_a_block(self, problem: Regularized) -> int:
+        """Neighbouring rows that are visited together."""
+        return self.block_rows or rows_a_block(problem.matrix)
+
+
+def _run_before_steps(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim) -> int:
+    """Iterations before the first subspace step; returns how many are left for when it has come."""
+    first, epoch, moves = int(solver.after * problem.n), state.epoch, problem.bias != "none"
+    while state.t < first or epoch.visited:  # to the end of an epoch
+        due, before = first - state.t if state.t < first else int(epoch.active - epoch.visited), state.t
+        solver.run(problem, state, min(n_iter, due), aim, moves=moves)
+        n_iter -= state.t - before
+        if state.t - before < due:  # no more are allowed, or the gap is expected to be small enough
+            return 0
+    walk, p, v_p, _, _ = state.subspace
+    p[:], v_p[:], walk.u_before, walk.begun = state.alpha, state.v, state.dual.u, True
+    return n_iter
+
+
+def _run_accelerated(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim) -> None:
+    _visit_accelerated(
+        problem.matrix.rows,
+        problem.y,
+        problem.target,
+        problem.weight,
+        problem.loss,
+        problem.lam,
+        aim,
+        problem.bias == "free",
+        problem.bias != "none",
+        solver.shrinking,
+        solver.rows_a_block(problem),
+        n_iter,
+        *state.arrays,
+        *state.subspace,
+    )
+
+
+def aim_of(problem: Regularized, tol: float = 0.0) -> Aim:
+    """What an ascent on a problem goes for."""
+    free, total = problem.bias == "free", problem.total
+    return Aim(
+        float(tol),
+        float(problem.unit * total),
+        problem.lam * total,
+        float(problem.constant_sq),
+        float(problem.pull * total) if free else 0.0,
+        float(problem.spread) if free else 0.0,
+    )
+
+
+def answer_of(state: SDCAState) -> Solution:
+    """The answer by v and α, however they came about."""
+    dual = state.dual
+    Lam = dual.Lam or 1.0  # within the first pass, that of the rows seen so far
+    return Solution(state.v / Lam, float(dual.beta + dual.kappa * dual.u / Lam), state.alpha)
+
+
+def bias_constant(problem: Regularized) -> float:
+    """κ of a free bias: more slows the steps down; less than some λ does not move it, by κ/λ Σ cᵢαᵢyᵢ an epoch."""
+    return max(0.03 * problem.matrix.typical_sq_norm(TYPICAL), 10.0 * problem.lam)
+
+
+def begin_bias(problem: Regularized, dual: Scalars) -> None:
+    """Set what a bias moves by, see the Notes of `SDCA`."""
+    if problem.bias == "none":
+        return
+    rho, c = bias_constant(problem), problem.constant_sq
+    # A bias that costs keeps a share; rows may be so long that ρ is infinite.
+    dual.kappa, dual.keep = (c / (1.0 + c / rho), 1.0 / (1.0 + rho / c)) if c else (rho, 1.0)
+    dual.pull = dual.kappa * problem.pull / problem.lam
+    dual.beta = dual.keep * dual.beta - dual.pull
+
+
+def best_dual_multiple(problem: Regularized, Lam: float, state: SDCAState) -> float:
+    """The factor within bounds at which the dual is largest: along a ray it is a parabola, with its top at
+
+    .. math:: \\sum_is_i(t_i\\alpha_i - \\varepsilon|\\alpha_i|) \\Big/
+              \\big((\\|v\\|^2 + cu^2)/\\Lambda + q\\sum_is_i\\alpha_i^2\\big).
+    """
+    linear, _, square = problem.conjugates(state.alpha)
+    quadratic = (float(state.v @ state.v) + problem.constant_sq * float(state.dual.u) ** 2) / Lam
+    quadratic += problem.loss.curvature * square * problem.total
+    largest = float(np.abs(state.alpha).max(initial=0.0))
+    if not (linear > 0.0 and quadratic > 0.0 and largest > 0.0):
+        return 1.0
+    return min(linear * problem.total / quadratic, problem.loss.high / largest)
+
+
+FIRST_DUAL = dict(
+    u=0.0,
+    beta=0.0,
+    kappa=0.0,
+    pull=0.0,
+    keep=1.0,
+    Lam=0.0,
+    growing=False,
+    upper=np.inf,
+    lower=-np.inf,
+    highest=-np.inf,
+    lowest=np.inf,
+    gap_so_far=0.0,
+    gap=np.inf,
+    gap_before=np.inf,
+    short=np.inf,
+    short_before=np.inf,
+    wary=0,
+    doubt=1.0,
+    care=1.0,
+    halved=np.inf,
+    since=0,
+    moved=0.0,
+    ended=False,
+    rows_gap=np.nan,
+)
+"""The numbers of `SDCAState.dual` before the first step."""
+
+
+def first_dual() -> Scalars:
+    """A record of these numbers."""
+    return scalars(**FIRST_DUAL)
+
+
+@compiled(inline="always")
+def dual_step(alpha_i, tau):
+    """αᵢ ← Π(αᵢ + τ) on [0, 1]. Numbers alone: to hand rows on to a function costs as much as a short row."""
+    return min(1.0, max(0.0, alpha_i + tau))
+
+
+@compiled
+def _visit(
+    A,
+    y,
+    target,
+    weight,
+    loss,
+    lam,
+    aim,
+    moves,
+    shrinking,
+    block_rows,
+    n_iter,
+    alpha,
+    v,
+    sq,
+    active,
+    order,
+    dual,
+    epoch,
+    key,
+    r,
+):
+    left = n_iter
+    while left > 0:
+        if epoch.visited == 0:
+            if reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
+                return
+            if begin(epoch, active, order, weight, block_rows, key):
+                dual.upper, dual.lower = np.inf, -np.inf
+            dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
+        left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
+        if over:
+            end_epoch(dual, epoch, active, aim.Lam, moves, shrinking)
+
+
+@compiled
+def _visit_accelerated(
+    A,
+    y,
+    target,
+    weight,
+    loss,
+    lam,
+    aim,
+    free,
+    moves,
+    shrinking,
+    block_rows,
+    n_iter,
+    alpha,
+    v,
+    sq,
+    active,
+    order,
+    dual,
+    epoch,
+    key,
+    r,
+    walk,
+    p,
+    v_p,
+    q,
+    v_q,
+):
+    left = n_iter
+    while left > 0:
+        if epoch.visited == 0:
+            if reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
+                return
+            if walk.rows >= PACE * len(alpha):  # not at the end of an epoch: the gap that it met would be out of date
+                c, beta = (dual.kappa, dual.beta) if free else (aim.constant_sq, 0.0)
+                subspace_step(A, y, target, weight, loss, aim.Lam, c, beta, alpha, v, dual, walk, p, v_p, q, v_q)
+                walk.rows = 0
+            if begin(epoch, active, order, weight, block_rows, key):
+                dual.upper, dual.lower = np.inf, -np.inf
+            dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
+        left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
+        if over:
+            end_epoch(dual, epoch, active, aim.Lam, moves, shrinking)
+            walk.rows += epoch.rows
+
+
+@compiled(inline="always")
+def end_epoch(dual, epoch, active, full, moves, shrinking):
+    """After the last row of an epoch: a bias `moves`, and rows that were marked leave the list."""
+    growing, highest, lowest = dual.growing, dual.highest, dual.lowest
+    dual.gap_before, dual.gap = dual.gap, dual.gap_so_far if not growing else np.inf
+    dual.short_before, dual.short = dual.short, np.inf if growing else highest if highest > 0.0 else 0.0
+    dual.Lam = full
+    if moves and not growing:
+        dual.beta = dual.keep * (dual.beta + dual.kappa * dual.u / full) - dual.pull
+    dual.wary -= 1 if dual.wary > 0 else 0
+    leave = shrinking and not growing and dual.wary == 0
+    dual.upper = highest if leave and highest > 0.0 else np.inf
+    dual.lower = lowest if leave and lowest < 0.0 else -np.inf
+    dual.ended, dual.growing = not growing, False
+    epoch.active = unmarked(active, epoch.active)
+    dual.since += epoch.rows
+    if dual.gap <= 0.5 * dual.halved:
+        dual.halved, dual.since = dual.gap, 0
+    elif dual.since > PATIENCE * len(active) and epoch.active < len(active):
+        epoch.stale, dual.halved, dual.since = True, dual.gap, 0
+    # A certificate that is not good enough costs more than some visits to what is left on the list.
+    dual.care = 1.0
+    if dual.gap < dual.gap_before < np.inf and epoch.active > 0:
+        dual.care = min(CARE, (dual.gap_before / dual.gap) ** (SPARE * len(active) / epoch.active))
+
+
+@compiled
+def reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
+    """Whether the gap is small enough after the epoch that has just ended: measured, once it is expected to be.
+
+    If it is not, rows that left the list come back.
+    """
+    ended, dual.ended, dual.rows_gap = dual.ended, False, np.nan
+    if not (ended and aim.tol > 0.0):
+        return False
+    gap, value, _ = foreseen(target, weight, loss, aim, np.nan, alpha, v, dual)
+    if gap > aim.tol * (value if value > aim.unit else aim.unit):
+        return False
+    rows_gap = _measure_gap(A, y, target, weight, loss, aim.Lam, alpha, v, dual, r)
+    gap, value, _ = foreseen(target, weight, loss, aim, rows_gap, alpha, v, dual)
+    if gap <= aim.tol * (value if value > aim.unit else aim.unit):
+        dual.rows_gap = rows_gap
+        return True
+    epoch.stale, dual.doubt = True, DOUBT * dual.doubt
+    return False
+
+
+@compiled
+def _measure_gap(A, y, target, weight, loss, Lam, alpha, v, dual, r):
+    """The rows' part of the gap at w = v/Λ by a pass over all rows, and what the margin of a row lacks most."""
+    w, b, total, short = v / Lam, dual.beta + dual.kappa * dual.u / Lam, 0.0, 0.0
+    for i in range(len(alpha)):
+        r[i] = dot(A, read_row(A, i), w)
+        s = weight[i] if len(weight) > 1 else weight[0]
+        if s > 0.0:
+            t = target[i] if len(target) > 1 else target[0]
+            g = t - y[i] * (r[i] + b)
+            total += s * gap_share(loss, g, alpha[i])
+            short = g if g > short else short
+    dual.short = dual.short_before = short
+    return total
+
+
+@compiled
+def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
+    """The gap, the dual, and ‖v‖². Where `gap`, the part that rows have in it, is nan, it is as epochs foretell it.
+
+    Or the gap of the least multiple of w with which every row has its margin, where that is less (as for the
+    certificate, see `Regularized.sharpened`): of data that can be separated the hinge of a margin that is just short
+    of 1 may cost far more than w.
+    """
+    # Of two rows alike the second has what the first is short of.
+    short = dual.short if dual.short > dual.short_before else dual.short_before
+    value, separable = 0.0, loss.low == 0.0 == loss.curvature and len(target) == 1 and target[0] > short
+    for i in range(len(alpha)):  # Σ sᵢ(tᵢαᵢ - ℓ*(αᵢ)), what the dual has besides its norm
+        a = alpha[i]
+        if a != 0.0:
+            t = target[i] if len(target) > 1 else target[0]
+            s = weight[i] if len(weight) > 1 else weight[0]
+            value += s * (t * a - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a)
+            if a >= loss.high:
+                separable = False
+    sq, c, u, Lam = products(v, v)[1], aim.constant_sq, dual.u, aim.Lam
+    if gap != gap:
+        gap = dual.gap * dual.care
+        if dual.gap < dual.gap_before < np.inf:
+            # Rows were met from the beginning of the epoch, when the gap was larger, to its end.
+            gap *= min(1.0, dual.doubt * max(LEAST_LEFT, math.sqrt(dual.gap / dual.gap_before)))
+    half = (sq + c * u * u) / (2.0 * Lam)
+    if separable:
+        s = target[0] / (target[0] - short)
+        other = half * s * s - (value - half)
+        gap = other if other < gap else gap
+    gap += abs(u - aim.u) * aim.spread  # of a free bias, by how much its constraint is missed
+    if c > 0.0:  # b may not be that of α yet
+        b = dual.beta + dual.kappa * u / Lam
+        off = b - c * u / Lam
+        gap += 0.5 * Lam * off * off / c
+    return gap, value - half, sq
+
+
+@compiled
+def _sampled_gap(A, y, target, weight, loss, Lam, every, alpha, v, dual):
+    """The rows' shares in the gap over every so-many-th row, scaled to all; plus two standard errors."""
+    total, squares, rows = 0.0, 0.0, 0
+    for i in range(every // 2, len(y), every):
+        s = weight[i] if len(weight) > 1 else weight[0]
+        t = target[i] if len(target) > 1 else target[0]
+        vx = dot(A, read_row(A, i), v)
+        g = t - y[i] * (dual.beta + (vx + dual.kappa * dual.u) / Lam)
+        share = s * gap_share(loss, g, alpha[i])
+        total += share
+        squares += share * share
+        rows += 1
+    mean = total / rows
+    return len(y) * (mean + 2.0 * np.sqrt(max(0.0, squares / rows - mean * mean) / rows))

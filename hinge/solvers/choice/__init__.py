@@ -1,0 +1,1 @@
+"""The choice of a solver: costs, and switches between two of them."""

@@ -1,0 +1,1 @@
+"""Solvers of problems with an ℓ₁ penalty."""

@@ -1,1 +1,0 @@
-"""Solvers that read rows of a matrix in memory."""

@@ -1,0 +1,499 @@
+"""Newton's method on a GPU: all classes at once, by products of all rows with all of their vectors."""
+
+import weakref
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hinge.access.device_rows import FEW, SHORT, CompressedRows, FullRows, on_device, sent, width_of
+from hinge.access.gram.device import import_torch
+from hinge.constraints import Constraints, number
+from hinge.monitoring import Status
+from hinge.problems import Certificate, Problem, Regularized, Solution
+from hinge.problems.batch import Batch, BatchSolution, combine_certificates, members_of
+from hinge.problems.cost import Cost
+from hinge.problems.rounding import rounding
+from hinge.problems.svm.examples import balance
+from hinge.problems.svm.losses import Loss
+from hinge.problems.svm.penalized import primal_value, relative_gap
+from hinge.problems.svm.regularized import DualShare, dual_value
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.newton.device_sums import dual_sums, trial_sums
+from hinge.solvers.newton.hessians import penalty_of
+from hinge.solvers.newton.newton import GROWTH, begins_with
+from hinge.solvers.newton.newton_sums import center_of
+from hinge.solvers.newton.smoothing import FIRST, next_trial
+
+if TYPE_CHECKING:  # imported when a device is asked for
+    import torch
+
+STALLED = 50  # steps without a thousandth of progress that end a run: rounding is all that is left
+NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the centre does the rest
+WIDE = 2.0  # from w = 0 every row has e = 1: only a width above this puts them on the parabola
+CG_STEPS = 60  # products with the Hessian in a step that does not form it
+CG_TOL = 0.1  # such a step ends when the residual is this share of the gradient
+CG_LOOK = 4  # products between two looks at the residual
+SAMPLE = 16  # a run begins with a sample of at least one row in this many
+WORTH = 2e10  # from this many multiplications on, a step takes longer than launching its kernels does
+A_CELL = 100  # multiplications of a step for each cell where no Hessian is formed
+SAMPLE_STEPS = 20  # steps on the sample at most
+TINY = 1e-300
+TRIES = 20  # ridges, each ten times the one before, from 1e-12 of the trace on
+
+
+class Placed(NamedTuple):
+    """A problem on a device, its tasks as columns: rows, labels, shares :math:`c_i` and penalties.
+
+    `largest` is the largest norm of a row.
+    """
+
+    rows: FullRows | CompressedRows
+    y: "torch.Tensor"
+    share: "torch.Tensor"
+    penalty: "torch.Tensor"
+    largest: float
+
+
+class Stage(NamedTuple):
+    """Where each task is, a number each: what the host knows.
+
+    `mu` is the width of the smoothing; `leaving` says that the next step begins a new stage. `slope` is what the last
+    step promised, `gap` and `distance` are the parts of the gap after it. `primal` and `bound` are the best so far, of
+    which `least` is the smallest gap, not improved on in `still` steps.
+    """
+
+    mu: np.ndarray
+    leaving: np.ndarray
+    slope: np.ndarray
+    gap: np.ndarray
+    distance: np.ndarray
+    primal: np.ndarray
+    bound: np.ndarray
+    least: np.ndarray
+    still: np.ndarray
+
+
+class DeviceNewtonState(NamedTuple):
+    """Points and dual weights on the device, a column for each task, and what the host knows.
+
+    `W` has w, the bias and zeros; `M` the margins; `alpha` the dual weights, of which `z` are the sums of rows;
+    `center` the centres of smoothing. `best` is the best answer so far, and `dual` the α of the best bound.
+    """
+
+    W: "torch.Tensor"
+    M: "torch.Tensor"
+    alpha: "torch.Tensor"
+    z: "torch.Tensor"
+    center: "torch.Tensor"
+    best: "torch.Tensor"
+    dual: "torch.Tensor"
+    stage: Stage
+    t: int
+
+
+@dataclass(frozen=True)
+class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
+    """Newton steps on `Regularized`, or on several such problems over the same rows, where torch computes.
+
+    The steps of `Newton`, of all tasks at once and on all rows: with :math:`e_i = 1 - y_i\\langle w, x_i\\rangle`, and
+    the constant feature in x,
+
+    .. math:: \\alpha_i = \\Pi_{[0,h]}\\Big(\\frac{e_i + \\mu\\hat\\alpha_i}{\\mu + q}\\Big),\\qquad
+              g = \\lambda w - \\sum_i c_i\\alpha_iy_ix_i,\\qquad
+              w \\leftarrow w - \\tau\\Big(\\lambda I + \\frac1{\\mu + q}\\sum_{0<\\alpha_i<h} c_ix_ix_i^T\\Big)^{-1}g,
+
+    where q = ½ and μ = 0 for the squared hinge, and q = 0 for the hinge, whose μ falls, and whose centres
+    :math:`\\hat\\alpha` move in the end. The columns of W are the w of all tasks, so that a step is three products with
+    X, for all of them together: the responses to W and to the directions, and the sums of rows. Up to 2,048 features
+    the Hessian of each task is formed, of the rows on its parabola, and factored; of more, conjugate gradients with a
+    diagonal preconditioner go on for all tasks at once, over the rows that are on any parabola.
+
+    A run begins at the answer of a sample of the rows. All numbers on the device are in float64, which cards for
+    computing do at full speed; what they are worth is decided on the host by the sums that come back, rounding
+    included: α is feasible, so every step certifies its answer. An iteration costs :math:`6nd` operations for each
+    task, and :math:`m d^2 + d^3/3` for the m rows on its parabola. Memory: 8 bytes a cell, or 24 for each that is not
+    zero of compressed rows, and some 12n numbers a task.
+
+    Parameters
+    ----------
+    tol : float
+        The gap that is wanted: tasks that have it rest while others go on.
+    device : str
+        A torch device.
+    width, shrink : float
+        As of `Newton`.
+
+    References
+    ----------
+    O. Chapelle, *Training a Support Vector Machine in the Primal*, 2007. X. Li, D. Sun, K.-C. Toh, *A highly
+    efficient semismooth Newton augmented Lagrangian method for solving Lasso problems*, 2018.
+
+    Examples
+    --------
+    >>> from hinge.solvers import DeviceNewton
+    >>> DeviceNewton(device="cuda:1").device
+    'cuda:1'
+    """
+
+    tol: float = 1e-3
+    device: str = "cuda"
+    width: float = 0.1
+    shrink: float = 0.4
+
+    any_loss = True
+    joint = True
+    exact_estimate = True
+    finished = Status.STALLED
+    paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "all classes at once, on a GPU")
+    constraints = Constraints(width=number(above=0), shrink=number(above=0, below=1))
+
+    def rejects(self, problem: Problem) -> str | None:
+        for task in members_of(problem):
+            if not isinstance(task, Regularized):
+                return f"DeviceNewton solves Regularized problems, not {type(task).__name__}; use SGD for a norm bound."
+            if task.loss.two_sided or task.pull:
+                return "DeviceNewton is for classification; use Newton."
+        return None
+
+    def init(self, problem: Regularized | Batch, seed: int = 0, start: Any = None) -> DeviceNewtonState:
+        torch, tasks = import_torch(self.device), members_of(problem)
+        n, k, width = problem.n, len(tasks), width_of(tasks[0].d)
+        W, mu = np.zeros((width, k)), np.full(k, 0.0 if tasks[0].loss.curvature else self.width)
+        for j, answer in enumerate([start] if isinstance(start, Solution) else start or [None] * k):
+            if answer is not None:
+                W[: len(answer.w), j], W[len(answer.w), j] = answer.w, answer.b
+            while 0.0 < mu[j] <= WIDE and answer is None:
+                mu[j] /= self.shrink
+        return _at(sent(torch, W, self.device), mu, n, center_of(tasks[0].loss))
+
+    def advance(self, problem: Regularized | Batch, state: DeviceNewtonState, n_iter: int) -> DeviceNewtonState:
+        if n_iter == 0:
+            return state
+        placed = placed_on(problem, self.device)
+        if state.t == 0:
+            self._begin(problem, placed, state)
+            _look(problem, placed, state)
+        for _ in range(n_iter):
+            self._iterate(problem, placed, state, self.tol)
+            state = state._replace(t=state.t + 1)
+        return state
+
+    def _begin(self, problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState) -> None:
+        """Begin at the answer of a sample of the rows, evenly spread, where there are many and no other start."""
+        rows, n, d = placed.rows, placed.rows.n, placed.rows.d
+        every = n // max(begins_with(members_of(problem)[0]), n // SAMPLE)
+        cells = n * rows.width**2 if rows.forms_squares else A_CELL * members_of(problem)[0].matrix.n_cells
+        if every < GROWTH or cells * state.W.shape[1] < WORTH or bool(state.W.any()):
+            return
+        on = placed.y.new_zeros(n, dtype=rows.xp.bool)
+        on[::every] = True
+        few, used = rows.some(on)
+        share = placed.share[used]
+        sample = Placed(few, placed.y[used], share / share.sum(0).clamp(min=TINY), placed.penalty, placed.largest)
+        within = _at(state.W, state.stage.mu, few.n, center_of(members_of(problem)[0].loss))
+        tol = min(
+            0.1, max(1e-4, d / few.n)
+        )  # a sample is no more exact than this: other rows would give another answer
+        _look(problem, sample, within)
+        for _ in range(SAMPLE_STEPS):
+            if (_gaps(within.stage) <= tol).all():
+                break
+            self._iterate(problem, sample, within, tol)
+        if bool(within.W.isfinite().all()):
+            state.W.copy_(within.W)
+            state.stage.mu[:] = within.stage.mu
+
+    def _iterate(self, problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, tol: float) -> None:
+        """A step of the tasks whose gap is too large; of all of them, where none is."""
+        wanting = _gaps(state.stage) > tol
+        on = wanting if wanting.any() else ~wanting
+        self._next_stage(problem, placed, state, on)
+        _step(problem, placed, state, on)
+        _look(problem, placed, state)
+        stage = state.stage  # which is left where smoothing hides more than what there is to gain in it
+        wide = stage.mu > self.width * 1.01
+        stage.leaving[:] = (stage.distance <= stage.gap) | (wide & (-stage.slope <= stage.gap))
+
+    def _next_stage(
+        self, problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, on: np.ndarray
+    ) -> None:
+        """A narrower parabola for tasks that leave their stage; or, where it is narrow enough, a new centre."""
+        stage, on = state.stage, state.stage.leaving & on
+        if not on.any() or not stage.mu.any():
+            return
+        narrow = on & (stage.mu <= self.width * 1.01)
+        if narrow.any():
+            moved = sent(placed.rows.xp, narrow, self.device)
+            state.center.copy_(placed.rows.xp.where(moved, state.alpha, state.center))
+        least = np.where(narrow, NARROWEST, 1.0) * self.width
+        stage.mu[on] = np.maximum(stage.mu * self.shrink, least)[on]
+        _duals(problem, placed, state)
+
+    def solution(self, problem: Regularized | Batch, state: DeviceNewtonState) -> Any:
+        tasks = members_of(problem)
+        d = tasks[0].d
+        W, alpha = state.best.cpu().numpy(), state.dual.cpu().numpy()
+        every = [
+            Solution(W[:d, j].copy(), 0.0 if task.bias == "none" else float(W[d, j]), alpha[:, j].copy())
+            for j, task in enumerate(tasks)
+        ]
+        return BatchSolution(tuple(every)) if isinstance(problem, Batch) else every[0]
+
+    def cost(self, problem: Regularized | Batch, state: DeviceNewtonState | None = None) -> Cost:
+        """Four products, and the Hessians, or the products of conjugate gradients; the rows that are sent before."""
+        tasks, cells = members_of(problem), problem.pass_cells
+        by_features = tasks[0].d <= FEW and not tasks[0].matrix.is_sparse
+        an_iteration = (6 + len(tasks) + (0 if by_features else 2 * CG_STEPS)) * cells
+        return Cost(cells=an_iteration, setup=4 * cells + SAMPLE_STEPS * an_iteration // GROWTH, certificate=0)
+
+    def pause(self, problem: Regularized | Batch, state: DeviceNewtonState) -> int:
+        return int(state.stage.still.min() < STALLED)
+
+    def estimate(self, problem: Regularized | Batch, state: DeviceNewtonState) -> Certificate:
+        """The certificate of the best answer, or of each member's best answer, combined."""
+        stage, biases = state.stage, state.best[members_of(problem)[0].d].tolist()
+        numbers = zip(stage.primal.tolist(), stage.bound.tolist(), _gaps(stage).tolist(), biases, strict=True)
+        every = [Certificate(p, *rest) if np.isfinite(p) else Certificate.unknown(rest[-1]) for p, *rest in numbers]
+        return combine_certificates(every) if isinstance(problem, Batch) else every[0]
+
+
+_PLACED: "weakref.WeakKeyDictionary[Problem, dict[str, Placed]]" = weakref.WeakKeyDictionary()
+
+
+def placed_on(problem: Regularized | Batch, device: str) -> Placed:
+    """A problem on a device; sent by the first who asks, and gone with the problem."""
+    placed = _PLACED.setdefault(problem, {})
+    if device not in placed:
+        tasks, torch = members_of(problem), import_torch(device)
+        rows = on_device(tasks[0].matrix, device)
+        y = sent(torch, np.stack([task.y for task in tasks], 1), device).to(torch.float64)
+        if all(len(task.weight) == 1 for task in tasks):
+            shares = np.array([[task.share() for task in tasks]])
+        else:
+            shares = np.stack([np.broadcast_to(task.share(), (task.n,)) for task in tasks], 1)
+        penalty = np.stack([np.full(rows.width, task.lam) for task in tasks], 1)
+        penalty[: rows.d + 1] = np.stack([penalty_of(task) for task in tasks], 1)
+        share = sent(torch, shares, device).expand(problem.n, len(tasks))
+        placed[device] = Placed(rows, y, share, sent(torch, penalty, device), rows.largest_norm)
+    return placed[device]
+
+
+def _at(W: "torch.Tensor", mu: np.ndarray, n: int, center: float) -> DeviceNewtonState:
+    """The state of a run over n rows that is to begin at W."""
+    k = W.shape[1]
+    far, none = np.full(k, np.inf), np.zeros(k)
+    known = (far.copy(), far.copy(), far.copy(), -far, far.copy(), np.zeros(k, np.int64))
+    M, alpha, dual = (W.new_zeros((n, k)) for _ in range(3))
+    return DeviceNewtonState(
+        W.clone(),
+        M,
+        alpha,
+        W.new_zeros(W.shape),
+        W.new_full((n, k), center),
+        W.clone(),
+        dual,
+        Stage(mu.copy(), none > 0, none, *known),
+        0,
+    )
+
+
+def _gaps(stage: Stage) -> np.ndarray:
+    """The relative gap of each task."""
+    return np.array([relative_gap(p, b, 0.0) for p, b in zip(stage.primal.tolist(), stage.bound.tolist(), strict=True)])
+
+
+def _duals(
+    problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, apart: bool = False
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    """The dual weights at the margins, and their sums of rows; those of positive rows alone, too, if `apart`.
+
+    What is given back are these, and the sums of `dual_sums`.
+    """
+    torch, mu = placed.rows.xp, sent(placed.rows.xp, state.stage.mu, state.W.device)
+    loss = members_of(problem)[0].loss
+    signed, sums = dual_sums(loss, mu, state.M, state.center, placed.y, placed.share, state.alpha)
+    if not apart:
+        state.z.copy_(placed.rows.combine(signed))
+        return state.z[:0], sums
+    z = placed.rows.combine(torch.cat([signed.clamp(min=0.0), signed.clamp(max=0.0)], 1))
+    up, down = z.split(signed.shape[1], 1)
+    state.z.copy_(up + down)
+    return up, sums
+
+
+def _look(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState) -> None:
+    """Margins, dual weights and the certificate at W; what is better than before is kept."""
+    tasks, torch, stage = members_of(problem), placed.rows.xp, state.stage
+    free = tasks[0].bias == "free"
+    torch.mul(placed.y, placed.rows.responses(state.W), out=state.M)
+    up, sums = _duals(problem, placed, state, apart=free)
+    width, numbers = placed.rows.width, torch.cat([state.W, state.z, up, sums]).cpu().numpy()
+    better, tighter = np.zeros(len(tasks), bool), np.zeros(len(tasks), bool)
+    for j, task in enumerate(tasks):
+        x, z, ups = np.split(numbers[: -len(sums), j], [width, 2 * width])
+        primal, bound = _certified(task, placed, x, z, ups if free else None, *numbers[-len(sums) :, j].tolist())
+        better[j], tighter[j] = primal < stage.primal[j], bound > stage.bound[j]
+        stage.primal[j] = primal if better[j] else stage.primal[j]  # nan is never better
+        stage.bound[j] = bound if tighter[j] else stage.bound[j]
+        penalty = penalty_of(task)
+        g, paid = penalty * x[: task.d + 1] - z[: task.d + 1], penalty > 0.0
+        stage.gap[j], stage.distance[j] = numbers[-len(sums) + 1, j], 0.5 * float((g[paid] ** 2 / penalty[paid]).sum())
+    for mask, now, best in ((better, state.W, state.best), (tighter, state.alpha, state.dual)):
+        if mask.any():
+            best.copy_(now if mask.all() else torch.where(sent(torch, mask, now.device), now, best))
+    gaps = _gaps(stage)
+    gains = gaps < 0.999 * stage.least
+    stage.still[:] = np.where(gains, 0, stage.still + 1)
+    stage.least[:] = np.where(gains, gaps, stage.least)
+
+
+def _certified(
+    task: Regularized,
+    placed: Placed,
+    x: np.ndarray,
+    z: np.ndarray,
+    ups: np.ndarray | None,
+    loss: float,
+    gap: float,
+    up: float,
+    down: float,
+    square_up: float,
+    square_down: float,
+    largest: float,
+) -> tuple[float, float]:
+    """P at most and D at least, by sums that were made in any order: each of n terms, one after the other at worst.
+
+    Where every response may be off by ε, the mean loss is larger by ε at most, and the mean of squares L, of which the
+    root is at least the mean, by :math:`2\\varepsilon\\sqrt L + \\varepsilon^2`.
+    """
+    n, d, w, b = task.n, task.d, x[: task.d], float(x[task.d])
+    off = rounding(task.matrix.max_row_cells, placed.largest * float(np.linalg.norm(w)) + abs(b) + 1.0)
+    more = (2.0 * float(np.sqrt(loss + rounding(n, loss))) + off) * off if task.loss.curvature else off
+    primal = primal_value(task.lam, task.penalty(w, b), d, loss + more, n)
+    if ups is not None:  # the heavier side is scaled down
+        side, ratio = balance(up, down)
+        first, second = (ratio, 1.0) if side > 0 else (1.0, ratio)
+        z = first * ups + second * (z - ups)
+        up, down, square_up, square_down = first * up, second * down, first**2 * square_up, second**2 * square_down
+    mass = up + down
+    shared = DualShare(
+        z[:d],
+        # As in `combination_error`: of z, of two masses, of the weights.
+        rounding(4 * n, mass * placed.largest),
+        up,
+        down,
+        mass,
+        mass,
+        square_up + square_down,
+        largest / task.loss.high,
+    )
+    return primal, dual_value(shared, task.lam, task.loss, task.constant_sq, n)
+
+
+def _step(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, on: np.ndarray) -> None:
+    """W goes along the directions of Newton's method to the least objective; of tasks that rest nothing moves."""
+    task, torch = members_of(problem)[0], placed.rows.xp
+    loss, mu = task.loss, sent(torch, state.stage.mu, state.W.device)
+    sharpness = 1.0 / (mu + loss.curvature)
+    g = placed.penalty * state.W - state.z
+    if task.bias == "none":
+        g[task.d] = 0.0
+    g *= sent(torch, on, state.W.device)
+    curved = placed.share * ((state.alpha > loss.low) & (state.alpha < loss.high))
+    if isinstance(placed.rows, FullRows) and placed.rows.forms_squares:
+        p = -_by_features(placed.rows, curved * sharpness, placed.penalty, g, task.bias, on)
+    else:
+        p = -_by_products(placed.rows, curved * sharpness, placed.penalty, g, task.bias)
+    tau = _lengths(task.loss, placed, state, mu, g, p)
+    state.W.addcmul_(p, sent(torch, tau, state.W.device).expand_as(p))
+
+
+def _lengths(
+    loss: Loss, placed: Placed, state: DeviceNewtonState, mu: "torch.Tensor", g: "torch.Tensor", p: "torch.Tensor"
+) -> np.ndarray:
+    """The minimum of F along each direction, as `search` finds it: the host decides by two sums a task and trial.
+
+    The slope at the beginning is ⟨g, p⟩, and where a Newton step promises the minimum is known: the first trial is 1.
+    """
+    torch, q, paid = placed.rows.xp, placed.y * placed.rows.responses(p), placed.penalty * p
+    known = torch.stack([paid * state.W, paid * p, g * p]).sum(1)
+    trials, tau = [FIRST] * p.shape[1], np.ones(p.shape[1])
+    while not all(trial.over for trial in trials):
+        sums = trial_sums(loss, mu, state.M, state.center, placed.share, q, sent(torch, tau, p.device))
+        numbers = torch.cat([sums, known]).cpu().numpy()
+        for j, trial in enumerate(trials):
+            *found, start = numbers[:, j].tolist()
+            now = FIRST._replace(tau=1.0, start=start, number=1) if trial is FIRST else trial
+            trials[j] = trial if trial.over else next_trial(now, *found)
+        tau = np.array([trial.tau for trial in trials])
+    state.stage.slope[:] = [trial.start for trial in trials]
+    return tau
+
+
+def _by_features(
+    rows: FullRows, curved: "torch.Tensor", penalty: "torch.Tensor", g: "torch.Tensor", bias: str, on: np.ndarray
+) -> "torch.Tensor":
+    """(P + Σ sᵢxᵢxᵢᵀ)⁻¹g of each task that is on, by a factor of each matrix; those of small ones at once."""
+    torch, d, tasks = rows.xp, rows.d, np.flatnonzero(on).tolist()
+    p, together = torch.zeros_like(g), len(tasks) if rows.width <= SHORT else 1
+    for some in (tasks[k : k + together] for k in range(0, len(tasks), together)):
+        H = torch.stack([rows.squares(curved[:, j]) for j in some])
+        which = some if len(some) < g.shape[1] else slice(None)  # numbers would have to be sent
+        sides = g[:, which].T[:, :, None]
+        H.diagonal(dim1=1, dim2=2).add_(penalty[:, which].T)
+        if bias == "none":
+            H[:, d], H[:, :, d], H[:, d, d] = 0.0, 0.0, 1.0
+        elif bias == "free":
+            H[:, d, d] += sides[:, d, 0].abs()  # without a row on the parabola nothing else holds the bias
+        L, info = torch.linalg.cholesky_ex(H)
+        p[:, which] = torch.cholesky_solve(sides, L)[:, :, 0].T
+        for k, failed in enumerate(info.tolist()):
+            if failed:
+                p[:, some[k]] = _with_ridge(torch, H[k], sides[k])[:, 0]
+    return p
+
+
+def _with_ridge(torch: ModuleType, H: "torch.Tensor", g: "torch.Tensor") -> "torch.Tensor":
+    """H⁻¹g where rounding made H singular: with the least ridge, of ten times the one before, that helps."""
+    size = float(H.diagonal().abs().sum())
+    ridge = 1e-12 * size
+    for _ in range(TRIES):
+        L, info = torch.linalg.cholesky_ex(H + ridge * torch.eye(len(H), dtype=H.dtype, device=H.device))
+        if not int(info):
+            return torch.cholesky_solve(g, L)
+        ridge *= 10.0
+    return g / size if 0.0 < size < np.inf else g
+
+
+def _by_products(
+    rows: FullRows | CompressedRows, curved: "torch.Tensor", penalty: "torch.Tensor", g: "torch.Tensor", bias: str
+) -> "torch.Tensor":
+    """The same by conjugate gradients with a diagonal preconditioner, of all tasks at once."""
+    torch, d = rows.xp, rows.d
+    few, used = rows.some((curved > 0.0).any(1))
+    s = curved if used is None else curved[used]
+    held = penalty.clone()
+    if bias == "none":
+        held[d] = 1.0
+    elif bias == "free":
+        held[d] += g[d].abs()
+    M = held + few.diagonals(s)
+    x, residual = torch.zeros_like(g), g.clone()
+    y = residual / M
+    p, ry = y.clone(), (residual * y).sum(0)
+    target, tiny = CG_TOL**2 * ry, torch.finfo(g.dtype).tiny
+    for k in range(CG_STEPS):
+        if k % CG_LOOK == 0 and not bool((ry > target).any()):
+            break
+        Hp = few.combine(s * few.responses(p)) + held * p
+        if bias == "none":
+            Hp[d] = p[d]
+        step = ry / (p * Hp).sum(0).clamp(min=tiny)
+        x += step * p
+        residual -= step * Hp
+        y = residual / M
+        before, ry = ry, (residual * y).sum(0)
+        p = y + ry / before.clamp(min=tiny) * p
+    return x

@@ -1,0 +1,382 @@
+"""Newton's method for squared losses and few features: all members of a batch as columns, by BLAS and LAPACK."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.access import Matrix
+from hinge.constraints import Constraints, number
+from hinge.monitoring import Status
+from hinge.problems import Problem, Regularized, Solution
+from hinge.problems.batch import Batch, BatchSolution, members_of
+from hinge.problems.cost import Cost
+from hinge.problems.svm.losses import Loss
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.newton.hessians import CANCELLED, MOST_DIRECT, MOST_MOVES, penalty_of
+from hinge.solvers.newton.systems import solved
+
+GATHERED = 4096
+"""Rows that are copied at once for the squares of a Hessian."""
+MOST_STEPS = 1000
+"""Steps of a run: far more than it takes, so that one that rounding keeps from its tolerance ends."""
+NO_LESS, IDLE = 0.999, 10
+"""A run ends after this many steps none of which brings ‖∇F‖² below this share of its least value: it is rounding."""
+SLOPE = 0.05
+"""A line search ends where the slope is this share of the slope at its start."""
+MOST_TRIALS = 60
+CHEAP = 1e5
+"""Multiplications that take about as long as a call of NumPy: a Hessian of fewer is summed up anew at each step."""
+SMALL = 1 << 16
+"""Numbers up to which the Hessians of all members are made by one product, in a copy of the rows for each."""
+
+
+class FiniteNewtonState(NamedTuple):
+    """Where each member is, a column each, in arrays that `advance` overwrites.
+
+    ============ ======================= ==========================================================================
+    `W`          (d + 1, k)              w, and the bias in the last row
+    `G`          (n, k)                  :math:`g_i = t_i - y_i(\\langle w, x_i\\rangle + b)`
+    `alpha`      (n, k)                  the slopes of the loss at G: a feasible dual point
+    `gradient`   (d + 1, k)              :math:`\\nabla F`
+    `H`          (k, d + 1, d + 1)       :math:`\\sum_i c_i(x_i, 1)(x_i, 1)^T` over the rows in `held`, lower triangle
+    `held`       (k, n)                  which rows H is the sum of
+    `moved`      (k,)                    rows added to H and taken from it since it was last summed up anew
+    `gap`        (k,)                    relative duality gap
+    `least`      (k,)                    least :math:`\\|\\nabla F\\|^2/2\\lambda` so far
+    `idle`       (k,)                    steps since then
+    `target`     ()                      the gap to reach, as a multiple of `tol`
+    `known`      ()                      whether G is that of W
+    `t`          int                     steps so far
+    ============ ======================= ==========================================================================
+    """
+
+    W: np.ndarray
+    G: np.ndarray
+    alpha: np.ndarray
+    gradient: np.ndarray
+    H: np.ndarray
+    held: np.ndarray
+    moved: np.ndarray
+    gap: np.ndarray
+    least: np.ndarray
+    idle: np.ndarray
+    target: np.ndarray
+    known: np.ndarray
+    t: int
+
+
+Members = slice | np.ndarray
+"""Which members of a batch: all of them, or some by their numbers."""
+
+
+class Columns(NamedTuple):
+    """What a step asks of the members, as columns: labels, targets, shares :math:`c_i`, penalties, a unit of the gap.
+
+    Where all rows and members have the same target or share, it is one number.
+    """
+
+    y: np.ndarray
+    target: np.ndarray | float
+    share: np.ndarray | float
+    penalty: np.ndarray
+    unit: np.ndarray
+    has_bias: bool
+
+
+@dataclass(frozen=True)
+class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
+    """Newton steps on `Regularized` with a squared loss, or on all members of a `Batch` of such problems jointly.
+
+    The objective is quadratic between the hyperplanes at which a row's loss begins, so that a finite number of steps
+    reaches the optimum. With :math:`c_i = s_i/\\sum_js_j`, the slopes :math:`\\alpha_i = \\ell'(g_i)`, and κ for the
+    curvature of :math:`\\ell^*`,
+
+    .. math:: \\nabla F = \\lambda w - \\sum_ic_i\\alpha_iy_ix_i, \\qquad
+              \\nabla^2F = \\lambda I + \\frac1\\kappa\\sum_{\\alpha_i \\ne 0}c_ix_ix_i^T, \\qquad
+              P(w) - D(\\alpha) = \\frac{\\|\\nabla F\\|^2}{2\\lambda},
+
+    since α is the slope at w. A step goes along the Newton direction to the minimum on it. It costs two products of
+    all rows with one vector for each member that is not done, :math:`d^3/3`, and :math:`d^2` for each row whose
+    loss began or ended since the last step.
+
+    Parameters
+    ----------
+    tol : float
+        `advance` ends when the gap of every member is at most this; members that have it rest.
+
+    References
+    ----------
+    S. S. Keerthi, D. DeCoste, *A Modified Finite Newton Method for Fast Solution of Large Scale Linear SVMs*, 2005.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.problems.svm.losses import SQUARED_HINGE
+    >>> from hinge.solvers import FiniteNewton
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam, loss=SQUARED_HINGE)
+    >>> result = solve(problem, FiniteNewton(), stop=Stop(tol=1e-9))
+    >>> result.certificate.gap <= 1e-9, result.n_iter < 10
+    (True, True)
+    """
+
+    tol: float = 0.0
+
+    any_loss = True
+    joint = True
+    ends_itself = True
+    finished = Status.STALLED
+    paper = Paper(
+        "A Modified Finite Newton Method for Fast Solution of Large Scale Linear SVMs", "Keerthi, DeCoste", 2005, "§3"
+    )
+    constraints = Constraints(tol=number(least=0))
+
+    def rejects(self, problem: Problem) -> str | None:
+        for member in members_of(problem):
+            if not isinstance(member, Regularized):
+                return f"FiniteNewton solves Regularized problems, not {type(member).__name__}; use SDCA or Newton."
+            if not member.loss.curvature or member.bias == "free" or member.pull:
+                return "FiniteNewton is for squared losses, without a free bias; use Newton."
+            if member.d > MOST_DIRECT:
+                return f"FiniteNewton forms a Hessian of all features, and d = {member.d} are many; use SDCA."
+        return None
+
+    def init(
+        self, problem: Regularized | Batch, seed: int = 0, start: Solution | Sequence[Solution | None] | None = None
+    ) -> FiniteNewtonState:
+        members = members_of(problem)
+        n, d, k = problem.n, members[0].d, len(members)
+        W = np.zeros((d + 1, k))
+        for j, answer in enumerate([start] if isinstance(start, Solution) else start or ()):
+            if answer is not None:
+                W[:d, j], W[d, j] = answer.w, answer.b
+        far = np.full(k, np.inf)
+        return FiniteNewtonState(
+            W,
+            np.empty((n, k)),
+            np.empty((n, k)),
+            np.empty((d + 1, k)),
+            np.zeros((k, d + 1, d + 1)),
+            np.zeros((k, n), bool),
+            np.zeros(k, np.int64),
+            far.copy(),
+            far,
+            np.zeros(k, np.int64),
+            np.ones(()),
+            np.zeros((), bool),
+            0,
+        )
+
+    def restart(self, problem: Regularized | Batch, state: FiniteNewtonState) -> FiniteNewtonState:
+        """Go on at the same place for other λ: the products with the rows, and the sums in H, stay."""
+        state.gap[:], state.least[:], state.idle[:], state.target[()] = np.inf, np.inf, 0, 1.0
+        return state._replace(t=0)
+
+    def advance(self, problem: Regularized | Batch, state: FiniteNewtonState, n_iter: int) -> FiniteNewtonState:
+        columns = _columns(problem)
+        if n_iter > 0 and not state.known:
+            state.G[:], state.known[()] = columns.target, True
+            if state.W.any():
+                state.G[:] -= columns.y * _responses(problem.matrix, state.W)
+            state.alpha[:] = _slopes(problem.loss, columns, state.G)
+        if n_iter > 0 and np.isinf(state.gap).all():
+            _evaluate(problem, columns, state, slice(None), state.alpha)
+        for _ in range(n_iter):
+            open_ = np.flatnonzero(state.gap > self.tol * state.target)
+            if not len(open_):
+                break
+            _step(problem, columns, state, slice(None) if len(open_) == len(state.gap) else open_)
+            state = state._replace(t=state.t + 1)
+        return state
+
+    def solution(self, problem: Regularized | Batch, state: FiniteNewtonState) -> Any:
+        W, d = state.W, len(state.W) - 1
+        answers = [Solution(W[:d, j], float(W[d, j]), state.alpha[:, j]) for j in range(W.shape[1])]
+        return BatchSolution(tuple(answers)) if isinstance(problem, Batch) else answers[0]
+
+    def cost(self, problem: Regularized | Batch, state: FiniteNewtonState | None = None) -> Cost:
+        """Two products with all rows, and the squares of each member; at first, two products at the start."""
+        members, cells = members_of(problem), members_of(problem)[0].matrix.n_cells
+        return Cost(cells=(2 + len(members)) * cells, setup=2 * cells)
+
+    def pause(self, problem: Regularized | Batch, state: FiniteNewtonState) -> int:
+        return int(state.t < MOST_STEPS and not (state.idle >= IDLE).any())
+
+    def estimate(self, problem: Regularized | Batch, state: FiniteNewtonState) -> float:
+        return float(state.gap.max())
+
+    def refresh(self, problem: Regularized | Batch, state: FiniteNewtonState) -> FiniteNewtonState:
+        """Aim lower: the certificate counts rounding errors, which the gap here does not."""
+        state.target[()] *= 0.1
+        return state
+
+
+def _columns(problem: Regularized | Batch) -> Columns:
+    members = members_of(problem)
+    first, shares = members[0], [member.share() for member in members]
+    y = np.stack([member.y for member in members], 1).astype(np.float64)
+    target = np.stack([member.target for member in members], 1) if first.loss.two_sided else 1.0
+    share: np.ndarray | float = 0.0
+    if all(isinstance(one, float) and one == shares[0] for one in shares):
+        share = float(shares[0])
+    else:
+        share = np.stack([np.broadcast_to(one, (first.n,)) for one in shares], 1)
+    penalty = np.stack([penalty_of(member) for member in members], 1)
+    if first.bias == "none":
+        penalty[-1] = first.lam  # of a bias that stays 0
+    return Columns(y, target, share, penalty, np.array([member.unit for member in members]), first.bias != "none")
+
+
+def _take(columns: Columns, members: Members) -> Columns:
+    """The columns of some members."""
+    if isinstance(members, slice):
+        return columns
+    y, target, share, penalty, unit, has_bias = columns
+    target = target if isinstance(target, float) else target[:, members]
+    share = share if isinstance(share, float) else share[:, members]
+    return Columns(y[:, members], target, share, penalty[:, members], unit[members], has_bias)
+
+
+def _responses(matrix: Matrix, W: np.ndarray) -> np.ndarray:
+    """⟨w, xᵢ⟩ + b of all rows, a column for each member."""
+    R = matrix.products(W[:-1])
+    R += W[-1]
+    return R
+
+
+def _slopes(loss: Loss, columns: Columns, G: np.ndarray) -> np.ndarray:
+    """α at G; zero for rows without a weight."""
+    alpha = loss.slope(G)
+    return alpha if isinstance(columns.share, float) else alpha * (columns.share > 0.0)
+
+
+def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """The inner products of the columns of A with those of B."""
+    return np.einsum("ij,ij->j", A, B)
+
+
+def _evaluate(
+    problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, members: Members, alpha: np.ndarray
+) -> None:
+    """The gradient and the gap of some members at W, where the loss has the slopes α."""
+    _, _, share, penalty, unit, has_bias = columns
+    W, mass = state.W[:, members], alpha * share
+    losses = 0.5 * problem.loss.curvature * _dots(alpha, mass)
+    mass *= columns.y
+    gradient = penalty * W
+    dual = losses + 0.5 * _dots(gradient, W)
+    gradient[:-1] -= problem.matrix.combinations(mass)
+    if has_bias:
+        gradient[-1] -= mass.sum(0)
+    distance = 0.5 * _dots(gradient, gradient / penalty)
+    dual -= distance
+    state.alpha[:, members], state.gradient[:, members] = alpha, gradient
+    scale = np.maximum(dual, unit)
+    state.gap[members] = np.divide(distance, scale, out=np.full_like(scale, np.inf), where=scale > 0.0)
+    better = distance < NO_LESS * state.least[members]
+    state.idle[members] = np.where(better, 0, state.idle[members] + 1)
+    state.least[members] = np.where(better, distance, state.least[members])
+
+
+def _step(problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, members: Members) -> None:
+    """Newton's direction of some members, the minimum on it, and the gap there."""
+    numbers = np.arange(len(state.gap))[members]
+    columns, loss, gradient = _take(columns, members), problem.loss, state.gradient[:, members]
+    P = -_solve_newton(problem, columns, state, numbers, gradient)
+    Q = _responses(problem.matrix, P)
+    Q *= columns.y
+    tau, G, alpha = _minimise_along(loss, columns, state.G[:, members], state.alpha[:, members], gradient, P, Q)
+    state.W[:, members] += tau * P
+    state.G[:, members] = G
+    _evaluate(problem, columns, state, members, alpha)
+
+
+def _solve_newton(
+    problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, numbers: np.ndarray, gradient: np.ndarray
+) -> np.ndarray:
+    """:math:`(\\nabla^2F)^{-1}\\nabla F` of some members; of few rows for all of them in one call of LAPACK."""
+    _, _, share, penalty, _, has_bias = columns
+    curvature, (n, k), width = problem.loss.curvature, (problem.n, len(numbers)), len(gradient)
+    if k > 1 and k * n * width <= SMALL:
+        B = np.empty((n, width))
+        B[:, :-1], B[:, -1] = problem.matrix.gather_dense(np.arange(n)), has_bias
+        weight = (state.alpha[:, numbers] != 0.0) * (share / curvature)
+        H = (B.T * weight.T[:, None, :]) @ B
+        H[:, range(width), range(width)] += penalty.T
+        with suppress(np.linalg.LinAlgError):
+            return np.linalg.solve(H, gradient.T[:, :, None])[:, :, 0].T
+    found = np.empty_like(gradient)
+    for place, j in enumerate(numbers.tolist()):
+        _update_hessian(problem.matrix, share if isinstance(share, float) else share[:, place], state, j)
+        H = state.H[j] * (1.0 / curvature)
+        H.flat[:: width + 1] += penalty[:, place]
+        if not has_bias:
+            H[-1, :-1] = 0.0
+        found[:, place] = solved(H, gradient[:, place])
+    return found
+
+
+def _minimise_along(
+    loss: Loss, columns: Columns, G: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, P: np.ndarray, Q: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The step τ to the minimum of each member along its direction P, and what G and α are there.
+
+    Newton on the slope, kept within a bracket. τ = 1 is tried first, where the minimum is if no row's loss begins or
+    ends on the way.
+    """
+    start, second, weighted = _dots(gradient, P), _dots(columns.penalty * P, P), Q * columns.share
+    tau, before = np.ones(len(start)), start + _dots(alpha, weighted)
+    low, high = np.zeros_like(tau), np.full_like(tau, np.inf)
+    for _ in range(MOST_TRIALS):
+        there = G - tau * Q
+        alpha = _slopes(loss, columns, there)
+        slope = before + tau * second - _dots(alpha, weighted)
+        steep = np.abs(slope) > -SLOPE * start
+        if not steep.any():
+            break
+        curvature = second + _dots((alpha != 0.0) * Q, weighted) / loss.curvature
+        low, high = np.where(slope < 0.0, tau, low), np.where(slope < 0.0, high, tau)
+        inside = np.where(low > 0.0, 0.5 * (low + high), 0.1 * high)
+        step = tau - slope / np.where(curvature > 0.0, curvature, 1.0)
+        step = np.where((low < step) & (step < high), step, np.where(high < np.inf, inside, 2.0 * low + 1.0))
+        tau = np.where(steep, step, tau)
+    else:
+        tau = np.where(steep, low, tau)  # the slope at `low` is still negative: the way there has been downhill
+        there = G - tau * Q
+        alpha = _slopes(loss, columns, there)
+    return tau, there, alpha
+
+
+def _update_hessian(matrix: Matrix, share: np.ndarray | float, state: FiniteNewtonState, j: int) -> None:
+    """Bring H of a member to the rows that have a loss now: d² for each that came or went, if these are fewer."""
+    H, held, curved = state.H[j], state.held[j], state.alpha[:, j] != 0.0
+    count = int(np.count_nonzero(curved))
+    if count * H.size > CHEAP:
+        came, went = np.flatnonzero(curved > held), np.flatnonzero(curved < held)
+        state.moved[j] += len(came) + len(went)
+        if len(came) + len(went) <= count and state.moved[j] <= MOST_MOVES * max(count, len(H)):
+            held[:] = curved
+            _add_squares(matrix, came, share, 1.0, H)
+            most = np.trace(H)
+            _add_squares(matrix, went, share, -1.0, H)
+            if np.trace(H) > CANCELLED * most:  # else what remains is the rounding of rows that left
+                return
+    held[:], H[:], state.moved[j] = curved, 0.0, count
+    _add_squares(matrix, np.flatnonzero(curved), share, 1.0, H)
+
+
+def _add_squares(matrix: Matrix, rows: np.ndarray, share: np.ndarray | float, sign: float, H: np.ndarray) -> None:
+    """H ± Σ cᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over some rows."""
+    for lo in range(0, len(rows), GATHERED):
+        some = rows[lo : lo + GATHERED]
+        B = np.empty((len(some), len(H)))
+        B[:, :-1], B[:, -1] = matrix.gather_dense(some), 1.0
+        if isinstance(share, float):
+            H += (sign * share) * (B.T @ B)
+        else:
+            B *= np.sqrt(share[some])[:, None]
+            H += sign * (B.T @ B)

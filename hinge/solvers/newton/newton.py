@@ -1,0 +1,367 @@
+"""Newton's method on the loss, smoothed where it has kinks, over growing subsamples, for many rows and few features."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.constraints import Constraints, count, number
+from hinge.monitoring import Status
+from hinge.problems import Problem, Regularized, Solution
+from hinge.problems.cost import Cost
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.choice.newton_costs import STEP, factor_price, rows_price, squares_price
+from hinge.solvers.newton import hessians
+from hinge.solvers.newton.hessians import CG_STEPS, form_of, penalty_of
+from hinge.solvers.newton.row_sums import dual_at, margins_along, step_along
+from hinge.solvers.newton.smoothing import add_outers, along, slopes
+
+BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
+GROWTH = 4
+RARE = 25  # rows of the rarer class that the first sample has, if there are as many
+STALLED = 50  # steps without a thousandth of progress, on all rows, that end a run: rounding is all that is left
+NOTHING = 1e-14  # a decrease of the objective, which is at most about one, that is not worth a step
+NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the centre does the rest
+SMALLEST = 500  # rows of the first level at least
+ENOUGH = 4  # rows of the first level for each feature, at least
+MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
+DEAR = 5.0  # steps that a Hessian of all rows may cost before a start is looked at narrowly; that takes twice the steps
+HIDDEN = 8.0  # the width of a parabola over what it hides of the hinge, at most
+LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
+
+
+class Look(NamedTuple):
+    """What a look at x found: gᵀp, the row-wise gap, ‖∇F‖²/(2λ), the dual objective, and what the rows weigh.
+
+    `primal` and `bound` are what the objective and the dual come to at the best multiples of x and α, as far as these
+    are known: at one of x where every row has its margin, and at one of α that is not larger.
+    """
+
+    slope: float
+    gap: float
+    distance: float
+    dual: float
+    mass: float
+    primal: float
+    bound: float
+
+
+class NewtonState(NamedTuple):
+    """The point and the next direction, the margins, the dual, and the level.
+
+    `x` and `p` have the bias as their last entry; `m` holds the margins yᵢ⟨x, (xᵢ, 1)⟩ and `center` the
+    centre of smoothing, both in the order of `rows`; `alpha` is the dual, `z` its combination of the rows.
+    `curved` says which rows are on the parabola, `H` is the sum of their (xᵢ, 1)(xᵢ, 1)ᵀ, of which the lower
+    triangle is used, and `moved` counts those that came and went; or `H` has the inner products of all rows. `mu` is
+    the width; the first `level` rows are in use, and the first `known` margins are known; `least` is the smallest gap
+    and `lowest` the lowest objective so far, neither improved on in `still` iterations; `leaving` says that the next
+    iteration begins a new stage.
+    """
+
+    x: np.ndarray
+    p: np.ndarray
+    m: np.ndarray
+    alpha: np.ndarray
+    center: np.ndarray
+    z: np.ndarray
+    rows: np.ndarray
+    curved: np.ndarray
+    H: np.ndarray
+    mu: float
+    look: Look
+    level: int
+    known: int
+    moved: int
+    least: float
+    lowest: float
+    still: int
+    leaving: bool
+    t: int
+
+
+@dataclass(frozen=True)
+class Newton(Solver[Regularized, NewtonState]):
+    """Newton steps on `Regularized` with a smoothed hinge, for n ≫ d or few features.
+
+    With :math:`e_i = 1 - y_i(\\langle w, x_i\\rangle + b)` and a centre :math:`\\hat\\alpha`, at first ½,
+    the hinge becomes a parabola where the slope lies within (0, 1), and the slope is the dual:
+
+    .. math:: \\alpha_i = \\Pi_{[0,1]}\\big(\\hat\\alpha_i + e_i/\\mu\\big),\\qquad
+              \\nabla F = \\lambda w - \\sum_i c_i\\alpha_i y_i x_i,\\qquad
+              \\nabla^2 F = \\lambda I + \\frac1\\mu\\sum_{0<\\alpha_i<1} c_i x_i x_i^T .
+
+    Each step is followed by an exact line search. A run begins with a few rows and a wide parabola;
+    a stage ends when the decrease that Newton promises is small against the error of smoothing, and
+    the next has four times the rows and a narrower parabola. On all rows a stage ends by making its
+    dual the centre of the next, the proximal point method on the dual, so that the smoothing error
+    goes to zero although μ does not. The slopes are a feasible dual, and the gap splits exactly into
+    two parts that every step gives for free:
+
+    .. math:: P(w) - D(\\alpha) = \\sum_i c_i\\big(\\ell(e_i) - \\alpha_i e_i\\big)
+              + \\frac{\\|\\nabla F\\|^2}{2\\lambda} .
+
+    An iteration reads the rows in use once, and again those whose dual moves; it costs their nonzeros,
+    plus d² for each row that comes to the parabola or leaves it, and d³/3. Of fewer rows than features the inner
+    products are kept instead, and factored. Where a factorisation would cost more than products with the rows, none
+    is made: conjugate gradients multiply with the rows on the parabola, or a sample of them. See
+    :mod:`hinge.solvers.newton.hessians`.
+
+    Squared losses are parabolas themselves: μ = 0, and stages differ by their rows alone. For losses of
+    regression α lies within [-1, 1], e is the residual, moved towards 0 by ε, and the first centre is 0. Where the bias
+    costs ν besides, as in `OneClass`, its gradient has ν more.
+
+    Parameters
+    ----------
+    width : float
+        μ at which all rows are in use and the centre begins to move.
+    shrink : float
+        Factor from one μ to the next.
+    parts : int
+        Stretches into which sums over rows are cut, and the most threads that work on them at once; there are never
+        more than cores. The answer depends on `parts`, by rounding alone, and not on how fast the threads ran.
+
+    References
+    ----------
+    O. Chapelle, *Training a Support Vector Machine in the Primal*, 2007. X. Li, D. Sun, K.-C. Toh, *A highly
+    efficient semismooth Newton augmented Lagrangian method for solving Lasso problems*, 2018.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import Newton
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, Newton(), stop=Stop(tol=1e-5, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-5
+    True
+    """
+
+    width: float = 0.1
+    shrink: float = 0.4
+    parts: int = 1
+
+    any_loss = True
+    free_level = True
+    finished = Status.STALLED
+    paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "with smoothing and subsamples")
+    constraints = Constraints(width=number(above=0), shrink=number(above=0, below=1), parts=count())
+
+    def rejects(self, problem: Problem) -> str | None:
+        if not isinstance(problem, Regularized):
+            return f"Newton solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+        if problem.d > MOST_FEATURES and form_of(problem) == "products":
+            return f"Newton wants few features and many rows, not d = {problem.d}; use SDCA."
+        return None
+
+    def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> NewtonState:
+        d, rows = problem.d, _shuffled_blocks(problem.n, seed)
+        if len(problem.weight) > 1:
+            rows = rows[problem.weight[rows] > 0]
+        n = len(rows)
+        x, level, mu = np.zeros(d + 1), n, self._width(problem)
+        center = np.full(n, 0.0 if problem.loss.two_sided else 0.5, np.float32)
+        if start is None:
+            if problem.bias == "free" and problem.loss.two_sided:
+                x[d] = problem.best_bias(np.zeros(problem.n))  # targets may lie far from 0
+            # From w = 0 every row has e = 1: only a width above 2 puts them on the parabola.
+            while 0.0 < mu <= 2.0 * problem.spread:
+                mu /= self.shrink
+            level = begins_with(problem, n)
+            rare = problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1)
+            enough = min(RARE, int(np.count_nonzero(rare)))
+            while level < n and np.count_nonzero(rare[:level]) < enough:
+                level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
+        else:
+            x[:d], x[d] = start.w, start.b
+            if start.alpha is not None and mu > 0.0 and not problem.pull and _squares_are_dear(problem):
+                # Few rows are on a narrow parabola about the dual of the start, and many on a wide one.
+                center[:] = start.alpha[rows]
+            else:
+                mu = _width_at(problem, start, mu, self.shrink)
+        return NewtonState(
+            x,
+            np.zeros(d + 1),
+            np.zeros(n),
+            np.zeros(problem.n),
+            center,
+            np.zeros(d + 1),
+            rows,
+            np.zeros(n, bool),
+            hessians.room_for(problem, n),
+            mu,
+            Look(0.0, np.inf, np.inf, 0.0, 1.0, np.inf, 0.0),
+            level=level,
+            known=0,
+            moved=0,
+            least=np.inf,
+            lowest=np.inf,
+            still=0,
+            leaving=False,
+            t=0,
+        )
+
+    def advance(self, problem: Regularized, state: NewtonState, n_iter: int) -> NewtonState:
+        if n_iter == 0:  # compile: the same calls, over no rows
+            A, y, t, weight, none = problem.matrix.rows, problem.y, problem.target, problem.weight, state.rows[:0]
+            along(A, state.rows, y, state.x, 0, 0, state.m)
+            slopes(A, none, y, t, weight, problem.loss, state.m, state.center, 1.0, state.alpha, state.z, state.curved)
+            if form_of(problem) == "features":
+                add_outers(A, none, weight, 1.0, state.H)
+            step_along(problem, none, state.m[:0], state.m[:0], state.center, 1.0, 1.0, 1.0, 1.0, 1)
+        for _ in range(n_iter):
+            state = self._iterate(problem, self._next_stage(problem, state) if state.leaving else state)
+        return state
+
+    def _next_stage(self, problem: Regularized, state: NewtonState) -> NewtonState:
+        """More rows and a narrower parabola; or, where all rows are in use, a new centre."""
+        n, mu, width = len(state.rows), state.mu, self._width(problem)
+        if state.level == n and mu <= width * 1.01:
+            state.center[:] = state.alpha[state.rows]
+            mu = max(mu * self.shrink, width * NARROWEST)
+        elif mu > width * 1.01:
+            mu *= self.shrink
+        return state._replace(mu=mu, level=min(n, state.level * GROWTH))
+
+    def _iterate(self, problem: Regularized, state: NewtonState) -> NewtonState:
+        x, p, m, center, rows = state.x, state.p, state.m, state.center, state.rows
+        level, mu = state.level, state.mu
+        if state.known < level:
+            margins_along(problem, rows, x, state.known, level, m, self.parts)
+        if state.leaving or state.t == 0:
+            state = _look(problem, state, self.parts)
+        q = np.empty(level)
+        margins_along(problem, rows, p, 0, level, q, self.parts)
+        penalty = penalty_of(problem)
+        first, second = float(penalty @ (x * p)) + problem.pull * float(p[-1]), float(penalty @ (p * p))
+        tau = step_along(problem, rows[:level], m, q, center, mu, state.look.mass, first, second, self.parts)
+        x += tau * p
+        q *= tau
+        m[:level] += q
+        del q
+        state = _look(problem, state, self.parts)
+        look = state.look
+        if level == len(rows) and mu <= self._width(problem) * 1.01:
+            leaving = look.distance <= look.gap or -look.slope <= NOTHING * look.gap
+        else:  # what smoothing hides; or, where nothing is smoothed, what so few rows cannot tell
+            error = look.gap if mu > 0.0 else look.dual * min(1.0, (problem.d + 1) / level)
+            leaving = -look.slope <= LEAVE * error + NOTHING * problem.spread
+        total = look.gap + look.distance
+        # The gap may long stay as it is while steps bring rows to the parabola one by one; the objective falls then.
+        better = level < len(rows) or total < 0.999 * state.least or look.primal < 0.999 * state.lowest
+        return state._replace(
+            known=max(state.known, level),
+            least=min(total, state.least) if better else state.least,
+            lowest=min(look.primal, state.lowest) if better else state.lowest,
+            still=0 if better else state.still + 1,
+            leaving=leaving,
+            t=state.t + 1,
+        )
+
+    def _width(self, problem: Regularized) -> float:
+        """μ at which all rows are in use, in units of what rows are short of; 0 where the loss is smooth."""
+        return 0.0 if problem.loss.curvature else self.width * problem.spread
+
+    def solution(self, problem: Regularized, state: NewtonState) -> Solution:
+        d = problem.d
+        b = 0.0 if problem.bias == "none" else float(state.x[d])
+        return Solution(state.x[:d], b, state.alpha)
+
+    def cost(self, problem: Regularized, state: NewtonState | None = None) -> Cost:
+        """Margins of new rows, two looks, the direction; and the products where the Hessian is not formed."""
+        passes = 4 + 2 * CG_STEPS if form_of(problem) == "products" else 8
+        return Cost(cells=passes * problem.matrix.n_cells)
+
+    def pause(self, problem: Regularized, state: NewtonState) -> int:
+        return int(state.still < STALLED)
+
+    def estimate(self, problem: Regularized, state: NewtonState) -> float:
+        """The exact gap of the last look, once it saw all rows (but for the bias constraint)."""
+        if state.level < len(state.rows):
+            return np.inf
+        return problem.relative(state.look.primal, state.look.bound)
+
+    def refresh(self, problem: Regularized, state: NewtonState) -> NewtonState:
+        return state._replace(leaving=True)
+
+
+def begins_with(problem: Regularized, n: int | None = None) -> int:
+    """Rows of the first level, of n: fewer than there are features are separable, and mislead."""
+    level = problem.n if n is None else n
+    while level > GROWTH * max(SMALLEST, ENOUGH * problem.d):
+        level = -(-level // GROWTH)
+    return level
+
+
+def _squares_are_dear(problem: Regularized) -> bool:
+    """Whether a Hessian that all rows are part of costs as much as several steps without it."""
+    step = STEP + rows_price(problem) + factor_price(problem)
+    return form_of(problem) == "features" and squares_price(problem) > DEAR * step
+
+
+def _width_at(problem: Regularized, start: Solution, mu: float, shrink: float) -> float:
+    """The width to begin with at a start: mu, or so wide that smoothing hides as much as the duality gap, if known."""
+    if start.alpha is None or mu == 0.0 or problem.pull:
+        return mu
+    found = problem.certificate(start)
+    while mu <= 2.0 * problem.spread and mu < HIDDEN * (found.objective - found.bound):
+        mu /= shrink
+    return mu
+
+
+def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
+    """The dual, the parts of the gap and the next direction at x, from the margins there."""
+    x, p, alpha, z, rows, mu = state.x, state.p, state.alpha, state.z, state.rows, state.mu
+    level, penalty, before = state.level, penalty_of(problem), state.curved.copy()
+    mass, gap, linear = dual_at(problem, rows[:level], state.m, state.center, mu, alpha, z, state.curved, parts)
+    sharpness = 1.0 / (mu + problem.loss.curvature)
+    combined = z / mass
+    g = penalty * x - combined
+    g[-1] += problem.pull
+    if problem.bias == "none":
+        g[-1] = 0.0
+    scale, moved, form = sharpness / mass, state.moved, form_of(problem)
+    if form == "features":
+        moved = hessians.follow(problem, state.H, rows, before, state.curved, moved, parts)
+        p[:] = -hessians.by_features(problem, state.H, g, scale)
+    elif form == "rows":
+        if not moved:
+            state.H[:], moved = problem.matrix.inner_products(rows), len(rows)
+        p[:] = -hessians.by_rows(problem, state.H, rows, state.curved, g, scale)
+    else:
+        p[:] = -hessians.by_products(problem, rows[:level][state.curved[:level]], g, scale, parts)
+    paid = penalty if penalty[-1] > 0.0 else penalty[:-1]  # a free bias costs nothing
+    n = len(paid)
+    gained, square = float(linear / mass), float((combined[:n] ** 2 / paid).sum())
+    look = Look(
+        slope=float(g @ p),
+        gap=float(gap / mass),
+        distance=0.5 * float((g[:n] ** 2 / paid).sum()),
+        dual=gained - 0.5 * square,
+        mass=float(mass),
+        primal=float(gap / mass + gained + x[:n] @ (0.5 * paid * x[:n] - combined[:n])),
+        bound=gained - 0.5 * square,
+    )
+    return state._replace(look=_at_multiples(problem, look, state.m[:level], paid @ x[:n] ** 2, square), moved=moved)
+
+
+def _at_multiples(problem: Regularized, look: Look, m: np.ndarray, paid: float, square: float) -> Look:
+    """The look with what other multiples of x and α come to: those count where data can be separated, and λ is small.
+
+    Then an α of the right direction may be too long by far, and a margin that is just short of 1 cost far more than w.
+    """
+    primal, bound = look.primal, look.dual
+    if problem.loss.low == 0.0 == problem.loss.curvature and not problem.pull:
+        gained = look.dual + 0.5 * square
+        if 0.0 < gained < square:
+            bound = 0.5 * gained**2 / square
+        if (least := m.min() / problem.spread) > 0.0:
+            primal = min(primal, 0.5 * float(paid) / least**2)
+    return look._replace(primal=primal, bound=bound)
+
+
+def _shuffled_blocks(n: int, seed: int) -> np.ndarray:
+    """All rows, blocks of neighbours in random order: any prefix is a sample."""
+    order = np.random.default_rng(seed).permutation(-(-n // BLOCK_ROWS)).astype(np.uint32)
+    rows = (order[:, None] * np.uint32(BLOCK_ROWS) + np.arange(BLOCK_ROWS, dtype=np.uint32)).ravel()
+    return rows[rows < n] if n % BLOCK_ROWS else rows

@@ -1,0 +1,234 @@
+"""What a pass of Newton's method sums up: all that a step and its certificate need of the rows, which then may go.
+
+Nothing is kept of a row between passes, neither its margin nor its dual weight, so that a sum over some rows is a
+function of the rows and of a question: over a block of a stream, or over a part that lies with a worker.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.access import Data, add_row, dot, read_row, sq_norm
+from hinge.compiled import Scalars, compiled, copied, scalars
+from hinge.problems import Regularized
+from hinge.problems.rounding import EPS, FEW, TINY, rounding
+from hinge.problems.svm.examples import FAINT, balance
+from hinge.problems.svm.losses import Loss, gap_share
+from hinge.problems.svm.regularized import DualShare, dual_value
+from hinge.solvers.newton.hessians import is_full
+from hinge.solvers.newton.near_rows import Split, both, no_split, split, squares_of
+from hinge.solvers.newton.row_sums import add_squares
+from hinge.solvers.newton.smoothing import slope_of
+
+THIN = 2048
+"""Rows on the parabola for each feature that H is made of where it may be rough: it is off by some 1/√2048 then."""
+SIDE, COSTS = ("mass", "length", "linear", "extent", "square"), ("loss", "gap", "unit")
+"""Numbers of which sums are made."""
+
+
+class Question(NamedTuple):
+    """Where the sums are made: at `u`, whose last entry is the bias, and along `p` from there.
+
+    The smoothed loss is asked for at u + δp for each δ of `offsets`, with the width `line`; the dual weights, and which
+    rows are on the parabola, at u, with the width `mu`. Where `share` is positive, so many of the rows are wanted
+    themselves, and the others by groups, in place of the rows on the parabola; that needs the `squares` of features,
+    Σ s x², which are made where they are not known yet, zero. They are left out where nobody will want rows. Where H
+    may be `thin`, it is made of some of the rows on the parabola, evenly spread, if all cells of rows are there.
+    """
+
+    u: np.ndarray
+    p: np.ndarray
+    offsets: np.ndarray
+    line: float
+    mu: float
+    share: float = 0.0
+    squares: np.ndarray = np.zeros(0)
+    thin: bool = False
+
+
+class Sums(NamedTuple):
+    """Sums over some rows, with the shares :math:`c_i` for weights.
+
+    `along` are the smoothed losses at the offsets, `z` the :math:`c_i\\alpha_iy_i(x_i, 1)`, apart for each sign of
+    :math:`\\alpha_iy_i`, as are `up` and `down`: their `mass` :math:`\\sum c_i|\\alpha_i|`, their `length`
+    :math:`\\sum c_i|\\alpha_i|\\|x_i\\|`, and what `conjugates` has. `H` is made of the :math:`c_i(x_i, 1)(x_i, 1)^T`
+    of rows on the parabola, the lower triangle of it. `costs` has the loss at u, at most, what smoothing adds to the
+    `gap`, the `unit` of the problem, the largest size of an α, and how many numbers were added up one after the other.
+    `squares` and `rows` are what the question asks for besides, without the c.
+    """
+
+    along: np.ndarray
+    z: np.ndarray
+    H: np.ndarray
+    up: Scalars
+    down: Scalars
+    costs: Scalars
+    squares: np.ndarray
+    rows: Split
+
+
+class Way(NamedTuple):
+    """A question as compiled code takes it, with ‖w‖ and what an inner product loses for each unit of its size."""
+
+    u: np.ndarray
+    p: np.ndarray
+    offsets: np.ndarray
+    line: float
+    mu: float
+    center: float
+    norm: float
+    lost: float
+    least: float
+
+
+def center_of(loss: Loss) -> float:
+    """Where the smoothed loss has its dual weights: halfway between their bounds."""
+    return 0.0 if loss.two_sided or loss.curvature else 0.5
+
+
+def no_sums(d: int, steps: int, curved: bool = True) -> Sums:
+    """Those over no rows; without H, if nobody asks for it."""
+    size = d + 1 if curved else 0
+    up, down = (scalars(**dict.fromkeys(SIDE, 0.0)) for _ in range(2))
+    costs = scalars(**dict.fromkeys(COSTS, 0.0), largest=0.0, terms=0)
+    along, z, H, squares = np.zeros(steps), np.zeros((2, d + 1)), np.zeros((size, size)), np.zeros(d)
+    return Sums(along, z, H, up, down, costs, squares, no_split(d))
+
+
+def sums_of(problem: Regularized, question: Question) -> Sums:
+    """The sums over the rows of a problem, which are in memory; its `total` may be that of more rows.
+
+    It reads each row once, and those on the parabola again, or some of them, for d² operations each. They are three
+    products with a row besides, and one more number a row for each offset.
+    """
+    matrix, u, d, loss = problem.matrix, question.u, problem.d, problem.loss
+    cells = matrix.max_row_cells
+    way = Way(*question[:5], center_of(loss), float(np.linalg.norm(u[:d])), (cells + FEW) * EPS, cells * TINY)
+    curved, given = np.zeros(problem.n, bool), (problem.y, problem.target, problem.weight, loss)
+    wanted = question.share > 0.0
+    short = np.zeros(problem.n if wanted else 0)
+
+    def part(data: Data, lo: int, hi: int) -> Sums:
+        found = no_sums(d, len(question.offsets), curved=False)
+        rows = data.rows  # type: ignore[attr-defined]
+        _sum_up(rows, lo, hi, *given, way, found.along, found.z, found.up, found.down, found.costs, curved, short)
+        found.costs.terms = hi - lo
+        return found
+
+    found = added(*matrix.each_block(part))
+    H, squares, rows = np.zeros((d + 1, d + 1)), found.squares, found.rows
+    if wanted:
+        rows = split(problem, short, question.share, question.squares)
+    else:
+        full, chosen = is_full(problem), np.flatnonzero(curved).astype(np.uint32)
+        every = _every(problem, len(chosen)) if question.thin and full else 1
+        add_squares(problem, chosen[::every], float(every), H, full, 1)
+    if len(question.squares) and not question.squares.any():
+        squares = squares_of(problem)
+    along, z, H = (a / problem.total for a in (found.along, found.z, H))
+    for numbers, names in ((found.up, SIDE), (found.down, SIDE), (found.costs, COSTS)):
+        for name in names:
+            numbers[name] /= problem.total
+    return Sums(along, z, H, found.up, found.down, found.costs, squares, rows)
+
+
+def _every(problem: Regularized, rows: int) -> int:
+    """One in how many of the rows on the parabola H is made of, so that those of all parts are `THIN` a feature."""
+    weight = problem.weight
+    share = float(weight.sum() if len(weight) > 1 else weight[0] * problem.n) / problem.total
+    return max(1, int(rows / (THIN * (problem.d + 1) * share)))
+
+
+def added(*sums: Sums) -> Sums:
+    """Sums over more rows, added in their order."""
+    total, *others = sums
+    for more in others:
+        along, z, H = total.along + more.along, total.z + more.z, total.H + more.H
+        up, down, costs = _both(total.up, more.up, SIDE), _both(total.down, more.down, SIDE), total.costs
+        largest, terms = max(costs.largest, more.costs.largest), max(costs.terms, more.costs.terms)
+        squares, rows = total.squares + more.squares, both(total.rows, more.rows)
+        total = Sums(along, z, H, up, down, _both(costs, more.costs, COSTS), squares, rows)
+        total.costs.largest, total.costs.terms = largest, terms
+    costs = copied(total.costs)
+    costs.terms += len(sums)
+    return total._replace(costs=costs)
+
+
+def _both(a: Scalars, b: Scalars, names: tuple[str, ...]) -> Scalars:
+    """The sums of such numbers."""
+    both = copied(a)
+    for name in names:
+        both[name] = a[name] + b[name]
+    return both
+
+
+def dual_bound(sums: Sums, lam: float, loss: Loss, constant_sq: float, free: bool) -> float:
+    """D at least, at the α of the pass; where the bias is free, with the heavier side of it scaled down."""
+    a, b, up, down, terms = 1.0, 1.0, sums.up, sums.down, int(sums.costs.terms)
+    if free:
+        side, ratio = balance(float(up.mass), float(down.mass))
+        a, b = (ratio, 1.0) if side > 0 else (1.0, ratio)
+    share = DualShare(
+        np.array([a, b]) @ sums.z[:, :-1],
+        # As in `combination_error`: of z, of two masses, of the weights.
+        rounding(4 * terms, float(a * up.length + b * down.length)),
+        float(a * up.mass),
+        float(b * down.mass),
+        float(a * up.linear + b * down.linear),
+        float(a * up.extent + b * down.extent),
+        float(a**2 * up.square + b**2 * down.square),
+        float(sums.costs.largest) / loss.high,
+    )
+    return dual_value(share, lam, loss, constant_sq, terms)
+
+
+@compiled(inline="always")
+def _smoothed(loss, e, mu, center):
+    """max over a of a e - ℓ*(a) - μ/2 (a - centre)²."""
+    sharpness = 1.0 / (mu + loss.curvature)
+    a = slope_of(loss, e + mu * center, sharpness, loss.epsilon * sharpness)
+    return a * e - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a - 0.5 * mu * (a - center) ** 2
+
+
+@compiled(inline="always")
+def _at_most(loss, e, error):
+    """ℓ(e), where e may be larger by an error."""
+    beyond = max(0.0, (abs(e) if loss.low < 0.0 else e) + error - loss.epsilon)
+    return beyond * beyond / (2.0 * loss.curvature) if loss.curvature > 0.0 else beyond
+
+
+@compiled
+def _sum_up(A, lo, hi, y, target, weight, loss, way, along, z, up, down, costs, curved, short):
+    """Rows lo to hi, weighted by s; `short` is what they are short of, if somebody asks."""
+    d = len(way.u) - 1
+    w, b, p, beta = way.u[:d], way.u[d], way.p[:d], way.p[d]
+    sharpness = 1.0 / (way.mu + loss.curvature)
+    for i in range(lo, hi):
+        s = weight[i] if len(weight) > 1 else weight[0]
+        t = target[i] if len(target) > 1 else target[0]
+        if s == 0.0:
+            continue
+        row = read_row(A, i)
+        e, norm = t - y[i] * (dot(A, row, w) + b), np.sqrt(sq_norm(A, row))
+        q = y[i] * (dot(A, row, p) + beta)
+        if len(short):
+            short[i] = e
+        for k in range(len(along)):
+            along[k] += s * _smoothed(loss, e - way.offsets[k] * q, way.line, way.center)
+        a = slope_of(loss, e + way.mu * way.center, sharpness, loss.epsilon * sharpness)
+        costs.loss += s * _at_most(loss, e, way.lost * (norm * way.norm + abs(b) + abs(t)) + way.least)
+        costs.gap += s * gap_share(loss, e, a)
+        if loss.low < 0.0:
+            costs.unit += FAINT * s * (t * t / (2.0 * loss.curvature) if loss.curvature > 0.0 else abs(t))
+        curved[i] = loss.low < a < loss.high and a != 0.0
+        if a != 0.0:
+            side = z[0] if a * y[i] > 0.0 else z[1]
+            add_row(A, row, s * a * y[i], side)
+            side[d] += s * a * y[i]
+            own, size = up if a * y[i] > 0.0 else down, s * abs(a)
+            own.mass += size
+            own.length += size * norm
+            own.linear += s * t * a - loss.epsilon * size
+            own.extent += size * (abs(t) + loss.epsilon)
+            own.square += s * a * a
+            costs.largest = max(costs.largest, abs(a))

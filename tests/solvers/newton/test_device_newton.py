@@ -1,0 +1,254 @@
+"""Newton's method where torch computes, on the CPU where there is no GPU: the optimum of the others, certified."""
+
+import gc
+import importlib
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import hinge
+from hinge import LinearSVC
+from hinge.access import device_rows
+from hinge.monitoring import Status, Stop
+from hinge.problems import L1Regularized, Regularized
+from hinge.problems.batch import Batch
+from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
+from hinge.solvers import DeviceNewton, Newton, solve
+from hinge.solvers.newton import device_newton
+
+has_torch = importlib.util.find_spec("torch") is not None
+torch = importlib.import_module("torch") if has_torch else None
+needs_torch = pytest.mark.skipif(not has_torch, reason="torch is not installed")
+needs_gpu = pytest.mark.skipif(not has_torch or not torch.cuda.is_available(), reason="torch finds no GPU")
+DEVICES = [pytest.param("cpu:0", marks=needs_torch), pytest.param("cuda", marks=[pytest.mark.gpu, needs_gpu])]
+ON_TORCH = "cpu:0"
+"""torch's processor: what a GPU does, where there is none."""
+
+
+@pytest.fixture
+def three():
+    """Rows of three classes, some of them noise."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 6)).astype(np.float32)
+    return X, np.where(rng.random(400) < 0.15, rng.integers(0, 3, 400), X[:, :3].argmax(1))
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("bias", ["none", "penalized", "free"])
+@pytest.mark.parametrize("form", ["full", "compressed"])
+def test_all_tasks_reach_the_optimum_of_newton(three, loss, bias, form, where, monkeypatch):
+    X, y = three
+    if form == "compressed":
+        monkeypatch.setattr(device_rows, "FEW", 2)
+        monkeypatch.setattr(device_newton, "FEW", 2)
+    weight = np.random.default_rng(1).uniform(0.0, 2.0, (3, 400)) * (np.arange(400) > 5)
+    options = {"bias": bias, "bias_scale": 0.7, "loss": loss}
+    matrix = hinge.access.as_matrix(sp.csr_array(X) if form == "compressed" else X)
+    tasks = [
+        Regularized(matrix, np.where(y == k, 1, -1), 1e-3 * (k + 1), weight=weight[k], **options) for k in range(3)
+    ]
+    problem = Batch(tasks)
+    result = solve(problem, DeviceNewton(tol=1e-5, device=where), stop=Stop(1e-5, max_iter=300))
+    assert result.status is Status.CONVERGED
+    found = result.certificate.members
+    for task, answer, certificate in zip(tasks, result.solution.members, found, strict=True):
+        best = solve(Regularized(X, task.y, task.lam, weight=task.weight, **options), Newton(), stop=Stop(1e-8))
+        low, high = best.certificate.bound, best.certificate.objective
+        assert certificate.gap <= 1e-5
+        assert certificate.bound <= high
+        assert low <= certificate.objective <= low * (1 + 1.1e-5)
+        assert certificate.objective == pytest.approx(task.objective(answer._replace(b=certificate.b)), rel=1e-9)
+        own = task.certificate(answer)  # that of the problem, on the processor
+        assert own.gap <= 2e-5
+        assert result.certificate.gap == max(certificate.gap for certificate in found)
+
+
+@needs_torch
+@pytest.mark.parametrize("steps", [1, 3])
+def test_an_answer_on_its_way_has_a_true_certificate(three, steps):
+    X, y = three
+    problem = Regularized(X, np.where(y == 1, 1, -1), 1e-3, bias="free")
+    best = solve(problem, Newton(), stop=Stop(1e-8)).certificate
+    found = solve(problem, DeviceNewton(device="cpu"), stop=Stop(1e-8, max_iter=steps)).certificate
+    assert found.bound <= best.objective
+    assert best.bound <= found.objective
+    assert found.gap >= (found.objective - best.objective) / best.objective
+
+
+@needs_torch
+def test_tasks_that_are_done_rest(three):
+    X, y = three
+    matrix = hinge.access.as_matrix(X)
+    easy, hard = (
+        Regularized(matrix, np.where(y == k, 1, -1), lam, loss=SQUARED_HINGE) for k, lam in ((0, 10.0), (1, 1e-6))
+    )
+    problem, solver = Batch([easy, hard]), DeviceNewton(tol=1e-3, device="cpu")
+    state = solver.init(problem)
+    while device_newton._gaps(state.stage)[0] > 1e-3:
+        state = solver.advance(problem, state, 1)
+    before = state.W.clone()
+    state = solver.advance(problem, state, 1)
+    assert torch.equal(state.W[:, 0], before[:, 0])
+    assert not torch.equal(state.W[:, 1], before[:, 1])
+
+
+@needs_torch
+def test_nothing_is_read_before_the_first_iteration_and_a_start_is_taken(three):
+    X, y = three
+    problem = Regularized(X, np.where(y == 1, 1, -1), 1e-3)
+    solver = DeviceNewton(device="cpu")
+    solver.init(problem)
+    assert problem.reads == 0
+    first = solve(problem, solver, stop=Stop(1e-6, max_iter=100))
+    again = solve(problem, solver, stop=Stop(1e-6, max_iter=100), start=first.solution)
+    assert again.status is Status.CONVERGED
+    assert again.n_iter < first.n_iter
+
+
+@needs_torch
+def test_many_rows_begin_with_a_sample(three, monkeypatch):
+    X, y = (np.tile(a, reps) for a, reps in zip(three, ((8, 1), 8), strict=True))
+    problem = Regularized(X, np.where(y == 1, 1, -1), 1e-3, bias="penalized")
+    steps = []
+    for worth in (np.inf, 0.0):
+        monkeypatch.setattr(device_newton, "WORTH", worth)
+        result = solve(problem, DeviceNewton(device="cpu"), stop=Stop(1e-5, max_iter=100))
+        assert result.certificate.gap <= 1e-5
+        steps.append(result.n_iter)
+    assert steps[1] < steps[0]
+
+
+@needs_torch
+def test_a_hessian_that_rounding_makes_singular_gets_a_ridge():
+    H = torch.tensor([[1.0, 1.0], [1.0, 1.0 - 1e-15]], dtype=torch.float64)
+    p = device_newton._with_ridge(torch, H, torch.ones((2, 1), dtype=torch.float64))
+    np.testing.assert_allclose(p, [[0.5], [0.5]], rtol=1e-2)
+
+
+def test_what_it_does_not_solve(three):
+    X, y = three
+    solver = DeviceNewton()
+    assert "for classification; use Newton" in solver.rejects(
+        Regularized(X, X[:, 0], 0.1, loss=epsilon_insensitive(0.1))
+    )
+    assert "not L1Regularized" in solver.rejects(L1Regularized(X, np.where(y == 1, 1, -1), 0.1))
+    with pytest.raises(ValueError, match="width must be a number greater than 0"):
+        DeviceNewton(width=0.0)
+
+
+# --- LinearSVC(device=...) ----------------------------------------------------------------------
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_estimator_has_the_model_of_the_processor(three, loss, classes, where):
+    X, y = three
+    y, weight = np.array(list("abc"))[np.minimum(y, classes - 1)], np.random.default_rng(1).uniform(0.0, 2.0, 400)
+    options = {"loss": loss, "C": 0.3, "tol": 1e-6, "class_weight": "balanced"}
+    here, there = (LinearSVC(device=device, **options).fit(X, y, weight) for device in (None, where))
+    assert there.stop_reason_ == "converged"
+    assert isinstance(there.solver_, DeviceNewton)
+    assert there.gap_ <= 1e-6
+    np.testing.assert_allclose(there.objective_, here.objective_, rtol=2e-6)
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=0.02 * np.abs(here.coef_).max())
+    assert (there.predict(X) == here.predict(X)).mean() > 0.99
+    made = there.dual_coef_ @ X[there.support_]
+    np.testing.assert_allclose(made, there.coef_, atol=0.02 * np.abs(there.coef_).max())
+    assert there.n_feature_reads_ >= 3 * X.size
+
+
+@needs_torch
+def test_bytes_are_rows_as_any(three):
+    X, y = three
+    X = np.clip(32 * X + 128, 0, 255).astype(np.uint8)
+    bytes_, floats = (LinearSVC(device=ON_TORCH, C=1e-4).fit(A, y) for A in (X, X.astype(np.float32)))
+    np.testing.assert_array_equal(bytes_.coef_, floats.coef_)
+    assert (bytes_.predict(X) == floats.predict(X)).all()
+
+
+@needs_torch
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
+def test_rows_that_are_wrong_are_told_as_on_the_processor(three, form):
+    X, y = three
+    X = X.copy()
+    X[3, 3] = np.nan
+    with pytest.raises(ValueError, match="contains NaN"):
+        LinearSVC(device=ON_TORCH).fit(form(X), y)
+
+
+@needs_torch
+@pytest.mark.parametrize("few", [2048, 2], ids=["full there", "compressed there"])
+def test_rows_in_any_order_and_cells_given_twice(three, few, monkeypatch):
+    monkeypatch.setattr(device_rows, "FEW", few)
+    X, y = three
+    S = sp.csr_array(X)
+    S.indices, S.data = (a.reshape(400, 6)[:, ::-1].ravel().copy() for a in (S.indices, S.data))
+    S.has_sorted_indices = False
+    twice = sp.csr_array((np.repeat(S.data / 2, 2), np.repeat(S.indices, 2), 2 * S.indptr), shape=S.shape)
+    expected = LinearSVC(device=ON_TORCH).fit(X, y).coef_
+    for given in (S, twice):
+        np.testing.assert_allclose(LinearSVC(device=ON_TORCH).fit(given, y).coef_, expected, atol=2e-3)
+
+
+@pytest.mark.slow
+@needs_torch
+def test_parameters_of_the_estimator_go_there(three, tmp_path, capsys):
+    X, y = three
+    model = clone(LinearSVC(loss="hinge", device=ON_TORCH, tol=1e-4, warm_start=True, verbose=1, target_error=0.9))
+    assert model.fit(X, y).stop_reason_ == "target"
+    assert "held-out error" in capsys.readouterr().err
+    model.set_params(verbose=0, target_error=None).fit(X, y)
+    steps = model.n_iter_
+    assert model.fit(X, y).n_iter_ < steps
+    hinge.save(model, tmp_path / "model")
+    assert hinge.load(tmp_path / "model").device == ON_TORCH
+    with pytest.warns(ConvergenceWarning, match="certified relative gap"):
+        LinearSVC(loss="hinge", device=ON_TORCH, max_iter=1).fit(X, y)
+    before = len(device_rows._PLACED)
+    gc.collect()
+    assert len(device_rows._PLACED) == before == 0  # nothing stays on the device, and no circle holds it there
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"device": "tpu"}, "device must be 'cpu' or 'cuda', got 'tpu'"),
+        ({"penalty": "l1"}, "is for penalty='l2', not penalty='l1'"),
+        ({"multi_class": "crammer_singer"}, "is for multi_class='ovr'"),
+        ({"slack": 0.1, "loss": "hinge"}, "is for slack=None"),
+        ({"solver": "sdca"}, "is for solver='auto'"),
+    ],
+)
+def test_what_does_not_go_with_a_device(three, options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        LinearSVC(**{"device": "cuda", **options}).fit(*three)
+
+
+def test_rows_on_a_disk_do_not_go_there(three, tmp_path):
+    X, y = three
+    np.save(tmp_path / "X.npy", X)
+    model = LinearSVC(device="cuda", checkpoint=tmp_path / "state")
+    with pytest.raises(ValueError, match="device='cuda' needs all rows in memory"):
+        model.fit(str(tmp_path / "X.npy"), y)
+
+
+def test_no_torch_is_a_sentence(three, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match="needs torch, which is not installed"):
+        LinearSVC(device="cuda").fit(*three)
+
+
+@needs_torch
+def test_no_gpu_is_a_sentence(three):
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(RuntimeError, match="finds no GPU"):
+        LinearSVC(device="cuda").fit(*three)
