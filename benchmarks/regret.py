@@ -6,8 +6,9 @@
 Every row: CPU time of `auto` (the choice included) and of each rival, of one thread, runs interleaved, medians,
 compiled code warm; a rival that takes much longer than the others is cut off. A run of a few milliseconds is repeated
 more often. Sets are read from $HINGE_DATA (or ../shared/data), or are random shapes: rows from 500 to 500,000, features
-from 5 to 100,000, 5 cells of a row to all, of even or uneven columns, with more or less noise in the labels. The last
-line has the median, the geometric mean and the largest regret.
+from 5 to 100,000, 5 cells of a row to all, of even or uneven columns, with more or less noise in the labels. Every
+fourth has raw units: columns of sizes from 1 to 1e6, or a few numbers as they were measured beside one-hot columns. The
+last line has the median, the geometric mean and the largest regret, and how many runs of `auto` did not converge.
 """
 
 import argparse
@@ -63,6 +64,8 @@ def set_of(name):
 def shape_of(number, seed):
     """A random shape: rows, labels, and what it is."""
     rng = np.random.default_rng([seed, number])
+    if number % 4 == 3:
+        return raw_units(rng)
     while True:
         n, d = (round(10 ** rng.uniform(np.log10(lo), np.log10(hi))) for lo, hi in ((500, 500_000), (5, 100_000)))
         full = d <= 2000 and rng.random() < 0.5
@@ -78,10 +81,7 @@ def shape_of(number, seed):
         values = rng.exponential(size=n * cells).astype(np.float32)
         X = sp.csr_array((values, columns.ravel(), np.arange(n + 1) * cells), shape=(n, d))
         X.sum_duplicates()
-    w = rng.standard_normal(d) * (rng.random(d) < max(0.1, 10 / d))
-    score = X @ w
-    y = np.where(score > np.median(score), 1, -1)
-    y[rng.random(n) < noise] *= -1
+    y = labels_of(X @ (rng.standard_normal(d) * (rng.random(d) < max(0.1, 10 / d))), noise, rng)
     what = f"{n} x {d}, {'all' if full else cells} cells, uneven {uneven:.1f}, noise {noise:g}"
     if rng.random() < 0.5:  # half of them as people should: rows, or columns, of unit size
         what += ", scaled"
@@ -90,6 +90,35 @@ def shape_of(number, seed):
         else:
             X = sp.csr_array(sp.diags_array(1.0 / np.maximum(np.sqrt(X.multiply(X).sum(axis=1)), 1e-12)) @ X)
     return (X.astype(np.float32) if sp.issparse(X) else X), y, what
+
+
+def raw_units(rng):
+    """Columns of sizes from 1 to 1e6; or one-hot columns of some categories beside such columns."""
+    n, noise = round(10 ** rng.uniform(2.7, 5.0)), rng.choice([0.0, 0.05, 0.2])
+    numbers = round(10 ** rng.uniform(0.0, 1.7))
+    sizes = 10.0 ** rng.uniform(0.0, 6.0, numbers)
+    raw = rng.standard_normal((n, numbers)) + rng.uniform(0, 3, numbers)
+    if rng.random() < 0.5:
+        y = labels_of(raw @ rng.standard_normal(numbers), noise, rng)
+        return (raw * sizes).astype(np.float32), y, f"{n} x {numbers} in raw units, noise {noise:g}"
+    numbers = min(numbers, 5)
+    levels = [round(10 ** rng.uniform(0.5, 3.2)) for _ in range(rng.integers(1, 6))]
+    hot = sp.hstack([one_hot(rng.integers(0, level, n), level) for level in levels], format="csr")
+    score = raw[:, :numbers] @ rng.standard_normal(numbers) + hot @ rng.standard_normal(hot.shape[1])
+    X = sp.csr_array(sp.hstack([raw[:, :numbers] * sizes[:numbers], hot]), dtype=np.float32)
+    what = f"{n} x {X.shape[1]}, {numbers} raw beside {len(levels)} categories, noise {noise:g}"
+    return X, labels_of(score, noise, rng), what
+
+
+def one_hot(codes, level):
+    return sp.csr_array((np.ones(len(codes)), codes, np.arange(len(codes) + 1)), shape=(len(codes), level))
+
+
+def labels_of(score, noise, rng):
+    """Signs about the median, of which some are turned."""
+    y = np.where(score > np.median(score), 1, -1)
+    y[rng.random(len(y)) < noise] *= -1
+    return y
 
 
 def run(X, y, lam, tol, loss, bias, solver, most):
@@ -155,7 +184,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--most", type=float, default=20.0, help="seconds after which a run is cut off")
     args = parser.parse_args()
-    regrets, last = [], ""
+    regrets, unconverged, last = [], 0, ""
     for name, X, y, lam, tol in cases(args):
         if name != last:
             for solver in (None, *RIVALS.values()):  # compiles
@@ -165,7 +194,8 @@ def main():
             last = name
         medians, chosen = measure(X, y, lam, tol, args)
         if medians is None or "auto" not in medians:
-            print(f"  {lam:5.0e} {tol:5.0e}  auto is not done after {args.most:g} s: {chosen}", flush=True)
+            print(f"  {lam:5.0e} {tol:5.0e}  auto has not converged in {args.most:g} s: {chosen}", flush=True)
+            unconverged += 1
             continue
         best = min(medians, key=medians.__getitem__)
         regrets.append(medians["auto"] / medians[best])
@@ -174,7 +204,7 @@ def main():
     if regrets:
         geometric = float(np.exp(np.mean(np.log(regrets))))
         summary = f"median {np.median(regrets):.2f}, geometric {geometric:.2f}, largest {max(regrets):.2f}"
-        print(f"regret of {len(regrets)}: {summary}")
+        print(f"regret of {len(regrets)}: {summary}; {unconverged} not converged")
 
 
 if __name__ == "__main__":
