@@ -26,7 +26,7 @@ from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.solvers import BlockNewton, CoCoA
-from hinge.solvers.choice.cost_model import pass_prices
+from hinge.solvers.choice.cost_model import block_costs
 from hinge.solvers.newton.block_newton import ROWS
 from hinge.solvers.newton.hessians import MOST_DIRECT
 
@@ -202,7 +202,7 @@ class OnCluster(LinearMachine):
                 return False
             typical = float(np.median([fact.typical for fact in facts]))
             stiff = max((typical + task.constant_sq) / (task.Lam * facts[0].spread) for task in tasks)
-            prices = pass_prices(d, cells / rows, 2 * cells < rows * d, stiff * parts, self.tol, read=0.0)
+            prices = block_costs(d, cells / rows, 2 * cells < rows * d, stiff * parts, self.tol, read=0.0)
             return prices.newton < prices.ascent
         return isinstance(self.solver, BlockNewton) or self.solver == "blocknewton"
 

@@ -31,7 +31,7 @@ from hinge.problems import (
 )
 from hinge.problems.batch import Batch, BatchSolution
 from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
-from hinge.solvers.choice.in_parts import in_parts
+from hinge.solvers.choice.auto import in_parts
 from hinge.solvers.driver import Callback, check_solver
 from hinge.threads import cores, each, one_blas_thread, threads_of
 

@@ -321,18 +321,8 @@ class SDCA(Solver[Regularized, SDCAState]):
             return np.inf
         aim, gap = aim_of(problem), float(state.dual.rows_gap)
         if np.isnan(gap) and state.epoch.rows > 16 * SAMPLE:
-            gap = _sampled_gap(
-                problem.matrix.rows,
-                problem.y,
-                problem.target,
-                problem.weight,
-                problem.loss,
-                aim.Lam,
-                problem.n // SAMPLE,
-                state.alpha,
-                state.v,
-                state.dual,
-            )
+            A, y, t, s, loss = problem.matrix.rows, problem.y, problem.target, problem.weight, problem.loss
+            gap = _sampled_gap(A, y, t, s, loss, aim.Lam, state.alpha, state.v, state.dual)
         gap, dual, sq = foreseen(
             problem.target, problem.weight, problem.loss, aim, gap, state.alpha, state.v, state.dual
         )
@@ -593,7 +583,10 @@ def reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
     ended, dual.ended, dual.rows_gap = dual.ended, False, np.nan
     if not (ended and aim.tol > 0.0):
         return False
-    gap, value, _ = foreseen(target, weight, loss, aim, np.nan, alpha, v, dual)
+    rows_gap = np.nan
+    if epoch.rows > 16 * SAMPLE:
+        rows_gap = _sampled_gap(A, y, target, weight, loss, aim.Lam, alpha, v, dual)
+    gap, value, _ = foreseen(target, weight, loss, aim, rows_gap, alpha, v, dual)
     if gap > aim.tol * (value if value > aim.unit else aim.unit):
         return False
     rows_gap = _measure_gap(A, y, target, weight, loss, aim.Lam, alpha, v, dual, r)
@@ -603,6 +596,23 @@ def reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
         return True
     epoch.stale, dual.doubt = True, DOUBT * dual.doubt
     return False
+
+
+@compiled
+def _sampled_gap(A, y, target, weight, loss, Lam, alpha, v, dual):
+    """The rows' shares in the gap over rows at equal distances, scaled to all; plus two standard errors."""
+    total, squares, rows, every = 0.0, 0.0, 0, len(y) // SAMPLE
+    for i in range(every // 2, len(y), every):
+        s = weight[i] if len(weight) > 1 else weight[0]
+        t = target[i] if len(target) > 1 else target[0]
+        vx = dot(A, read_row(A, i), v)
+        g = t - y[i] * (dual.beta + (vx + dual.kappa * dual.u) / Lam)
+        share = s * gap_share(loss, g, alpha[i])
+        total += share
+        squares += share * share
+        rows += 1
+    mean = total / rows
+    return dual.doubt * len(y) * (mean + 2.0 * np.sqrt(max(0.0, squares / rows - mean * mean) / rows))
 
 
 @compiled
@@ -657,20 +667,3 @@ def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
         off = b - c * u / Lam
         gap += 0.5 * Lam * off * off / c
     return gap, value - half, sq
-
-
-@compiled
-def _sampled_gap(A, y, target, weight, loss, Lam, every, alpha, v, dual):
-    """The rows' shares in the gap over every so-many-th row, scaled to all; plus two standard errors."""
-    total, squares, rows = 0.0, 0.0, 0
-    for i in range(every // 2, len(y), every):
-        s = weight[i] if len(weight) > 1 else weight[0]
-        t = target[i] if len(target) > 1 else target[0]
-        vx = dot(A, read_row(A, i), v)
-        g = t - y[i] * (dual.beta + (vx + dual.kappa * dual.u) / Lam)
-        share = s * gap_share(loss, g, alpha[i])
-        total += share
-        squares += share * share
-        rows += 1
-    mean = total / rows
-    return len(y) * (mean + 2.0 * np.sqrt(max(0.0, squares / rows - mean * mean) / rows))

@@ -11,24 +11,20 @@ from hinge.problems.cost import Cost
 from hinge.solvers.ascent.cocoa import CoCoAState
 from hinge.solvers.ascent.sdca import SAMPLE, SDCA, SDCAState
 from hinge.solvers.base import Paper, Solver, gap_of
-from hinge.solvers.choice.cost_model import newton_price, visit_price
-from hinge.solvers.newton.hessians import form_of
+from hinge.solvers.choice.cost_model import newton_cost
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
+from hinge.solvers.unit_costs import pass_cost
 
-NEAR_ENOUGH = 5.0  # a gap from which on Newton's method goes on sooner than it begins anew
-LATER = 1.5  # the gap is remembered again once the passes have grown by this factor
-APART = 0.2  # share of the passes that lies between two gaps which tell a rate: from one look to the next they waver
-PATIENCE = 250.0  # passes that nobody waits for, however little each costs: limits are given in passes
+EARLY = 0.15  # share of Newton's price that is spent on the ascent before it is judged: its first gaps tell little
+LAST = 0.3  # share of Newton's price that the ascent may still take, however much was spent on it
+SPENT = 0.5  # share of what was spent on the ascent by which it may take less
+HOPELESS = 2.0  # an ascent that should cost this many times Newton's price is not tried first
+PATIENCE = 250.0  # passes within which the ascent should be done, however little each costs: limits are in passes
+NEAR_ENOUGH = 5.0  # a gap from which on Newton's method continues sooner than it begins anew
+GROWTH = 1.5  # the ascent is judged each time its passes have grown by this factor
 MOST_TURNS = 2
-SPENT, LAST = (
-    0.5,
-    0.3,
-)  # share of what the ascent has taken that it may take less; of the price, what it may in any case
-EARLY = 0.15  # share of Newton's price before which the ascent is not judged: its first gaps tell little
-MOST_STEPS = 1000  # of Newton's method, as many as passes by default; it ends before where a step brings nothing
-FEWEST_STEPS = 50  # that it has in any case, where it does without a Hessian
-FINEST = 1e-10  # a gap that rounding leaves to Newton's method, and that the ascent does not better
+FINEST = 1e-10  # a gap that rounding leaves to Newton's method, and that the ascent does not improve
 LEAST, LARGEST = 1e-16, 700.0  # the smallest tolerance; the largest logarithm of a gap whose exponential is finite
 
 
@@ -180,14 +176,14 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         method, own = at_work(self, state)
         gap = float(gap_of(method.estimate(problem, own)))
         if watch.by_newton:
-            ended = method.pause(problem, own) == 0 or own.t >= most_steps(self, problem)
+            ended = method.pause(problem, own) == 0
             return watch._replace(gap=gap, turn=bool(not last and ended and gap > FINEST))
         if last or not 0.0 < gap < math.inf:
             return watch._replace(gap=gap)
         work, log, turn = passes_of(problem, own), min(watch.log, math.log(gap)), False
         wanted = math.log(max(self.tol, LEAST))
         watch = watch._replace(gap=gap, log=log)
-        if watch.far_log < math.inf and log > wanted and work - watch.far >= APART * work:
+        if watch.far_log < math.inf and log > wanted and work > watch.far:
             rate = (watch.far_log - log) / (work - watch.far)
             price = min(price_of(self, problem), PATIENCE)
             # Subspace steps hold the rate up, as conjugate gradients do.
@@ -196,7 +192,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
             turn = slow or work > 2.0 * PATIENCE
         if watch.near_log == math.inf:
             return watch._replace(near=work, near_log=log, far=work, far_log=log)
-        if work < LATER * watch.near:
+        if work < GROWTH * watch.near:
             return watch._replace(turn=turn)
         return watch._replace(turn=turn, near=work, near_log=log, far=watch.near, far_log=watch.near_log)
 
@@ -267,22 +263,29 @@ def at_work(solver: Adaptive, state: AdaptiveState) -> tuple[Solver, Any]:
 
 
 def ascent_due(solver: Adaptive, problem: Regularized, ascent: SDCAState | CoCoAState) -> int:
-    """Iterations until the ascent is judged: as it pauses, or where it ends by itself when its passes grew by half."""
+    """Iterations until the ascent is judged: as it pauses; or if it ends by itself, when its passes grew by half.
+
+    It is not judged before it has taken a share of Newton's price: twice within that share, for a first rate.
+    """
     pause, a_pass = solver.ascent.pause(problem, ascent), solver.ascent.cost(problem).a_pass
-    return min(pause, max(a_pass, ascent.t // 2)) if getattr(solver.ascent, "tol", 0.0) > 0.0 else pause
+    if getattr(solver.ascent, "tol", 0.0) == 0.0:
+        return pause
+    first = int(EARLY / GROWTH * min(price_of(solver, problem), PATIENCE)) * a_pass
+    return max(a_pass, ascent.t // 2, first - ascent.t)
 
 
 def price_of(solver: Adaptive, problem: Regularized) -> float:
-    """Passes that Newton's method is thought to cost."""
-    price = solver.price
-    return newton_price(problem) / (problem.n * visit_price(problem)) if price is None else price
+    """Passes that Newton's method is estimated to cost."""
+    return newton_cost(problem) / pass_cost(problem) if solver.price is None else solver.price
 
 
-def most_steps(solver: Adaptive, problem: Regularized) -> float:
-    """Steps after which Newton's method is given up: without a Hessian, each is two passes or more."""
-    if form_of(problem) != "products":
-        return MOST_STEPS
-    return min(MOST_STEPS, max(FEWEST_STEPS, price_of(solver, problem)))
+def probe_pays(ascent: float, newton: float) -> bool:
+    """Whether the ascent is tried first although Newton's method should cost less, both in passes.
+
+    Estimates of the ascent are off by a factor of two as easily as not, and if its first three passes, which tell, are
+    a small share of Newton's price then little is lost.
+    """
+    return ascent < HOPELESS * newton and EARLY * newton > 3.0
 
 
 def is_slow(work: float, left: float, price: float) -> bool:

@@ -1,24 +1,17 @@
 """The choice of a solver for a problem (``solver="auto"``), with a reason."""
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 from hinge.problems import KernelRegularized, KernelSlackConstrained, L1Regularized, Multiclass, Problem, Regularized
+from hinge.solvers.ascent.cocoa import CoCoA
 from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCA
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
-from hinge.solvers.choice.adaptive import Adaptive
-from hinge.solvers.choice.cost_model import (
-    SEPARABLE,
-    ascent_price,
-    finite_newton_price,
-    leaps_pay,
-    newton_price,
-    row_space_prices,
-    stiffness,
-    visit_price,
-)
+from hinge.solvers.choice.adaptive import Adaptive, probe_pays
+from hinge.solvers.choice.cost_model import ascent_cost, finite_newton_cost, newton_cost, row_space_costs, stiffness
 from hinge.solvers.kernel.active_rounds import MOST, fit_alone
 from hinge.solvers.kernel.active_set import LARGEST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
@@ -27,20 +20,15 @@ from hinge.solvers.newton.finite_newton import FiniteNewton
 from hinge.solvers.newton.hessians import form_of
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
+from hinge.solvers.unit_costs import CELL, ROW, pass_cost
 
-MANY_ROWS = 5  # rows per feature from which on Newton's method without a Hessian is considered
-PROBE = 3.0  # passes of dual ascent that show how fast it converges
-CHEAP = 0.15  # dual ascent is tried first if these passes cost less than this fraction of Newton's method
-HOPELESS = 2.0  # but not if all of the ascent is estimated to cost this many times as much as Newton's method
-CLEAR = 8.0  # dual ascent runs alone if Newton's method is estimated to cost this many times as much
-MANY_DIGITS, SOON = 1e-5, 2e7  # below this tolerance Newton's method comes first, if its price is below the second
-BRIEF = 2e6  # price of Newton's method below which the ascent is not tried first
-CHEAPER_BRIEF = 4e6  # the same if the ascent is estimated to cost more than Newton's method
-ROWS_EACH = 4  # rows per feature that such an estimate needs to be reliable
-MANY_VISITS = 0.5  # R²/Λ from which on the ascent takes more than its first passes
-SMALL = 3e5  # price of a pass below which subspace steps cost less than to find out whether they pay
-LONG = 16.0  # passes after which steps in two directions are taken, whatever the estimate was
-MANY_PASSES = 8  # a budget of this many passes suffices for SDCA, which also certifies
+PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
+MANY_PASSES = 8  # a limit of reads of this many passes suffices for SDCA, which also certifies
+UNCOMPILED = 4e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
+PART_CELLS = 1 << 20
+"""Least cells of an epoch for each thread: some milliseconds. Threads synchronise several times in an epoch, which
+costs some tenths of a millisecond, and need about one more epoch than a single one."""
+PART_WIDTH = 64  # least cells of an epoch for each feature and thread, since each copies w several times in an epoch
 
 
 class Choice(NamedTuple):
@@ -72,11 +60,10 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     """The solver that ``solver="auto"`` stands for.
 
     Newton's method or dual coordinate ascent, whichever costs less by :mod:`hinge.solvers.choice.cost_model`;
-    `Adaptive` monitors it and changes to the other if it is slow, unless the ascent is expected to end before Newton's
-    method has begun. If reads are limited to a few passes, or the data is not in memory, the frugal learner, which
-    keeps the cells it has read and needs no second pass. For kernel problems the block dual method, with a form for
-    GPUs; with a given slack the Stochastic Batch Perceptron, with batches that grow with n. For the 1-norm coordinate
-    descent over columns.
+    `Adaptive` monitors it and changes to the other if it is slow. If reads are limited to a few passes, or the data
+    is not in memory, the frugal learner, which keeps the cells it has read and needs no second pass. For kernel
+    problems the block dual method, with a form for GPUs; with a given slack the Stochastic Batch Perceptron, with
+    batches that grow with n. For the 1-norm coordinate descent over columns.
 
     Examples
     --------
@@ -121,88 +108,69 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         if frugal is not None:
             return Choice(frugal, "reads are limited, and cells once read are kept")
         return Choice(SDCA(), "reads are limited to many passes, and an iteration reads a single row")
-    d, n, tol = problem.d, problem.n, min(tol, 1.0) ** 2 if problem.pull else tol  # with a free level tol bounds √gap
-    if form_of(problem) == "products" and (n < MANY_ROWS * d or Newton().rejects(problem)):
-        return Choice(ascent_for(problem, tol, alone=True), f"{d} features are many for {n} rows")
-    if n >= ROWS_EACH * (d + 1) and (price := finite_newton_price(problem)) < CHEAPER_BRIEF:
-        return Choice(FiniteNewton(tol), f"{n} rows of {d} features: some {1e-6 * price:.2g} ms of Newton's method")
+    return _choose_linear(problem, min(tol, 1.0) ** 2 if problem.pull else tol)  # with a free level tol bounds √gap
+
+
+def _choose_linear(problem: Regularized, tol: float) -> Choice:
+    """Dual ascent or Newton's method for rows in memory: who begins, and what the other would cost."""
+    n, d = problem.n, problem.d
+    if Newton().rejects(problem):
+        return Choice(ascent_for(tol), f"{d} features are many for {n} rows")
+    if (cost := finite_newton_cost(problem)) < UNCOMPILED:
+        return Choice(FiniteNewton(tol), f"{n} rows of {d} features: some {1e-6 * cost:.2g} ms of Newton's method")
     stiff = stiffness(problem)
-    ascent, newton = ascent_price(problem, tol, stiff), newton_price(problem, stiff)
-    work = f"{n} rows of {d} features: some {1e-6 * newton:.2g} ms against {1e-6 * ascent:.2g}"
+    ascent, newton, a_pass = ascent_cost(problem, tol, stiff), newton_cost(problem, stiff), pass_cost(problem)
+    work = f"{n} rows of {d} features: some {1e-6 * newton:.2g} ms of Newton's method against {1e-6 * ascent:.2g}"
     if problem.pull:
-        return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
-    if tol < MANY_DIGITS and newton < SOON and form_of(problem) == "features":
-        # The error of w is the root of the gap: the last Newton step reduces it to rounding.
-        exact = Adaptive(tol, "newton", ascent_for(problem, tol, stiff))
-        return Choice(exact, f"{d} features, and {tol:g} asks for many digits")
-    # The number of epochs is only an estimate, so a long ascent is monitored.
-    if CLEAR * ascent < newton and not leaps_pay(problem, tol, stiff):
-        return Choice(ascent_for(problem, tol, stiff, alone=True), f"{work} for Newton")
+        return Choice(Newton() if newton < ascent else SDCA(), work)
     if form_of(problem) == "rows":
-        return _of_few_rows(problem, tol, stiff)
-    price = newton / (n * visit_price(problem))  # in passes of dual ascent
-    if stiff >= MANY_VISITS and _is_brief(problem, newton, ascent):
-        few = f"{n} rows of {d} features: Newton's method needs some {1e-6 * newton:.2g} ms"
-        return Choice(Adaptive(tol, "newton", ascent_for(problem, tol, stiff), price=float(f"{price:.3g}")), few)
-    tried = CHEAP * price > PROBE and ascent < HOPELESS * newton
-    separable = n < SEPARABLE * (d + 1) and problem.loss.low == 0.0 == problem.loss.curvature
-    if form_of(problem) != "features" or separable:  # the estimate is too uncertain
-        tried = True
-    elif ascent > newton:  # so that `Adaptive` expects the geometric mean of this estimate and of what it measures
-        price *= newton / ascent
-    price = float(f"{price:.3g}")
-    if ascent <= newton or tried:
-        watched = Adaptive(tol, ascent=ascent_for(problem, tol, stiff), price=price)
-        return Choice(watched, f"{work} for Newton, which takes over if the ascent is slow")
-    return Choice(Adaptive(tol, "newton", ascent_for(problem, tol, stiff), price=price), f"{work} of dual ascent")
+        return _choose_by_rows(problem, tol, stiff)
+    begin = "ascent" if ascent <= newton or probe_pays(ascent / a_pass, newton / a_pass) else "newton"
+    return Choice(Adaptive(tol, begin, ascent_for(tol), price=float(f"{newton / a_pass:.3g}")), work)
 
 
-def _of_few_rows(problem: Regularized, tol: float, stiff: float) -> Choice:
+def _choose_by_rows(problem: Regularized, tol: float, stiff: float) -> Choice:
     """Dual ascent, and later a solver in the span of the rows, for dense rows that are fewer than the features.
 
     That pays as soon as the remaining passes cost more than the inner products of the rows; from the beginning, if the
     ascent is estimated to cost more.
     """
-    n, d, (factor, a_pass, newton) = problem.n, problem.d, row_space_prices(problem)
-    here, ascent, climb = n * visit_price(problem), ascent_price(problem, tol, stiff), ascent_for(problem, tol, stiff)
-    ratio = a_pass / here
-    there = RowSpace(tol, Adaptive(tol, ascent=climb, price=float(f"{newton / a_pass:.3g}")))
-    paid = min(factor / (1.0 - ratio) if ratio < 1.0 else math.inf, factor + newton)
+    n, d, (factor, inner_pass, newton) = problem.n, problem.d, row_space_costs(problem)
+    a_pass, ascent = pass_cost(problem), ascent_cost(problem, tol, stiff)
+    ratio = inner_pass / a_pass
+    inner = RowSpace(tol, Adaptive(tol, ascent=ascent_for(tol), price=float(f"{newton / inner_pass:.3g}")))
+    price = min(factor / (1.0 - ratio) if ratio < 1.0 else math.inf, factor + newton)
     begin = "newton" if factor + min(ratio * ascent, newton) < ascent else "ascent"
-    watched = Adaptive(tol, begin, climb, there, float(f"{paid / here:.3g}"))
-    return Choice(watched, f"{n} rows of {d} features: their inner products cost some {factor / here:.2g} passes")
+    watched = Adaptive(tol, begin, ascent_for(tol), inner, float(f"{price / a_pass:.3g}"))
+    return Choice(watched, f"{n} rows of {d} features: their inner products cost some {factor / a_pass:.2g} passes")
 
 
-def _is_brief(problem: Regularized, newton: float, ascent: float) -> bool:
-    """Whether Newton's method is so fast that starting with the ascent gains little.
-
-    The gain would be less than the cost of the change; and if no compiled code is cached yet, a second method takes
-    seconds to compile.
-    """
-    if not problem.loss.curvature or form_of(problem) != "features" or problem.n < ROWS_EACH * (problem.d + 1):
-        return False
-    return newton < (CHEAPER_BRIEF if newton < ascent else BRIEF)
-
-
-def ascent_for(problem: Regularized, tol: float = 1e-3, stiff: float | None = None, *, alone: bool = False) -> SDCA:
-    """Dual coordinate ascent, with steps in a two-dimensional subspace if they pay (`leaps_pay`).
-
-    If it runs `alone`, not monitored by `Adaptive`, it takes such steps at the latest after some passes. `stiff` is
-    R²/Λ, if known.
+def ascent_for(tol: float = 1e-3) -> SDCA:
+    """Dual coordinate ascent, which takes subspace steps once it has run for longer than most runs need.
 
     Examples
     --------
-    >>> from hinge import Regularized
-    >>> from hinge.datasets import make_known_optimum
     >>> from hinge.solvers.choice.auto import ascent_for
-    >>> made = make_known_optimum(200, 5, 0.01)
-    >>> [ascent_for(Regularized(made.X_train, made.y_train, lam)).acceleration for lam in (0.1, 1e-4)]
-    ['none', 'subspace']
+    >>> ascent_for(1e-2).acceleration
+    'subspace'
     """
-    if problem.n * visit_price(problem) < SMALL or leaps_pay(problem, tol, stiff):
-        return SDCA(tol=tol, acceleration="subspace")
-    # If the ascent runs alone, the estimate may fail: a run that takes long gets these steps in any case.
-    return SDCA(tol=tol, acceleration="subspace", after=LONG) if alone else SDCA(tol=tol)
+    return SDCA(tol=tol, acceleration="subspace", after=PLAIN_PASSES)
+
+
+def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
+    """The solver for several threads, if the problem is large enough: `CoCoA` for dual ascent, `Newton` in parts."""
+    if threads == 1 or not isinstance(problem, Regularized) or not problem.in_memory:
+        return solver
+    if type(solver) is Adaptive:
+        ascent, newton = (in_parts(method, problem, threads) for method in (solver.ascent, solver.newton))
+        return replace(solver, ascent=ascent, newton=newton)
+    cells = problem.matrix.n_cells + int(ROW / CELL) * problem.n
+    parts = min(threads, cells // PART_CELLS)
+    if type(solver) is SDCA and (parts := min(parts, cells // (PART_WIDTH * problem.d))) > 1:
+        return CoCoA(parts, first_pass=solver.first_pass, shrinking=solver.shrinking, block_rows=solver.block_rows)
+    if parts > 1 and type(solver) is Newton:
+        return replace(solver, parts=parts)
+    return solver
 
 
 def _fits_alone(problem: KernelRegularized) -> bool:

@@ -12,7 +12,7 @@ from hinge.solvers.ascent.block_ascent import BlockAscent, BlockAscentState, cut
 from hinge.solvers.ascent.sdca import TYPICAL
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.choice.adaptive import LEAST, passes_left
-from hinge.solvers.choice.cost_model import PassPrices, pass_prices, plain_stiffness
+from hinge.solvers.choice.cost_model import BlockCosts, block_costs, plain_stiffness
 from hinge.solvers.newton.block_newton import ROWS, BlockNewton, BlockNewtonState
 from hinge.solvers.newton.hessians import MOST_DIRECT
 
@@ -38,7 +38,7 @@ class ByPasses(Solver[Regularized, ByPassesState]):
     """What ``solver="auto"`` runs where rows do not fit into memory: `BlockAscent` or `BlockNewton`.
 
     The passes of the ascent grow with :math:`R^2/\\Lambda`, those of Newton's method hardly at all, but each costs
-    d² for a row on the parabola, and it needs more rows than features: `pass_prices`
+    d² for a row on the parabola, and it needs more rows than features: `block_costs`
     says what both should cost, by the sizes of the problem and a few rows. The ascent is watched: where the rate at
     which its gap fell in the last pass promises more work than all of Newton's method, that takes over, from there.
 
@@ -96,9 +96,9 @@ class ByPasses(Solver[Regularized, ByPassesState]):
         prices = self._prices(problem, plain_stiffness(problem, rows.typical_sq_norm(TYPICAL) + problem.constant_sq))
         state.watch.by_newton = prices.newton < prices.ascent
 
-    def _prices(self, problem: Regularized, stiff: float = 0.0) -> PassPrices:
+    def _prices(self, problem: Regularized, stiff: float = 0.0) -> BlockCosts:
         matrix = problem.matrix
-        return pass_prices(problem.d, matrix.n_cells / problem.n, matrix.is_sparse, stiff, self.tol)
+        return block_costs(problem.d, matrix.n_cells / problem.n, matrix.is_sparse, stiff, self.tol)
 
     def advance(self, problem: Regularized, state: ByPassesState, n_iter: int) -> ByPassesState:
         watch, blocks = state.watch, cut_of(problem).blocks

@@ -152,17 +152,16 @@ def _solver(
             return p
 
         return factored
-    root = np.full(face.size, ones * np.sqrt(on.sum()))
-    squares(A, face.columns, on, root)
-    np.sqrt(root[:m], out=root[:m])
-    root[root == 0.0] = 1.0
+    diagonal = np.full(face.size, ones**2 * on.sum())
+    squares(A, face.columns, on, diagonal)
+    diagonal[diagonal == 0.0] = 1.0
 
     def iterated(g: np.ndarray, moving: np.ndarray, ridge: float) -> np.ndarray:
         def times(v: np.ndarray) -> np.ndarray:
-            r = _along(A, face, v / root, ones, problem.n)
-            return np.where(moving, _across(A, face, on * r, ones) / root + ridge * v, 0.0)
+            r = _along(A, face, v, ones, problem.n)
+            return np.where(moving, _across(A, face, on * r, ones) + ridge * diagonal * v, 0.0)
 
-        return conjugate_gradient(times, np.where(moving, g / root, 0.0), CG_STEPS) / root
+        return conjugate_gradient(times, np.where(moving, g, 0.0), CG_STEPS, diagonal)
 
     return iterated
 

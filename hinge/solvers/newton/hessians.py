@@ -11,6 +11,7 @@ import numpy as np
 from hinge.problems import Regularized
 from hinge.problems.svm.linear import Bias
 from hinge.solvers.newton.row_sums import add_products, add_squares
+from hinge.solvers.newton.smoothing import diagonal
 from hinge.solvers.newton.systems import conjugate_gradient, solved
 
 DIRECT = 256  # features up to which the Hessian is always formed and factored
@@ -137,7 +138,17 @@ def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: 
             out[-1] = 0.0
         return out * (every * scale) + penalty * v
 
-    return conjugate_gradient(times, g, CG_STEPS)
+    own = np.empty_like(g)
+    diagonal(problem.matrix.rows, sample, problem.weight, own)
+    own = own * (every * scale) + penalty
+    own[own == 0.0] = 1.0  # a bias that is not penalised, where no row is on the parabola
+    return conjugate_gradient(times, g, most_products(problem), own)
+
+
+def most_products(problem: Regularized) -> int:
+    """Products with the Hessian in a step at most: as many as a factorisation would cost, if that is more than some."""
+    equal = CG_STEPS * problem.d**3 // (FACTOR_PAYS * max(1, problem.matrix.n_cells))
+    return min(problem.d, max(CG_STEPS, equal))
 
 
 def follow(

@@ -10,11 +10,11 @@ from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.choice.newton_costs import STEP, factor_price, rows_price, squares_price
 from hinge.solvers.newton import hessians
-from hinge.solvers.newton.hessians import CG_STEPS, form_of, penalty_of
+from hinge.solvers.newton.hessians import form_of, most_products, penalty_of
 from hinge.solvers.newton.row_sums import dual_at, margins_along, step_along
 from hinge.solvers.newton.smoothing import add_outers, along, slopes
+from hinge.solvers.unit_costs import STEP, factor_cost, hessian_cost, pass_cost
 
 BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
 GROWTH = 4
@@ -269,7 +269,7 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def cost(self, problem: Regularized, state: NewtonState | None = None) -> Cost:
         """Margins of new rows, two looks, the direction; and the products where the Hessian is not formed."""
-        passes = 4 + 2 * CG_STEPS if form_of(problem) == "products" else 8
+        passes = 5 + 2 * most_products(problem) if form_of(problem) == "products" else 8
         return Cost(cells=passes * problem.matrix.n_cells)
 
     def pause(self, problem: Regularized, state: NewtonState) -> int:
@@ -295,8 +295,8 @@ def begins_with(problem: Regularized, n: int | None = None) -> int:
 
 def _squares_are_dear(problem: Regularized) -> bool:
     """Whether a Hessian that all rows are part of costs as much as several steps without it."""
-    step = STEP + rows_price(problem) + factor_price(problem)
-    return form_of(problem) == "features" and squares_price(problem) > DEAR * step
+    step = STEP + pass_cost(problem) + factor_cost(problem.d)
+    return form_of(problem) == "features" and hessian_cost(problem) > DEAR * step
 
 
 def _width_at(problem: Regularized, start: Solution, mu: float, shrink: float) -> float:

@@ -12,8 +12,8 @@ from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Paper, Solver, gap_of
-from hinge.solvers.choice.cost_model import visit_price
 from hinge.solvers.newton.hessians import MOST_CELLS, MOST_DIRECT
+from hinge.solvers.unit_costs import pass_cost
 
 DENIED = 4  # certificates that were not good enough, after which what is left is what the coordinates are off
 
@@ -124,7 +124,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
         if not len(state.L):
             start = Solution(np.zeros(small.d), state.b, state.alpha) if state.alpha.any() else None
             own = inner.init(small, state.seed, start)
-        epochs = max(1, int(visit_price(problem) / visit_price(small)))
+        epochs = max(1, int(pass_cost(problem) / pass_cost(small)))
         for _ in range(n_iter):
             for _ in range(epochs):
                 pause = inner.pause(small, own)

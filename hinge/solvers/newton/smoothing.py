@@ -161,6 +161,22 @@ def copy_rows(A, rows, B):
 
 
 @compiled
+def diagonal(A, rows, weight, out):
+    """out ← the diagonal of Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ over the rows of the list."""
+    d = len(out) - 1
+    for j in range(d + 1):
+        out[j] = 0.0
+    for k in range(len(rows)):
+        i = np.uint64(rows[k])
+        row, s = read_row(A, i), weight[i] if len(weight) > 1 else weight[0]
+        first, stop = span(A, row)
+        for p in range(first, stop):
+            j, x = cell(A, row, p)
+            out[j] += s * x * x
+        out[d] += s
+
+
+@compiled
 def product(A, rows, weight, p, out):
     """out ← Σ sᵢ (xᵢ, 1)⟨(xᵢ, 1), p⟩ over the rows of the list."""
     d = len(p) - 1

@@ -1,0 +1,31 @@
+"""What the parts of a linear solver's work cost: nanoseconds of one processor, of which only ratios decide.
+
+``python benchmarks/costs.py`` prints them for the machine it runs on. Those below are of one core of an x86 server
+(AVX2, 2.5 GHz); an Arm core has them all about 1.6 times as large, so that the same solvers are chosen.
+"""
+
+from hinge.problems import Regularized
+
+ROW = 110.0  # a visit to a row of a matrix in memory, besides its cells
+CELL = 0.7  # a cell of a dense row: read, multiplied, added
+NONZERO = 2.2  # a nonzero of a sparse row
+FLOP = 0.045  # a multiplication and an addition within a matrix product
+SPARSE_FLOP = 0.5  # the same, added to a random place of a matrix
+STEP = 4.5e5  # what a step of Newton's method takes besides: calls, small arrays
+
+
+def pass_cost(problem: Regularized) -> float:
+    """A visit to all rows."""
+    matrix = problem.matrix
+    return ROW * problem.n + (NONZERO if matrix.is_sparse else CELL) * matrix.n_cells
+
+
+def factor_cost(size: float) -> float:
+    """A Cholesky factorisation: a third of size³ operations, at about a third of the rate of a matrix product."""
+    return FLOP * size**3
+
+
+def hessian_cost(problem: Regularized) -> float:
+    """The sum of the squares of all rows: d² products a row, or those of its nonzeros if these are few."""
+    n, d, cells = float(problem.n), float(problem.d), problem.matrix.n_cells / problem.n
+    return n * min(FLOP * d * d, SPARSE_FLOP * cells * cells)
