@@ -561,7 +561,7 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
     leave = shrinking and not growing and dual.wary == 0
     dual.upper = highest if leave and highest > 0.0 else np.inf
     dual.lower = lowest if leave and lowest < 0.0 else -np.inf
-    dual.ended, dual.growing = not growing, False
+    dual.ended, dual.growing = True, False
     epoch.active = unmarked(active, epoch.active)
     dual.since += epoch.rows
     if dual.gap <= 0.5 * dual.halved:

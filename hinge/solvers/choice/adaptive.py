@@ -19,7 +19,6 @@ from hinge.solvers.unit_costs import pass_cost
 EARLY = 0.15  # share of Newton's price that is spent on the ascent before it is judged: its first gaps tell little
 LAST = 0.3  # share of Newton's price that the ascent may still take, however much was spent on it
 SPENT = 0.5  # share of what was spent on the ascent by which it may take less
-HOPELESS = 2.0  # an ascent that should cost this many times Newton's price is not tried first
 PATIENCE = 250.0  # passes within which the ascent should be done, however little each costs: limits are in passes
 NEAR_ENOUGH = 5.0  # a gap from which on Newton's method continues sooner than it begins anew
 GROWTH = 1.5  # the ascent is judged each time its passes have grown by this factor
@@ -277,15 +276,6 @@ def ascent_due(solver: Adaptive, problem: Regularized, ascent: SDCAState | CoCoA
 def price_of(solver: Adaptive, problem: Regularized) -> float:
     """Passes that Newton's method is estimated to cost."""
     return newton_cost(problem) / pass_cost(problem) if solver.price is None else solver.price
-
-
-def probe_pays(ascent: float, newton: float) -> bool:
-    """Whether the ascent is tried first although Newton's method should cost less, both in passes.
-
-    Estimates of the ascent are off by a factor of two as easily as not, and if its first three passes, which tell, are
-    a small share of Newton's price then little is lost.
-    """
-    return ascent < HOPELESS * newton and EARLY * newton > 3.0
 
 
 def is_slow(work: float, left: float, price: float) -> bool:

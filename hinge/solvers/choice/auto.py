@@ -10,21 +10,22 @@ from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCA
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
-from hinge.solvers.choice.adaptive import Adaptive, probe_pays
+from hinge.solvers.choice.adaptive import Adaptive
 from hinge.solvers.choice.cost_model import ascent_cost, finite_newton_cost, newton_cost, row_space_costs, stiffness
 from hinge.solvers.kernel.active_rounds import MOST, fit_alone
 from hinge.solvers.kernel.active_set import LARGEST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
 from hinge.solvers.l1.cdn import CDN
 from hinge.solvers.newton.finite_newton import FiniteNewton
-from hinge.solvers.newton.hessians import form_of
+from hinge.solvers.newton.hessians import CURVED, form_of
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
-from hinge.solvers.unit_costs import CELL, ROW, pass_cost
+from hinge.solvers.unit_costs import pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
 MANY_PASSES = 8  # a limit of reads of this many passes suffices for SDCA, which also certifies
 UNCOMPILED = 4e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
+PART_ROW = 16  # cells that take as long as what a row costs besides its own
 PART_CELLS = 1 << 20
 """Least cells of an epoch for each thread: some milliseconds. Threads synchronise several times in an epoch, which
 costs some tenths of a millisecond, and need about one more epoch than a single one."""
@@ -125,7 +126,9 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
         return Choice(Newton() if newton < ascent else SDCA(), work)
     if form_of(problem) == "rows":
         return _choose_by_rows(problem, tol, stiff)
-    begin = "ascent" if ascent <= newton or probe_pays(ascent / a_pass, newton / a_pass) else "newton"
+    # A Hessian by products needs more rows than it samples: with fewer, steps of Newton's method are hard to foresee.
+    sampled = form_of(problem) == "features" or n > CURVED * d
+    begin = "newton" if newton < ascent and sampled else "ascent"
     return Choice(Adaptive(tol, begin, ascent_for(tol), price=float(f"{newton / a_pass:.3g}")), work)
 
 
@@ -164,7 +167,7 @@ def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
     if type(solver) is Adaptive:
         ascent, newton = (in_parts(method, problem, threads) for method in (solver.ascent, solver.newton))
         return replace(solver, ascent=ascent, newton=newton)
-    cells = problem.matrix.n_cells + int(ROW / CELL) * problem.n
+    cells = problem.matrix.n_cells + PART_ROW * problem.n
     parts = min(threads, cells // PART_CELLS)
     if type(solver) is SDCA and (parts := min(parts, cells // (PART_WIDTH * problem.d))) > 1:
         return CoCoA(parts, first_pass=solver.first_pass, shrinking=solver.shrinking, block_rows=solver.block_rows)

@@ -12,16 +12,16 @@ import numpy as np
 
 from hinge.problems import Regularized
 from hinge.solvers.ascent.sdca import TYPICAL
-from hinge.solvers.newton.hessians import form_of
+from hinge.solvers.newton.hessians import CURVED, form_of
 from hinge.solvers.newton.newton import begins_with
 from hinge.solvers.unit_costs import CELL, FLOP, NONZERO, ROW, SPARSE_FLOP, STEP, factor_cost, hessian_cost, pass_cost
 
 FIRST = 2.0  # passes of the ascent in any case: one that takes gradient steps, one that measures the gap
 STIFF, ROOT = 1.7, 3.5  # passes per digit and unit of R²/Λ; with subspace steps per unit of its root
 SUPPORT = 0.5  # share of the rows that take part in the answer, about
-STEPS, CROWDED = 8.0, 80.0  # steps of Newton's method with many rows a feature, and more by √(d/n)
+STEPS, CROWDED = 3.0, 80.0  # steps of Newton's method with many rows a feature, and more by √(d/n)
 FLAT = 20.0  # the R²/Λ at which half of the latter are needed: a smooth objective is easy however few the rows
-CG_PASSES, CG_CROWDED = 40.0, 8000.0  # passes without a Hessian with many rows a feature, and more by (d/n)²
+CG_PASSES = 10.0  # passes that the products of a step without a Hessian take; fewer by the sample of rows they read
 SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing
 BLOCK_VISITS = 3.0  # visits of BlockAscent to a row while its block is in memory, each worth √3 of a pass alone
 READ = 2.0  # to get a cell that is not in memory: from a disk, decoded, put in its row
@@ -108,17 +108,19 @@ def _differences(G: np.ndarray) -> Differences:
 
 def newton_steps(problem: Regularized, stiff: float = math.inf) -> float:
     """Steps of Newton's method: fewer the more rows there are for each feature, and the smaller R²/Λ is."""
-    crowded = CROWDED * (SQUARED if problem.loss.curvature else 1.0)
-    flat = stiff / (stiff + FLAT) if stiff < math.inf else 1.0
-    return STEPS + crowded * flat * math.sqrt(min(1.0, (problem.d + 1.0) / problem.n))
+    crowded = (
+        CROWDED * (SQUARED if problem.loss.curvature else 1.0) * math.sqrt(min(1.0, (problem.d + 1.0) / problem.n))
+    )
+    steps = STEPS + (STEPS + crowded) * (stiff / (stiff + FLAT) if stiff < math.inf else 1.0)
+    # Without a sample to begin with, the stages of a wide parabola are on all rows, too.
+    return steps + STEPS if begins_with(problem) == problem.n and not problem.loss.curvature else steps
 
 
 def newton_cost(problem: Regularized, stiff: float = math.inf) -> float:
     """The cost of Newton's method: its steps on all rows, the Hessian and its factors; or products without it."""
-    n, d, form = float(problem.n), float(problem.d), form_of(problem)
-    if form == "products":  # their number hardly depends on λ, but on how many rows there are for each feature
-        return STEP + (CG_PASSES + CG_CROWDED * (d / n) ** 2) * pass_cost(problem)
-    steps = newton_steps(problem, stiff)
+    n, d, form, steps = float(problem.n), float(problem.d), form_of(problem), newton_steps(problem, stiff)
+    if form == "products":
+        return steps * (STEP + (1.0 + CG_PASSES * min(1.0, CURVED * d / n)) * pass_cost(problem))
     if form == "rows":
         return FLOP * n * n * d + steps * (STEP + 2.0 * pass_cost(problem) + factor_cost(SUPPORT * n))
     return steps * (STEP + pass_cost(problem) + factor_cost(d)) + hessian_cost(problem)
@@ -145,9 +147,7 @@ def finite_newton_cost(problem: Regularized) -> float:
         return math.inf
     if begins_with(problem) < problem.n:
         return math.inf
-    # It has a third of the small steps of `Newton`, whose state it does not keep.
-    a_step = STEP / 3.0 + pass_cost(problem) + factor_cost(problem.d)
-    return newton_steps(problem) * a_step + hessian_cost(problem)
+    return newton_cost(problem)
 
 
 class BlockCosts(NamedTuple):

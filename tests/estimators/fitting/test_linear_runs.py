@@ -349,9 +349,9 @@ def test_interrupted_fit_raises():
 @pytest.fixture
 def large(monkeypatch):
     """Rows that are worth two threads, as the rule is bent here."""
-    from hinge.solvers.choice import in_parts
+    from hinge.solvers.choice import auto
 
-    monkeypatch.setattr(in_parts, "PART_CELLS", 1000)
+    monkeypatch.setattr(auto, "PART_CELLS", 1000)
     return clouds(3, 400)
 
 

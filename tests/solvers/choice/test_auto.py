@@ -6,10 +6,22 @@ from hinge.access import DenseTable
 from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
 from hinge.kernels import Gaussian
-from hinge.problems import KernelRegularized, NormConstrained, OneClass, Regularized, SlackConstrained
+from hinge.problems import KernelRegularized, L1Regularized, NormConstrained, OneClass, Regularized, SlackConstrained
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
-from hinge.solvers import SDCA, ActiveSet, Adaptive, BlockDual, FiniteNewton, Frugal, Newton, choose
-from hinge.solvers.choice.auto import ascent_for
+from hinge.solvers import (
+    CDN,
+    SDCA,
+    ActiveSet,
+    Adaptive,
+    BlockDual,
+    CoCoA,
+    FiniteNewton,
+    Frugal,
+    Newton,
+    Pegasos,
+    choose,
+)
+from hinge.solvers.choice.auto import PART_CELLS, PART_ROW, ascent_for, in_parts
 
 
 def problem(n, d, lam=0.1, cells=None, loss=HINGE):
@@ -34,19 +46,19 @@ ASCENT, NEWTON = "ascent", "newton"
         (20_000, 300, 1e-7, 10, NEWTON),
         (1000, 50_000, 1e-4, 50, None),  # text: nobody forms a Hessian of that
         (499, 5000, 1e-4, None, ASCENT),  # nearly orthogonal
-        (100, 5, 1.0, None, None),  # done before Newton's method has begun
+        (100, 5, 1.0, None, ASCENT),
     ],
 )
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
 def test_the_choice_and_its_reason(n, d, lam, cells, begins, loss):
     made = problem(n, d, lam, cells, loss)
     choice = choose(made)
-    if begins is not None:
-        assert getattr(choice.solver, "begin", ASCENT) == begins  # SDCA alone where there is no doubt
-    elif loss is HINGE or d > 5:
-        assert choice.solver == ascent_for(made, alone=True)
+    if begins is None:
+        assert choice.solver == ascent_for()
+    elif loss is SQUARED_HINGE and isinstance(choice.solver, FiniteNewton):
+        assert n * d < 10_000 or begins == NEWTON
     else:
-        assert isinstance(choice.solver, FiniteNewton)
+        assert choice.solver.begin == begins
     assert str(d) in choice.reason
     assert choice.solver.rejects(made) is None
 
@@ -58,7 +70,7 @@ def test_the_choice_and_its_reason(n, d, lam, cells, begins, loss):
         (150, 4, 1 / 150, SQUARED_HINGE, True),
         (500, 20, 0.2, SQUARED_HINGE, True),
         (500, 20, 2e-3, HINGE, False),  # a smoothed loss takes more steps
-        (60, 20, 1 / 60, SQUARED_HINGE, False),  # few rows for each feature: steps are cut short
+        (60, 20, 1 / 60, SQUARED_HINGE, True),
         (3000, 50, 0.03, SQUARED_HINGE, False),  # no small fit
     ],
 )
@@ -121,16 +133,61 @@ def test_regression_whose_coefficients_meet_no_bound_is_left_to_newton_steps(C, 
     assert isinstance(choose(labels).solver, BlockDual)
 
 
-@pytest.mark.parametrize(("n", "watched"), [(20_000, True), (4_000, False)])
-def test_the_ascent_is_watched_where_rows_are_many_for_each_of_many_features(n, watched):
-    choice = choose(problem(n, 1500, 1e-7, 10))
-    assert isinstance(choice.solver, Adaptive) == watched
-    if watched:
-        assert choice.solver.begin == ASCENT and choice.solver.price < 100
+def test_newton_begins_where_a_raw_column_lies_beside_categories():
+    rng = np.random.default_rng(0)
+    hot = sp.csr_array((np.ones(20_000), rng.integers(0, 1300, 20_000), np.arange(20_001)), shape=(20_000, 1300))
+    X = sp.hstack([sp.csr_array(1e4 * rng.standard_normal((20_000, 1))), hot], format="csr")
+    y = np.where(rng.random(20_000) < 0.5, 1, -1)
+    assert choose(Regularized(X, y, 1e-4)).solver.begin == NEWTON
+    assert choose(Regularized(hot, y, 1e-4)).solver.begin == ASCENT
 
 
-@pytest.mark.parametrize(("n", "loss", "begins"), [(2000, HINGE, ASCENT), (2000, SQUARED_HINGE, NEWTON)])
-def test_the_ascent_is_tried_first_where_a_plane_may_separate_the_rows(n, loss, begins):
-    choice = choose(problem(n, 300, 1e-6, loss=loss))
-    assert choice.solver.begin == begins
-    assert choose(problem(6000, 300, 1e-6, loss=loss)).solver.begin == NEWTON
+def of_cells(cells, n=1000):
+    """A problem whose rows take as long as so many cells; its values are never read."""
+    d = max(1, cells // n - PART_ROW)
+    return Regularized(np.broadcast_to(np.float32(0.0), (n, d)).copy(), np.resize([1, -1], n), 1e-3)
+
+
+def test_many_cells_are_shared():
+    problem = of_cells(3 * PART_CELLS + 10_000)
+    assert in_parts(SDCA("plain", shrinking=False, block_rows=3), problem, 2) == CoCoA(
+        2, first_pass="plain", shrinking=False, block_rows=3
+    )
+    assert in_parts(SDCA(), problem, 8) == CoCoA(3)
+    assert in_parts(Newton(width=0.2), problem, 2) == Newton(width=0.2, parts=2)
+
+
+def test_both_of_two_methods_are_shared():
+    found = in_parts(Adaptive(1e-4, "newton"), of_cells(3 * PART_CELLS + 10_000), 2)
+    assert found == Adaptive(1e-4, "newton", ascent=CoCoA(2), newton=Newton(parts=2))
+
+
+def test_few_are_not():
+    problem = of_cells(2 * PART_CELLS - 20_000)
+    assert in_parts(SDCA(), problem, 8) == SDCA()
+    assert in_parts(Newton(), problem, 8) == Newton()
+
+
+def test_nor_are_those_of_many_features():
+    n, d = 30_000, 50_000  # as many cells as before, which would do for two parts if v were shorter
+    X = sp.csr_array((np.ones(80 * n, np.float32), np.arange(80 * n) % d, np.arange(n + 1) * 80), shape=(n, d))
+    problem = Regularized(X, np.resize([1, -1], n), 1e-3)
+    assert X.nnz > 2 * PART_CELLS
+    assert in_parts(SDCA(), problem, 2) == SDCA()
+    assert in_parts(Newton(), problem, 2) == Newton(parts=2)
+
+
+def test_one_thread_is_one_part():
+    assert in_parts(SDCA(), of_cells(4 * PART_CELLS), 1) == SDCA()
+
+
+def test_other_methods_and_problems_are_left_alone():
+    problem = of_cells(4 * PART_CELLS)
+    assert in_parts(Pegasos(), problem, 2) == Pegasos()
+    assert in_parts(CDN(), L1Regularized(problem.matrix, problem.y, 0.1), 2) == CDN()
+
+
+def test_data_that_is_not_in_memory_is_read_by_one(tmp_path):
+    write_pair(np.eye(4), tmp_path / "pair")
+    problem = Regularized(open_pair(tmp_path / "pair"), np.resize([1, -1], 4), 0.1)
+    assert in_parts(SDCA(), problem, 2) == SDCA()

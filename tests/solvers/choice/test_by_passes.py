@@ -11,7 +11,7 @@ from hinge.problems import NormConstrained, Regularized
 from hinge.problems.batch import Batch
 from hinge.solvers import ByPasses, solve
 from hinge.solvers.choice import by_passes
-from hinge.solvers.choice.cost_model import PassPrices
+from hinge.solvers.choice.cost_model import BlockCosts
 from hinge.solvers.side_by_side import SideBySide
 
 RNG = np.random.default_rng(0)
@@ -31,9 +31,9 @@ def late(monkeypatch):
     """The ascent seems cheap at first, and dear when it is looked at."""
 
     def prices(d, cells, sparse, stiff, tol):
-        return PassPrices(1.0, 2.0 if stiff > 0.0 else 0.1, 1.0)
+        return BlockCosts(1.0, 2.0 if stiff > 0.0 else 0.1, 1.0)
 
-    monkeypatch.setattr(by_passes, "pass_prices", prices)
+    monkeypatch.setattr(by_passes, "block_costs", prices)
 
 
 def test_who_begins_follows_from_the_prices(stream):
