@@ -11,44 +11,51 @@ from hinge.problems.cost import Cost
 from hinge.solvers.ascent.cocoa import CoCoAState
 from hinge.solvers.ascent.sdca import SAMPLE, SDCA, SDCAState
 from hinge.solvers.base import Paper, Solver, gap_of
-from hinge.solvers.choice.cost_model import newton_cost
+from hinge.solvers.choice.cost_model import LEAST_TOL, newton_cost
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
 from hinge.solvers.unit_costs import pass_cost
 
+# `python benchmarks/regret.py --shapes 40` measures what these four are worth.
 EARLY = 0.15  # share of Newton's price that is spent on the ascent before it is judged: its first gaps tell little
 LAST = 0.3  # share of Newton's price that the ascent may still take, however much was spent on it
 SPENT = 0.5  # share of what was spent on the ascent by which it may take less
-PATIENCE = 250.0  # passes within which the ascent should be done, however little each costs: limits are in passes
-NEAR_ENOUGH = 5.0  # a gap from which on Newton's method continues sooner than it begins anew
 GROWTH = 1.5  # the ascent is judged each time its passes have grown by this factor
-MOST_TURNS = 2
+PATIENCE = 250.0  # passes within which the ascent should end, however little each costs: limits are given in passes
+NEAR_ENOUGH = 5.0  # a gap from which on Newton's method continues sooner than it begins anew
 FINEST = 1e-10  # a gap that rounding leaves to Newton's method, and that the ascent does not improve
-LEAST, LARGEST = 1e-16, 700.0  # the smallest tolerance; the largest logarithm of a gap whose exponential is finite
 
 
 class Watch(NamedTuple):
-    """What is known of the run: who is at work, and how the gap of the ascent fell.
+    """What is known of the run: which method runs, and how the gap of the ascent fell.
 
-    `t` counts iterations, `seed` is that of the run. `by_newton` says who is at work, `turn` that it is the other's
-    turn, and `turns` how many there were. `due` is the number of iterations to the next look, `gap` what the last one
-    saw, and `log` the logarithm of the least gap of the ascent. Two places are remembered, by its passes (`near` and
-    `far`) and that logarithm there. `left` is the gap with which Newton's method was left.
+    ===================== ==========================================================================
+    `t`, `seed`           iterations so far, and the seed of the run
+    `by_newton`           whether Newton's method runs
+    `switch_due`          whether the other method continues
+    `switches`            how often it did; a method that made no progress is not tried again
+    `due`                 iterations to the next evaluation
+    `gap`                 the gap at the last evaluation
+    `log_gap`             the logarithm of the least gap of the ascent
+    `passes, passes_log`  its passes and `log_gap` at the last checkpoint
+    `before, before_log`  the same at the checkpoint before
+    `newton_gap`          the gap with which Newton's method was left
+    ===================== ==========================================================================
     """
 
     t: int
     seed: int
     by_newton: bool
-    turn: bool = False
-    turns: int = 0
+    switch_due: bool = False
+    switches: int = 0
     due: int = 0
     gap: float = math.inf
-    log: float = math.inf
-    near: float = 0.0
-    near_log: float = math.inf
-    far: float = 0.0
-    far_log: float = math.inf
-    left: float = math.inf
+    log_gap: float = math.inf
+    passes: float = 0.0
+    passes_log: float = math.inf
+    before: float = 0.0
+    before_log: float = math.inf
+    newton_gap: float = math.inf
 
 
 class AdaptiveState(NamedTuple):
@@ -147,12 +154,12 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
     def advance(self, problem: Regularized, state: AdaptiveState, n_iter: int) -> AdaptiveState:
         ascent, newton, watch = state
         if n_iter == 0:  # compiles
-            at_work(self, state)[0].advance(problem, at_work(self, state)[1], 0)
+            running(self, state)[0].advance(problem, running(self, state)[1], 0)
             return state
         a_step = self.ascent.cost(problem).a_pass
         while n_iter > 0:
-            if watch.turn:
-                ascent, newton, watch = self._turned(problem, AdaptiveState(ascent, newton, watch))
+            if watch.switch_due:
+                ascent, newton, watch = self._switch(problem, AdaptiveState(ascent, newton, watch))
             due = watch.due or (a_step if watch.by_newton else ascent_due(self, problem, ascent))
             n, ended = min(n_iter, due), False
             if not watch.by_newton:
@@ -164,68 +171,77 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
             watch = watch._replace(t=watch.t + n, due=0 if ended else due - n)
             n_iter -= n
             if watch.due == 0:
-                watch = self._seen(problem, AdaptiveState(ascent, newton, watch))
+                watch = self._evaluate(problem, AdaptiveState(ascent, newton, watch))
             if ended or (watch.due == 0 and watch.gap <= self.tol):
                 break
         return AdaptiveState(ascent, newton, watch)
 
-    def _seen(self, problem: Regularized, state: AdaptiveState) -> Watch:
-        """Look at the gap, and decide whether it is the other's turn."""
-        watch, last = state.watch, state.watch.turns >= MOST_TURNS
-        method, own = at_work(self, state)
+    def _evaluate(self, problem: Regularized, state: AdaptiveState) -> Watch:
+        """Evaluate the gap, and decide whether the other method continues."""
+        watch, last = state.watch, state.watch.switches >= 2
+        method, own = running(self, state)
         gap = float(gap_of(method.estimate(problem, own)))
         if watch.by_newton:
             ended = method.pause(problem, own) == 0
-            return watch._replace(gap=gap, turn=bool(not last and ended and gap > FINEST))
+            return watch._replace(gap=gap, switch_due=bool(not last and ended and gap > FINEST))
         if last or not 0.0 < gap < math.inf:
             return watch._replace(gap=gap)
-        work, log, turn = passes_of(problem, own), min(watch.log, math.log(gap)), False
-        wanted = math.log(max(self.tol, LEAST))
-        watch = watch._replace(gap=gap, log=log)
-        if watch.far_log < math.inf and log > wanted and work > watch.far:
-            rate = (watch.far_log - log) / (work - watch.far)
+        passes, log_gap, due = passes_of(problem, own), min(watch.log_gap, math.log(gap)), False
+        log_tol = math.log(max(self.tol, LEAST_TOL))
+        watch = watch._replace(gap=gap, log_gap=log_gap)
+        if watch.before_log < math.inf and log_gap > log_tol and passes > watch.before:
+            rate = (watch.before_log - log_gap) / (passes - watch.before)
             price = min(price_of(self, problem), PATIENCE)
-            # Subspace steps hold the rate up, as conjugate gradients do.
+            # Subspace steps keep the rate up, as conjugate gradients do.
             steady = getattr(self.ascent, "acceleration", "none") == "subspace"
-            slow = is_slow(work, passes_left(work, rate, log - wanted, steady), price)
-            turn = slow or work > 2.0 * PATIENCE
-        if watch.near_log == math.inf:
-            return watch._replace(near=work, near_log=log, far=work, far_log=log)
-        if work < GROWTH * watch.near:
-            return watch._replace(turn=turn)
-        return watch._replace(turn=turn, near=work, near_log=log, far=watch.near, far_log=watch.near_log)
+            slow = is_slow(passes, passes_left(passes, rate, log_gap - log_tol, steady), price)
+            due = slow or passes > 2.0 * PATIENCE
+        if watch.passes_log == math.inf:
+            return watch._replace(passes=passes, passes_log=log_gap, before=passes, before_log=log_gap)
+        if passes < GROWTH * watch.passes:
+            return watch._replace(switch_due=due)
+        kept = dict(passes=passes, passes_log=log_gap, before=watch.passes, before_log=watch.passes_log)
+        return watch._replace(switch_due=due, **kept)
 
-    def _turned(self, problem: Regularized, state: AdaptiveState) -> AdaptiveState:
-        """The other method in place of the one at work, with its answer."""
-        watch, answer = state.watch, self.solution(problem, state)
-        turns = MOST_TURNS if watch.by_newton else watch.turns + 1  # who made no more progress is not asked again
-        left = watch.gap if watch.by_newton else math.inf
-        there = Watch(watch.t, watch.seed, not watch.by_newton, turns=turns, gap=watch.gap, log=watch.log, left=left)
-        if there.by_newton:
-            start = answer if watch.gap <= NEAR_ENOUGH or isinstance(self.newton, RowSpace) else None
-            return AdaptiveState(state.ascent, self.newton.init(problem, watch.seed, start), there)
-        if state.ascent is not None and watch.gap >= math.exp(min(watch.log, LARGEST)):
+    def _switch(self, problem: Regularized, state: AdaptiveState) -> AdaptiveState:
+        """The other method in place of the one that runs, with its answer."""
+        old, answer = state.watch, self.solution(problem, state)
+        switches = 2 if old.by_newton else old.switches + 1  # who made no more progress is not tried again
+        newton_gap = old.gap if old.by_newton else math.inf
+        watch = Watch(
+            old.t,
+            old.seed,
+            not old.by_newton,
+            switches=switches,
+            gap=old.gap,
+            log_gap=old.log_gap,
+            newton_gap=newton_gap,
+        )
+        if watch.by_newton:
+            start = answer if old.gap <= NEAR_ENOUGH or isinstance(self.newton, RowSpace) else None
+            return AdaptiveState(state.ascent, self.newton.init(problem, old.seed, start), watch)
+        if state.ascent is not None and (old.gap == math.inf or math.log(max(old.gap, LEAST_TOL)) >= old.log_gap):
             # Newton's method has got no further: the ascent continues where it was.
-            return AdaptiveState(state.ascent, state.newton, there)
-        return AdaptiveState(self.ascent.init(problem, watch.seed, answer), state.newton, there)
+            return AdaptiveState(state.ascent, state.newton, watch)
+        return AdaptiveState(self.ascent.init(problem, old.seed, answer), state.newton, watch)
 
     def solution(self, problem: Regularized, state: AdaptiveState) -> Solution:
         """That of the method at work; the ascent's, as long as Newton's method is busy with a part of the rows."""
         answer: Solution
-        if state.watch.by_newton and state.watch.turns and self.newton.estimate(problem, state.newton) == math.inf:
+        if state.watch.by_newton and state.watch.switches and self.newton.estimate(problem, state.newton) == math.inf:
             answer = self.ascent.solution(problem, state.ascent)
             return answer
-        if not state.watch.by_newton and state.watch.left < state.watch.gap:  # the ascent has not come so far yet
+        if not state.watch.by_newton and state.watch.newton_gap < state.watch.gap:  # the ascent has not come so far yet
             answer = self.newton.solution(problem, state.newton)
             return answer
-        method, own = at_work(self, state)
+        method, own = running(self, state)
         answer = method.solution(problem, own)
         return answer
 
     def cost(self, problem: Regularized, state: AdaptiveState | None = None) -> Cost:
         """A step of Newton's method, and a pass to hand over; or the ascent's, and the sample that a look takes."""
         cost = self.ascent.cost(problem)
-        if self.begin == "newton" if state is None else state.watch.by_newton or state.watch.turn:
+        if self.begin == "newton" if state is None else state.watch.by_newton or state.watch.switch_due:
             other = self.newton.cost(problem)
             return cost._replace(rows=0, cells=other.cells + problem.matrix.n_cells, certificate=other.certificate)
         return cost._replace(rows=cost.rows + (2 * SAMPLE if problem.n > 16 * SAMPLE else 0))
@@ -233,7 +249,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
     def pause(self, problem: Regularized, state: AdaptiveState) -> int:
         """The end of the epoch, or of the step."""
         watch = state.watch
-        if watch.due or watch.turn:
+        if watch.due or watch.switch_due:
             return watch.due or self.ascent.cost(problem).a_pass
         if watch.by_newton:
             return self.newton.pause(problem, state.newton) * self.ascent.cost(problem).a_pass
@@ -243,20 +259,21 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         """The gap that the last look saw; between looks, that of the method at work."""
         if state.watch.due == 0 and state.watch.t:
             return state.watch.gap
-        method, own = at_work(self, state)
+        method, own = running(self, state)
         return gap_of(method.estimate(problem, own))
 
     def refresh(self, problem: Regularized, state: AdaptiveState) -> AdaptiveState:
         """Tell the method at work; the gaps that the ascent saw were too small, and are forgotten."""
         if state.watch.by_newton:
             newton, watch = self.newton.refresh(problem, state.newton), state.watch
-            ended = watch.turns < MOST_TURNS and self.newton.pause(problem, newton) == 0
-            return state._replace(newton=newton, watch=watch._replace(turn=watch.turn or ended))
-        unseen = state.watch._replace(log=math.inf, near=0.0, near_log=math.inf, far=0.0, far_log=math.inf)
-        return state._replace(ascent=self.ascent.refresh(problem, state.ascent), watch=unseen)
+            ended = watch.switches < 2 and self.newton.pause(problem, newton) == 0
+            return state._replace(newton=newton, watch=watch._replace(switch_due=watch.switch_due or ended))
+        forgotten = dict(log_gap=math.inf, passes=0.0, passes_log=math.inf, before=0.0, before_log=math.inf)
+        watch = state.watch._replace(**forgotten)
+        return state._replace(ascent=self.ascent.refresh(problem, state.ascent), watch=watch)
 
 
-def at_work(solver: Adaptive, state: AdaptiveState) -> tuple[Solver, Any]:
+def running(solver: Adaptive, state: AdaptiveState) -> tuple[Solver, Any]:
     """Who is at work, and its state."""
     return (solver.newton, state.newton) if state.watch.by_newton else (solver.ascent, state.ascent)
 

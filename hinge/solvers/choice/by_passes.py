@@ -11,8 +11,8 @@ from hinge.problems.cost import Cost
 from hinge.solvers.ascent.block_ascent import BlockAscent, BlockAscentState, cut_of, dealt, taken
 from hinge.solvers.ascent.sdca import TYPICAL
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.choice.adaptive import LEAST, passes_left
-from hinge.solvers.choice.cost_model import BlockCosts, block_costs, plain_stiffness
+from hinge.solvers.choice.adaptive import passes_left
+from hinge.solvers.choice.cost_model import LEAST_TOL, BlockCosts, block_costs, plain_stiffness
 from hinge.solvers.newton.block_newton import ROWS, BlockNewton, BlockNewtonState
 from hinge.solvers.newton.hessians import MOST_DIRECT
 
@@ -105,21 +105,21 @@ class ByPasses(Solver[Regularized, ByPassesState]):
         if watch.t == 0 and n_iter > 0 and state.newton:
             self._choose(problem, state)
         while n_iter > 0:
-            method, own = at_work(self, state)
+            method, own = running(self, state)
             n = min(n_iter, blocks - int(watch.t) % blocks)
             own = method.advance(problem, own, n)
             state = state._replace(newton=own) if watch.by_newton else state._replace(ascent=own)
             watch.t += n
             n_iter -= n
             if watch.t % blocks == 0 and not watch.by_newton and state.newton:
-                self._look(problem, state)
+                self._evaluate(problem, state)
         return state
 
-    def _look(self, problem: Regularized, state: ByPassesState) -> None:
+    def _evaluate(self, problem: Regularized, state: ByPassesState) -> None:
         """After a pass of the ascent: whether the rest is for Newton's method."""
         watch, ascent, newton = state.watch, state.ascent, state.newton
         assert isinstance(newton, BlockNewtonState)
-        gap, wanted = self.ascent.estimate(problem, ascent).gap, max(self.tol, LEAST)
+        gap, wanted = self.ascent.estimate(problem, ascent).gap, max(self.tol, LEAST_TOL)
         if not wanted < gap < math.inf:
             return
         before, watch.log = float(watch.log), math.log(gap)
@@ -140,7 +140,7 @@ class ByPasses(Solver[Regularized, ByPassesState]):
         own.begun, own.t, own.passes, watch.by_newton = True, known.t, known.passes, True
 
     def solution(self, problem: Regularized, state: ByPassesState) -> Solution:
-        method, own = at_work(self, state)
+        method, own = running(self, state)
         answer: Solution = method.solution(problem, own)
         return answer
 
@@ -150,17 +150,17 @@ class ByPasses(Solver[Regularized, ByPassesState]):
 
     def pause(self, problem: Regularized, state: ByPassesState) -> int:
         """The end of the pass."""
-        method, own = at_work(self, state)
+        method, own = running(self, state)
         return int(method.pause(problem, own))
 
     def estimate(self, problem: Regularized, state: ByPassesState) -> Certificate:
         """That of the best answer so far."""
-        method, own = at_work(self, state)
+        method, own = running(self, state)
         found = method.estimate(problem, own)
         assert isinstance(found, Certificate)
         return found
 
 
-def at_work(solver: ByPasses, state: ByPassesState) -> tuple[Solver, Any]:
-    """Who is at work, and its state."""
+def running(solver: ByPasses, state: ByPassesState) -> tuple[Solver, Any]:
+    """The method that runs, and its state."""
     return (solver.newton, state.newton) if state.watch.by_newton else (solver.ascent, state.ascent)

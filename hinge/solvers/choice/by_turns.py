@@ -14,8 +14,6 @@ from hinge.solvers.base import Paper, Solver
 from hinge.solvers.saddle.pdhg import PDHG, PDHGState
 from hinge.solvers.saddle.working_set import EPOCHS_AT_ONCE, WorkingSet, WorkingSetState
 
-PASSES_OF_A_STEP = 2.0  # of an iteration of PDHG
-
 
 class ByTurnsState(NamedTuple):
     """The states of both methods; `s` has the iterations, whether PDHG runs (`second`), passes `left` in this turn."""
@@ -92,7 +90,7 @@ class ByTurns(Solver[MaxMargin, ByTurnsState]):
                 if gradients.t == 0:
                     gradients = PDHG().init(problem, 0, self._ascent.solution(problem, ascent))
                 gradients = PDHG().advance(problem, gradients, 1)
-                s.left -= PASSES_OF_A_STEP
+                s.left -= 2.0  # passes of an iteration of PDHG: X x and Xᵀp
             else:
                 s.left -= EPOCHS_AT_ONCE * float(ascent.s.rows) / problem.n
                 ascent = self._ascent.advance(problem, ascent, 1)

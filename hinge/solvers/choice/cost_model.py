@@ -16,15 +16,13 @@ from hinge.solvers.newton.hessians import CURVED, form_of
 from hinge.solvers.newton.newton import begins_with
 from hinge.solvers.unit_costs import CELL, FLOP, NONZERO, ROW, SPARSE_FLOP, STEP, factor_cost, hessian_cost, pass_cost
 
-FIRST = 2.0  # passes of the ascent in any case: one that takes gradient steps, one that measures the gap
+LEAST_TOL = 1e-16  # a relative gap of rounding
 STIFF, ROOT = 1.7, 3.5  # passes per digit and unit of R²/Λ; with subspace steps per unit of its root
 SUPPORT = 0.5  # share of the rows that take part in the answer, about
 STEPS, CROWDED = 3.0, 80.0  # steps of Newton's method with many rows a feature, and more by √(d/n)
 FLAT = 20.0  # the R²/Λ at which half of the latter are needed: a smooth objective is easy however few the rows
 CG_PASSES = 10.0  # passes that the products of a step without a Hessian take; fewer by the sample of rows they read
 SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing
-BLOCK_VISITS = 3.0  # visits of BlockAscent to a row while its block is in memory, each worth √3 of a pass alone
-READ = 2.0  # to get a cell that is not in memory: from a disk, decoded, put in its row
 NEWTON_PASSES = 6.0  # of BlockNewton, which begins with a sample in memory
 
 
@@ -41,12 +39,13 @@ def ascent_passes(stiff: float, tol: float, *, accelerated: bool = True) -> floa
     """Passes of the ascent, with subspace steps or without, see `ascent_cost`."""
     digits = digits_of(tol)
     slow = min(STIFF * stiff, ROOT * math.sqrt(stiff)) if accelerated else STIFF * stiff
-    return FIRST + max(0.0, math.log10(stiff) + digits) + slow * max(1.0, digits)
+    # Two passes in any case: one that takes gradient steps, one that measures the gap.
+    return 2.0 + max(0.0, math.log10(stiff) + digits) + slow * max(1.0, digits)
 
 
 def digits_of(tol: float) -> float:
     """Decimal digits that a relative gap asks for."""
-    return -math.log10(max(tol, 1e-16))
+    return -math.log10(max(tol, LEAST_TOL))
 
 
 def stiffness(problem: Regularized) -> float:
@@ -158,13 +157,16 @@ class BlockCosts(NamedTuple):
     ascent_pass: float
 
 
-def block_costs(d: int, cells: float, sparse: bool, stiff: float, tol: float, read: float = READ) -> BlockCosts:
+def block_costs(
+    d: int, cells: float, sparse: bool, stiff: float, tol: float, *, read: float = 2.0, visits: int = 3
+) -> BlockCosts:
     """The costs of dual ascent and Newton's method where every pass reads rows that are not in memory.
 
-    Rows have so many `cells` of d each. `stiff` is R²/Λ, and `read` the cost of getting a cell.
+    Rows have so many `cells` of d each. `stiff` is R²/Λ, `read` the cost of getting a cell (by default from a disk,
+    decoded), and `visits` the ascent's to a row while it is in memory, which are worth their root in passes.
     """
     visit = ROW + (NONZERO if sparse else CELL) * cells
-    a_pass = read * cells + (BLOCK_VISITS + 2.0) * visit  # and two for the certificate: responses, combination
+    a_pass = read * cells + (visits + 2.0) * visit  # and two for the certificate: responses, combination
     square = SUPPORT * min(FLOP * d * d, SPARSE_FLOP * cells * cells)
-    passes = FIRST + (ascent_passes(max(stiff, 1e-300), tol, accelerated=False) - FIRST) / math.sqrt(BLOCK_VISITS)
-    return BlockCosts(passes * a_pass, NEWTON_PASSES * (read * cells + 4.0 * visit + square), a_pass)
+    passes = ascent_passes(max(stiff, 1e-300), tol, accelerated=False) / math.sqrt(visits)
+    return BlockCosts(max(2.0, passes) * a_pass, NEWTON_PASSES * (read * cells + 4.0 * visit + square), a_pass)

@@ -29,7 +29,7 @@ def test_newtons_method_takes_over_where_the_ascent_is_slow(bias):
     made = problem(1e-7, bias=bias)
     result = run(made, Adaptive())
     assert result.status is Status.CONVERGED
-    assert result.state.watch.by_newton and result.state.watch.turns == 1
+    assert result.state.watch.by_newton and result.state.watch.switches == 1
     passes = result.state.ascent.t / made.n
     assert 2 <= passes < newton_cost(made) / pass_cost(made)  # no more was spent than what it was compared with
 
@@ -38,7 +38,7 @@ def test_the_ascent_is_left_alone_where_it_is_fast():
     made = problem(1e3)
     result = run(made, Adaptive())
     alone = run(made, SDCA())
-    assert result.status is Status.CONVERGED and not result.state.watch.turns
+    assert result.status is Status.CONVERGED and not result.state.watch.switches
     np.testing.assert_array_equal(result.solution.w, alone.solution.w)
     assert result.n_iter == alone.n_iter
 
@@ -59,7 +59,7 @@ def test_what_is_left_is_foretold_from_the_decline_of_the_gap(price, turns, monk
     state = solver.init(made)
     for turn in turns:
         state = solver.advance(made, state, 100)
-        assert state.watch.turn == turn
+        assert state.watch.switch_due == turn
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_a_newton_that_stalls_leaves_its_dual_to_the_ascent(monkeypatch):
     made = problem(1e-2, n=500)
     monkeypatch.setattr(Newton, "pause", lambda self, problem, state: int(state.t < 6))
     result = run(made, Adaptive(1e-9, begin="newton"), tol=1e-9)
-    assert result.state.watch.turns >= 1 and result.state.ascent.t > 0
+    assert result.state.watch.switches >= 1 and result.state.ascent.t > 0
     assert result.status in (Status.CONVERGED, Status.STALLED)
 
 
@@ -87,7 +87,7 @@ def test_a_run_cut_anywhere_is_the_same_across_the_turns():
     made = problem(1e-7, n=700)
     solver = Adaptive(price=1.0)
     whole = solver.advance(made, solver.init(made), 14_000)
-    assert whole.watch.turns == 1
+    assert whole.watch.switches == 1
     state = solver.init(made)
     for n in (1, 699, 700, 350, 1050, 1, 2799, 1, 1, 4000, 4398):
         state = solver.advance(made, state, n)
@@ -132,7 +132,7 @@ def test_what_rounding_leaves_is_not_left_to_the_ascent():
     made = problem(1e-3, bias="penalized")
     result = solve(made, Adaptive(1e-20, "newton"), stop=Stop(tol=1e-20, max_iter=10**8))
     assert result.status is Status.STALLED and result.certificate.gap < 1e-8  # of data in float32
-    assert result.state.watch.turns == 0
+    assert result.state.watch.switches == 0
 
 
 def test_an_ascent_that_comes_less_far_than_newton_leaves_the_answer_to_it(monkeypatch):
@@ -141,7 +141,7 @@ def test_an_ascent_that_comes_less_far_than_newton_leaves_the_answer_to_it(monke
     X = (1e10 * rng.normal(size=(80, 10)) * (rng.random((80, 10)) < 0.5)).astype(np.float32)
     made = Regularized.from_C(X, np.where(rng.random(80) < 0.5, 1, -1), 1.0, bias="penalized")
     result = solve(made, Adaptive(1e-4, "newton"), stop=Stop(tol=1e-4, max_iter=200 * made.n))
-    assert result.state.watch.turns > 0 and result.certificate.gap < 1e-2
+    assert result.state.watch.switches > 0 and result.certificate.gap < 1e-2
 
 
 def test_passes_that_are_left_grow_where_the_rate_falls():

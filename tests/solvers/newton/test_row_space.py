@@ -109,7 +109,7 @@ def test_it_gives_up_when_certificates_are_denied():
     run = watched.advance(problem, watched.init(problem), problem.n)
     for _ in range(DENIED):
         run = watched.refresh(problem, run)
-    assert run.watch.turn and not watched.advance(problem, run, problem.n).watch.by_newton
+    assert run.watch.switch_due and not watched.advance(problem, run, problem.n).watch.by_newton
 
 
 def test_many_rows_are_refused():
