@@ -24,7 +24,7 @@ from hinge.solvers import SDCA, Newton, unit_costs  # noqa: E402
 from hinge.solvers.newton.smoothing import add_outers  # noqa: E402
 
 RNG = np.random.default_rng(0)
-ROWS = 20_000
+ROWS = 300_000  # more than caches hold
 
 
 def median(work, repeats):
@@ -75,8 +75,8 @@ def newton_step(repeats):
 
 def measure(repeats):
     """All units by name."""
-    row, cell = line((8, dense(8)), (256, dense(256)), repeats)
-    _, nonzero = line((8, sparse(8)), (128, sparse(128)), repeats)
+    row, cell = line((8, dense(8)), (64, dense(64)), repeats)
+    _, nonzero = line((8, sparse(8)), (64, sparse(64)), repeats)
     B = RNG.standard_normal((2000, 500))
     A, H = problem_of(sparse(30, 300)).matrix.rows, np.zeros((301, 301))
     rows, weight = np.arange(2000, dtype=np.uint32), np.ones(1)

@@ -11,13 +11,20 @@ from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
 from hinge.solvers.choice.adaptive import Adaptive
-from hinge.solvers.choice.cost_model import ascent_cost, finite_newton_cost, newton_cost, row_space_costs, stiffness
+from hinge.solvers.choice.cost_model import (
+    SEPARABLE,
+    ascent_cost,
+    finite_newton_cost,
+    newton_cost,
+    row_space_costs,
+    stiffness,
+)
 from hinge.solvers.kernel.active_rounds import MOST, fit_alone
 from hinge.solvers.kernel.active_set import LARGEST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
 from hinge.solvers.l1.cdn import CDN
 from hinge.solvers.newton.finite_newton import FiniteNewton
-from hinge.solvers.newton.hessians import CURVED, form_of
+from hinge.solvers.newton.hessians import form_of
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
 from hinge.solvers.unit_costs import pass_cost
@@ -126,9 +133,9 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
         return Choice(Newton() if newton < ascent else SDCA(), work)
     if form_of(problem) == "rows":
         return _choose_by_rows(problem, tol, stiff)
-    # A Hessian by products needs more rows than it samples: with fewer, steps of Newton's method are hard to foresee.
-    sampled = form_of(problem) == "features" or n > CURVED * d
-    begin = "newton" if newton < ascent and sampled else "ascent"
+    # Steps are hard to foresee if a plane separates the rows: the ascent is tried, for a share of Newton's price.
+    certain = n >= SEPARABLE * d or problem.loss.curvature > 0.0
+    begin = "newton" if newton < ascent and certain else "ascent"
     return Choice(Adaptive(tol, begin, ascent_for(tol), price=float(f"{newton / a_pass:.3g}")), work)
 
 

@@ -21,7 +21,8 @@ STIFF, ROOT = 1.7, 3.5  # passes per digit and unit of R²/Λ; with subspace ste
 SUPPORT = 0.5  # share of the rows that take part in the answer, about
 STEPS, CROWDED = 3.0, 80.0  # steps of Newton's method with many rows a feature, and more by √(d/n)
 FLAT = 20.0  # the R²/Λ at which half of the latter are needed: a smooth objective is easy however few the rows
-CG_PASSES = 10.0  # passes that the products of a step without a Hessian take; fewer by the sample of rows they read
+CG_PASSES = 5.0  # passes that the products of a step without a Hessian take; fewer by the sample of rows they read
+SEPARABLE = 16.0  # rows for each feature below which a plane may separate them, and steps are hard to foresee
 SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing
 NEWTON_PASSES = 6.0  # of BlockNewton, which begins with a sample in memory
 

@@ -161,7 +161,7 @@ def _solver(
             r = _along(A, face, v, ones, problem.n)
             return np.where(moving, _across(A, face, on * r, ones) + ridge * diagonal * v, 0.0)
 
-        return conjugate_gradient(times, np.where(moving, g, 0.0), CG_STEPS, diagonal)
+        return conjugate_gradient(times, np.where(moving, g, 0.0), CG_STEPS, diagonal)[0]
 
     return iterated
 

@@ -126,7 +126,10 @@ def by_rows(
 
 
 def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: float, parts: int = 1) -> np.ndarray:
-    """The same by conjugate gradients, which multiply with the rows on the parabola, or a sample of them."""
+    """The same by conjugate gradients, which multiply with the rows on the parabola, or a sample of them.
+
+    If these do not converge by as many products as a factorisation costs, the Hessian of the sample is factored.
+    """
     every = max(1, len(curved) // (CURVED * problem.d))
     sample, penalty, out = curved[::every], penalty_of(problem), np.empty_like(g)
     if problem.bias == "free":
@@ -142,7 +145,12 @@ def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: 
     diagonal(problem.matrix.rows, sample, problem.weight, own)
     own = own * (every * scale) + penalty
     own[own == 0.0] = 1.0  # a bias that is not penalised, where no row is on the parabola
-    return conjugate_gradient(times, g, most_products(problem), own)
+    x, converged = conjugate_gradient(times, g, most_products(problem), own)
+    if converged or problem.d > MOST_DIRECT:
+        return x
+    H = np.zeros((problem.d + 1, problem.d + 1))
+    add_squares(problem, sample, 1.0, H, is_full(problem), parts)
+    return by_features(problem, H, g, every * scale)
 
 
 def most_products(problem: Regularized) -> int:

@@ -269,7 +269,7 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def cost(self, problem: Regularized, state: NewtonState | None = None) -> Cost:
         """Margins of new rows, two looks, the direction; and the products where the Hessian is not formed."""
-        passes = 5 + 2 * most_products(problem) if form_of(problem) == "products" else 8
+        passes = 6 + 2 * most_products(problem) if form_of(problem) == "products" else 8
         return Cost(cells=passes * problem.matrix.n_cells)
 
     def pause(self, problem: Regularized, state: NewtonState) -> int:

@@ -26,8 +26,8 @@ def solved(H: np.ndarray, g: np.ndarray) -> np.ndarray:
 
 def conjugate_gradient(
     times: Callable[[np.ndarray], np.ndarray], g: np.ndarray, steps: int, diagonal: np.ndarray | float = 1.0
-) -> np.ndarray:
-    """H⁻¹g to a tenth of g in the norm of the preconditioner, or as near as the given number of products comes.
+) -> tuple[np.ndarray, bool]:
+    """H⁻¹g to a tenth of g in the norm of the preconditioner, and whether the given number of products came so near.
 
     The preconditioner is the `diagonal` of H: columns of different scales cost no more products than equal ones.
     """
@@ -37,7 +37,7 @@ def conjugate_gradient(
     target = 0.01 * rr
     for _ in range(steps):
         if rr <= target:
-            break
+            return x, True
         Hp = times(p)
         step = rr / float(p @ Hp)
         x += step * p
@@ -45,4 +45,4 @@ def conjugate_gradient(
         scaled = residual / diagonal
         rr, before = float(residual @ scaled), rr
         p = scaled + rr / before * p
-    return x
+    return x, rr <= target
