@@ -159,6 +159,8 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
         for _ in range(n_iter):
             before, advance = work, advance_round if problem.n <= MOST else advance_many
             work += advance(K, beta, e, lo, hi, level * problem.spread, free, convex, epsilon)
+            if still >= STILL - 1:
+                work = np.inf  # the last attempt, at any price
             if is_due(before, work) and (better := improve_problem(problem, beta, work)) is not None:
                 beta[:], e[:] = better[0], better[1] - aims
             level = max(SHARPER * level, FINEST)

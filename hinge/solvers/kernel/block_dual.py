@@ -213,6 +213,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
                 state = self.refresh(problem, state)._replace(seen=not state.rough)
             problem.gram.focus(state.order[: state.m])
             before, state = state.spent, _measured(problem, self._round(problem, state))
+            if state.still >= STILL:
+                state = state._replace(spent=np.inf)  # the last attempt, at any price
             if is_due(before, state.spent):
                 state = self._improve(problem, state)
         return state

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from hinge.access.gram.weight_vector import weight_vector
-from hinge.problems import KernelRegularized
+from hinge.problems import KernelRegularized, sorted_bias
 from hinge.types import Stored
 
 STEPS = 25
@@ -56,12 +56,12 @@ class Box(NamedTuple):
 
 def affordable_rank(work: float, n: int) -> int:
     """The largest r for which all steps cost no more than so many operations for each of n points."""
-    return int(np.sqrt(max(work / STEPS - CALLS / n, 0.0))) - 1
+    return int(min(np.sqrt(max(work / STEPS - CALLS / n, 0.0)), n + 1)) - 1
 
 
 def is_due(before: float, after: float) -> bool:
-    """Whether the work done has doubled, so that all attempts cost a small share of it."""
-    return np.frexp(after)[1] > np.frexp(before)[1]
+    """Whether the work done has doubled, so that all attempts cost a small share of it; or is said to be infinite."""
+    return before < np.inf and (after == np.inf or np.frexp(after)[1] > np.frexp(before)[1])
 
 
 def find_factor(
@@ -108,11 +108,17 @@ def improve_by_rank(
     if found is None:
         return None
     r = responses(found)
-    return (found, r) if _dual(box, found, r) > _dual(box, beta, responses(beta)) else None
+    return (found, r) if _gap(box, found, r) < _gap(box, beta, responses(beta)) else None
 
 
-def _dual(box: Box, beta: np.ndarray, r: np.ndarray) -> float:
-    return -float(box.c @ beta) - box.epsilon * float(np.abs(beta).sum()) - 0.5 * float(beta @ r)
+def _gap(box: Box, beta: np.ndarray, r: np.ndarray) -> float:
+    """P - D at the best bias, as the sum of its complementarity terms."""
+    width = box.hi - box.lo
+    two_sided = bool((box.lo * box.hi < 0.0).any())
+    b = float(sorted_bias(r, -box.c, width, box.epsilon if two_sided else None)) if box.free else 0.0
+    at, sign, most, cost = _sides(box)
+    slope, a = sign * (r + b)[at] + cost, np.maximum(sign * beta[at], 0.0)
+    return float(a @ np.maximum(slope, 0.0) + (most - a) @ np.maximum(-slope, 0.0))
 
 
 def improve_problem(problem: KernelRegularized, beta: np.ndarray, work: float) -> tuple[np.ndarray, np.ndarray] | None:
