@@ -189,14 +189,9 @@ def _follow_path(points: _Points, box: Box) -> tuple[_Sides, np.ndarray, np.ndar
     def spread(values: np.ndarray) -> np.ndarray:
         return A.T @ np.bincount(at, sign * values, n)
 
-    # In the middle of the box, with the sums of both directions equal.
-    a = 0.5 * most
-    if box.free:
-        each = float(a[sign > 0].sum()), float(a[sign < 0].sum())
-        a *= min(each) / np.where(sign > 0, *each)
-    x = np.divide(spread(a), own, out=np.zeros(len(own)), where=own > 0.0)
-    slope, unit = sign * (A @ x)[at] + cost, float(np.abs(cost).max(initial=1e-300))
-    v, t = np.maximum(slope, 0.0) + unit, np.maximum(-slope, 0.0) + unit
+    # In the middle of the box, and at w = 0: the w of these a, of columns of any scale, would be far away.
+    a, x, unit = 0.5 * most, np.zeros(len(own)), float(np.abs(cost).max(initial=1e-300))
+    v, t = np.maximum(cost, 0.0) + unit, np.maximum(-cost, 0.0) + unit
     for _ in range(2 * STEPS):
         room = most - a
         slope, lack = sign * (A @ x)[at] + cost - v + t, spread(a) - own * x
