@@ -40,6 +40,7 @@ BACK = 0.99
 """Share of the way to the nearest bound."""
 POLISHED = 3
 """Corrections of the points between their bounds."""
+TINY = 1e-300
 VECTORS = 20
 """Vectors of a number for each point that a step needs."""
 
@@ -261,7 +262,9 @@ def _put_on_bounds(
             change -= beta.sum() / np.linalg.norm(room) * line
         lack -= change @ ways
         ways -= np.outer(line, line @ ways)
-        more = np.linalg.lstsq(ways.T, lack, rcond=None)[0]
+        # Damped by what lacks, so that no direction is gone further than half of the room.
+        left, values, right = np.linalg.svd(ways, full_matrices=False)
+        more = left @ (values / (values**2 + float(lack @ lack) + TINY) * (right @ lack))
         change += more - (line @ more) * line
         beta[F] = np.clip(beta[F] + room * change, lo[F], hi[F])
     return beta
