@@ -191,7 +191,7 @@ def _exchange_first(problem: PackedBatch, state: BatchState, free: bool, tol: fl
 
 
 def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float) -> None:
-    """Solve member k by `low_rank`, if as much work has been done as that takes; it is done if its gap is `tol` then."""
+    """Solve member k by `low_rank`, if as much work has been done as that takes; with a gap of `tol` it is done."""
     part, work = problem.parts[k], float(state.found["work"][k])
     rows, most = problem.rows[part], affordable_rank(work, part.stop - part.start)
     exact = None if problem.points.weighted is None else WeightVector(problem.points.weighted)

@@ -52,8 +52,8 @@ class BlockState(NamedTuple):
     what it was `known` to be off by then, when the gap was `sharp`. The first subset is `rough`; whether those left out
     later have been `seen`, early or by a certificate. `work` is the last working set, filled up with -1; the next has
     so many `fresh` points if that is more than usual. `gap`, `b` and `dual` are those of the first m points, and the
-    dual has been `still` for so many rounds; `spent` is the arithmetic of all, in units of n. The answer is w times `scale`, of which `gap` and `b` are. For a kernel
-    that is not positive the violation takes the place of the gap.
+    dual has been `still` for so many rounds; `spent` is the arithmetic of all, in units of n. The answer is w times
+    `scale`, of which `gap` and `b` are. For a kernel that is not positive the violation takes the place of the gap.
     """
 
     beta: Any
@@ -295,9 +295,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         if self.block is None and not gram.by_value:
             state = state._replace(fresh=min(2 * wanted, LARGEST, problem.n // 4) if stay else wanted // 2)
         spent = state.spent + len(work) * (1.0 + made / problem.n)
-        return state._replace(
-            t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1, spent=spent
-        )
+        return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1, spent=spent)
 
     def _solve(
         self,

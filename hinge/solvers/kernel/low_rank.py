@@ -3,17 +3,17 @@
 .. math:: \\min_\\beta\\ \\tfrac12\\|Z^\\top\\beta\\|^2 + c^\\top\\beta + \\varepsilon\\sum_i|\\beta_i|, \\qquad
           lo \\le \\beta \\le hi, \\quad \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
 
-K = ZZᵀ: of a linear kernel the rows of Z are the points, of another one Z is found by a Cholesky factorisation with
-pivots, which ends where no more of the diagonal is left than rounding. Where the points are many more than the columns of
-Z, which may be of any scale, pairs of points are slow and the system of equations of many points between their bounds is
-singular. Here β = p - q, with p, q ≥ 0, moves by Newton steps on the optimality conditions with complementarity μ, by
-Mehrotra's predictor and corrector, μ → 0. With θ the ratio of multipliers to slacks and W = diag(1/θ) a step solves
+K = ZZᵀ: of a linear kernel the rows of Z are the points; of another one Z is found by a Cholesky factorisation with
+pivots, which ends where no more of the diagonal is left than rounding. Where Z has few columns, of any scales, pair
+steps are slow, and the equations of the many points between their bounds are singular. Here β = p - q, with p, q ≥ 0,
+moves by Newton steps on the optimality conditions with complementarity μ, by Mehrotra's predictor and corrector, and
+μ → 0. With θ the ratio of multipliers to slacks and W = diag(1/θ) a step solves
 
 .. math:: \\begin{pmatrix}I + Z^\\top WZ & Z^\\top W\\mathbf 1\\\\
           \\mathbf 1^\\top WZ & \\mathbf 1^\\top W\\mathbf 1\\end{pmatrix}
           \\begin{pmatrix}\\Delta w\\\\ \\Delta b\\end{pmatrix} = \\ldots
 
-at O(nr²) operations for r columns, and some 25 steps suffice, whatever the scales of the columns and C are. At the end
+with O(nr²) operations for r columns, and some 25 steps suffice, whatever C and the scales of the columns. At the end
 β is put on its bounds where multipliers say so, and the others move such that Zᵀβ is the w that was found.
 
 S. Fine, K. Scheinberg, *Efficient SVM Training Using Low-Rank Kernel Representations*, 2001;
@@ -246,7 +246,10 @@ def _put_on_bounds(
     beta = np.bincount(at, sign * np.where(low, 0.0, np.where(high, most, a)), n)
     # Each point that is left keeps its side of zero.
     moves, lo, hi = ~(low | high), np.zeros(n), np.zeros(n)
-    lo[at[moves & (sign < 0)]], hi[at[moves & (sign > 0)]] = box.lo[at[moves & (sign < 0)]], box.hi[at[moves & (sign > 0)]]
+    lo[at[moves & (sign < 0)]], hi[at[moves & (sign > 0)]] = (
+        box.lo[at[moves & (sign < 0)]],
+        box.hi[at[moves & (sign > 0)]],
+    )
     F = np.unique(at[moves])
     w = np.zeros(len(points.kept))
     w[points.kept] = x / points.size
