@@ -1,11 +1,11 @@
 import numpy as np
 import scipy.sparse as sp
+from hinge.solvers.choice.in_parts import A_ROW, PART_CELLS, in_parts
 
 from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
 from hinge.problems import L1Regularized, Regularized
 from hinge.solvers import CDN, SDCA, Adaptive, CoCoA, Newton, Pegasos
-from hinge.solvers.choice.in_parts import A_ROW, PART_CELLS, in_parts
 
 
 def of_cells(cells, n=1000):
