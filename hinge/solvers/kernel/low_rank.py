@@ -34,6 +34,8 @@ STEPS = 25
 """Newton steps that are expected; twice as many are made at most."""
 CALLS = 1e5
 """Multiplications in the time of the calls of a step, which count where points are few."""
+LAST = float(1 << 30)
+"""Multiplications of a step, nr², up to which a run that would be given up is worth it: all take some seconds."""
 ACCURACY = 1e-10
 """Complementarity, as a share of the objective, that the steps go down to: bounds are told from it."""
 BACK = 0.99
@@ -56,8 +58,12 @@ class Box(NamedTuple):
 
 
 def affordable_rank(work: float, n: int) -> int:
-    """The largest r for which all steps cost no more than so many operations for each of n points."""
-    return int(min(np.sqrt(max(work / STEPS - CALLS / n, 0.0)), n + 1)) - 1
+    """The largest r for which all steps cost no more than so many operations for each of n points.
+
+    If these are infinite, the attempt is the last one, and is limited by itself.
+    """
+    each = LAST / n if work == np.inf else max(work / STEPS - CALLS / n, 0.0)
+    return int(min(np.sqrt(each), n + 1)) - 1
 
 
 def is_due(before: float, after: float) -> bool:

@@ -72,5 +72,9 @@ def test_members_of_a_batch_are_solved_too():
 
 def test_attempts_cost_a_share_of_the_work_before():
     assert affordable_rank(25 * 11**2 + 25 * 1e5 / 1000, 1000) == 10
-    assert affordable_rank(0.0, 1000) < 1 and affordable_rank(np.inf, 1000) == 1000
+    assert (
+        affordable_rank(0.0, 1000) < 1
+        and affordable_rank(np.inf, 1000) == 1000
+        and affordable_rank(np.inf, 4096) == 511
+    )
     assert [is_due(1.0, x) for x in (1.5, 2.0, np.inf)] == [False, True, True] and not is_due(np.inf, np.inf)
