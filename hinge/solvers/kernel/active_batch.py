@@ -214,12 +214,15 @@ def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float
     better = improve_by_rank(Z, box, state.beta[part], responses)
     if better is None:
         return
+    before, known = (state.beta[part].copy(), state.e[part].copy()), state.found["gap"][k]
     state.beta[part], state.e[part] = better[0], better[1] + c
     found = _certify_anew(problem, state, k, exact)
-    if found.gap <= tol:
+    if found.gap <= tol or found.gap < known < np.inf:
         state.found["rounds"][k] += 1
         for name, value in zip(CERTIFICATE, found._replace(unrounded=found.gap), strict=False):
             state.found[name][k] = value
+    elif known < np.inf:  # its certificate is that of the coefficients before
+        state.beta[part], state.e[part] = before
 
 
 def solution_of(problem: PackedBatch, state: BatchState) -> BatchExpansion:
