@@ -6,7 +6,7 @@ from typing import Any, Generic, Protocol
 
 import numpy as np
 
-from hinge.types import Array, Indices, Vector
+from hinge.types import Array, Indices, Stored, Vector
 
 
 class Sums(Protocol):
@@ -24,6 +24,13 @@ class Sums(Protocol):
 
     def again(self, i: Indices, coef: Vector, columns: Indices) -> tuple[Vector, Vector]:
         """``coef @ K[i, columns]``, and a bound on the error of each."""
+
+
+class LinearSums(Sums, Protocol):
+    """Who makes these sums by way of w = Σⱼ βⱼxⱼ."""
+
+    rows: Stored
+    """The points xⱼ."""
 
 
 class SomeRows(Protocol[Array]):
@@ -165,7 +172,7 @@ class BaseGram(ABC, Generic[Array]):
         return None
 
     @property
-    def weights(self) -> Sums | None:
+    def weights(self) -> LinearSums | None:
         """The same sums by way of w, which cost two passes over the rows; None where w is no vector of features."""
         return None
 

@@ -190,4 +190,5 @@ def _fits_alone(problem: KernelRegularized) -> bool:
         return False
     if not (problem.n <= LARGEST and gram.capacity >= problem.n and problem.certifiable):
         return False
-    return fit_alone(problem.boxes, gram.diag, problem.spread)
+    rank = math.inf if gram.weights is None else gram.weights.rows.shape[1]
+    return fit_alone(problem.boxes, gram.diag, problem.spread, rank)

@@ -26,6 +26,7 @@ from hinge.solvers.kernel.active_rounds import (
     steps_on_face,
 )
 from hinge.solvers.kernel.conjugate_steps import conjugate_steps
+from hinge.solvers.kernel.low_rank import Box, affordable_rank, find_factor, improve_by_rank, is_due
 from hinge.solvers.kernel.stalling import STILL, count_idle, lacks_margin
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
 
@@ -90,7 +91,7 @@ CERTIFICATE = ("primal", "bound", "gap", "b", "as_is")
 """The fields of a `Certificate`, by their names in the state."""
 UNSOLVED = scalars_array(
     **dict(zip(CERTIFICATE, (np.nan, -np.inf, np.inf, 0.0, np.nan), strict=True)),
-    **dict(rounds=0, level=FIRST, dual=-np.inf, still=0.0, on_face=False),
+    **dict(rounds=0, level=FIRST, dual=-np.inf, still=0.0, on_face=False, work=0.0),
 )
 
 
@@ -99,7 +100,8 @@ def unsolved(n_members: int) -> np.ndarray:
 
     The fields of a `Certificate` (the gap is inf before the end, or the violation where the kernel allows none; `as_is`
     is that without rounding); the `rounds` made, the `level` of violation to solve to, the `dual`, for how many rounds
-    that has been `still`, and whether pair steps have given way to Newton's, `on_face`.
+    that has been `still`, whether pair steps have given way to Newton's, `on_face`, and the `work` of rounds in which
+    they have, in units of the member's points.
     """
     return np.repeat(UNSOLVED[None], n_members)
 
@@ -158,21 +160,69 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
         k, stuck, done = _solve(these, tol, left, unbiased, indefinite, epsilon, plain, sums, True if long else None)
         left -= done
         if stuck:
-            _move_on_face(these, k, free, epsilon, sums)
+            work, n = state.found["work"], problem.cuts[k + 1] - problem.cuts[k]
+            before = float(work[k])
+            work[k] += most_pairs(n) * (PIECES if long else 1)
+            work[k] += _move_on_face(these, k, free, epsilon, sums)
+            if plain and problem.certifiable and is_due(before, work[k]):
+                _improve_by_rank(problem, state, k, tol)
         elif k == len(problem.lam):
             break
+    if plain and problem.certifiable:
+        for k in np.flatnonzero((state.found["still"] >= STILL) & (state.found["work"] < np.inf)):
+            state.found["work"][k] = np.inf  # the last attempt, at any price
+            if state.found["gap"][k] > tol:
+                _improve_by_rank(problem, state, int(k), tol)
     return state._replace(t=state.t + n_iter - left)
 
 
 def _exchange_first(problem: PackedBatch, state: BatchState, free: bool, tol: float) -> None:
     """Exchange whole sets of points of regressions most of whose points will lie between their bounds."""
+    weighted = problem.points.weighted
+    rank = np.inf if weighted is None else weighted.shape[1]
     for k, part in enumerate(problem.parts):
         rows, beta, box = problem.rows[part], state.beta[part], problem.boxes[part]
-        if len(rows) <= MANY or beta.any() or not fit_alone(box, np.diagonal(problem.K)[rows], problem.spread[k]):
+        diag = np.diagonal(problem.K)[rows]
+        if len(rows) <= MANY or beta.any() or not fit_alone(box, diag, problem.spread[k], rank):
             continue
         K = problem.K if len(rows) == problem.n else problem.K[np.ix_(rows, rows)]
         bounds, level = (problem.lo[part], problem.hi[part]), tol * problem.spread[k]
         advance_many(K, beta, state.e[part].copy(), *bounds, level, free, True, problem.epsilon, 0)
+
+
+def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float) -> None:
+    """Solve member k by `low_rank`, if as much work has been done as that takes; with a gap of `tol` it is done."""
+    part, work = problem.parts[k], float(state.found["work"][k])
+    rows, most = problem.rows[part], affordable_rank(work, part.stop - part.start)
+    exact = None if problem.points.weighted is None else WeightVector(problem.points.weighted)
+    Z = None
+    if exact is None:
+        Z = find_factor(lambda i: problem.K[rows[i], rows], np.diagonal(problem.K)[rows], most)
+    elif exact.rows.shape[1] <= most:
+        Z = exact.rows[rows]
+    if Z is None:
+        return
+
+    def responses(beta: np.ndarray) -> np.ndarray:
+        used = np.flatnonzero(beta)
+        if exact is None:
+            return beta[used] @ problem.K[np.ix_(rows[used], rows)]
+        return exact.again(rows[used], beta[used], rows)[0]
+
+    c = -problem.aims[part].astype(np.float64)
+    box = Box(c, problem.lo[part], problem.hi[part], problem.bias == "free", problem.epsilon or 0.0)
+    better = improve_by_rank(Z, box, state.beta[part], responses)
+    if better is None:
+        return
+    before, known = (state.beta[part].copy(), state.e[part].copy()), state.found["gap"][k]
+    state.beta[part], state.e[part] = better[0], better[1] + c
+    found = _certify_anew(problem, state, k, exact)
+    if found.gap <= tol or found.gap < known < np.inf:
+        state.found["rounds"][k] += 1
+        for name, value in zip(CERTIFICATE, found._replace(unrounded=found.gap), strict=False):
+            state.found[name][k] = value
+    elif known < np.inf:  # its certificate is that of the coefficients before
+        state.beta[part], state.e[part] = before
 
 
 def solution_of(problem: PackedBatch, state: BatchState) -> BatchExpansion:
@@ -308,14 +358,15 @@ def _move_pairs(K, beta, e, lo, hi, level, most, epsilon, cut, many):
 
 @compiled
 def _move_on_face(these, k, free, epsilon, sums):
-    """Newton steps of member k."""
+    """Newton steps of member k; the arithmetic done, in units of its points."""
     at, end = these.cuts[k], these.cuts[k + 1]
     y, beta, e = these.y[at:end], these.beta[at:end], these.e[at:end]
     K, _ = _own_values(these.K, these.rows[at:end])
     _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
     cut = None if sums is None else sums.positive[k]
-    steps_on_face(K, beta, e, these.lo[at:end], these.hi[at:end], free, epsilon, cut)
+    work = steps_on_face(K, beta, e, these.lo[at:end], these.hi[at:end], free, epsilon, cut)
     _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)  # what the steps have added up is less exact
+    return work
 
 
 @compiled(no_cpython_wrapper=True)

@@ -23,12 +23,13 @@ PASSES = 4.0
 """Passes that a round of pair steps is worth: it moves as many points as that."""
 
 
-def fit_alone(boxes: np.ndarray, diag: np.ndarray, spread: float) -> bool:
+def fit_alone(boxes: np.ndarray, diag: np.ndarray, spread: float, rank: float = np.inf) -> bool:
     """Whether most points of a regression could meet their targets on their own, long before they reach their bounds.
 
-    Then most will lie between them, and pair steps would be many.
+    Then most will lie between them, and pair steps would be many. Of a kernel matrix of lower `rank` no more than that
+    need to, and one for the bias.
     """
-    return float(boxes.mean() * diag.mean()) > ALONE * spread
+    return rank >= len(boxes) // 2 and float(boxes.mean() * diag.mean()) > ALONE * spread
 
 
 def advance_many(
@@ -42,10 +43,10 @@ def advance_many(
     convex: bool,
     epsilon: float | None,
     more: int = 48,
-) -> None:
+) -> float:
     """`advance_round` of many points: where pairs are slow whole sets are exchanged, and then pairs have the rest.
 
-    Where the sets do not settle there are so many `more` pair steps for each point.
+    Where the sets do not settle there are so many `more` pair steps for each point. The arithmetic done, in units of n.
     """
     n = len(beta)
     most = most_pairs(n)
@@ -55,9 +56,11 @@ def advance_many(
             return int(conjugate_steps(K, beta, e, lo, hi, level, limit, epsilon or 0.0, None))
         return steps(free, K, beta, e, lo, hi, level, limit, epsilon)
 
-    if moves(most) < most:
-        return
-    moves(most if convex and exchange_sets(K, beta, e, lo, hi, free, epsilon) else more * n)
+    made = moves(most)
+    if made < most:
+        return float(made)
+    settled = convex and exchange_sets(K, beta, e, lo, hi, free, epsilon)
+    return float(most + n + moves(most if settled else more * n))
 
 
 @compiled
@@ -132,14 +135,16 @@ def advance_round(
     free: bool,
     convex: bool,
     epsilon: float | None,
-) -> None:
-    """Pair steps and, where these do not end it, Newton steps.
+) -> float:
+    """Pair steps and, where these do not end it, Newton steps; the arithmetic done, in units of n.
 
     Where the problem is not convex there are pair steps only: they lead where LIBSVM's do.
     """
     most = most_pairs(len(beta))
-    if steps(free, K, beta, e, lo, hi, level, most, epsilon) == most and convex:
-        steps_on_face(K, beta, e, lo, hi, free, epsilon, None)
+    made = steps(free, K, beta, e, lo, hi, level, most, epsilon)
+    if made < most or not convex:
+        return float(made)
+    return float(made + steps_on_face(K, beta, e, lo, hi, free, epsilon, None))
 
 
 @compiled(inline="always")

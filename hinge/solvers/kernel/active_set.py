@@ -30,6 +30,7 @@ from hinge.solvers.kernel.active_rounds import (
     advance_round,
     measured,
 )
+from hinge.solvers.kernel.low_rank import improve_problem, is_due
 from hinge.solvers.kernel.stalling import STILL, count_idle
 
 LARGEST = 5 * MOST
@@ -41,7 +42,7 @@ SINGLE = 1e-5
 class ActiveState(NamedTuple):
     """β, its pulls e = Kβ - y (or - t, of targets), the violation to solve to, the gap and the dual when last computed.
 
-    The dual has been `still` for so many rounds.
+    The dual has been `still` for so many rounds. `work` is the arithmetic of all rounds, in units of n.
     """
 
     beta: np.ndarray
@@ -51,6 +52,7 @@ class ActiveState(NamedTuple):
     b: float
     dual: float
     still: float
+    work: float
     t: int
 
 
@@ -138,7 +140,7 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
             beta = problem.feasible(start.beta)
             used = np.flatnonzero(beta)
             r = problem.gram.host(problem.gram.pass_over(used, beta[used], np.arange(problem.n)))
-        return ActiveState(beta, r - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0.0, 0)
+        return ActiveState(beta, r - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0.0, 0.0, 0)
 
     def advance(
         self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState, n_iter: int
@@ -148,17 +150,19 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
         if isinstance(problem, PackedBatch):
             return advance_batch(problem, cast(BatchState, state), n_iter, self.tol)
         K, (lo, hi) = problem.gram.whole(), problem.limits
-        beta, e, level, gap, b, dual, still, t = cast(ActiveState, state)
+        beta, e, level, gap, b, dual, still, work, t = cast(ActiveState, state)
         free, convex = problem.bias == "free", problem.certifiable
         unbiased, indefinite = None if free else True, None if convex else True
         boxes = problem.boxes
         zeros, own = np.zeros(problem.n), np.sqrt(np.maximum(np.diagonal(K), 0.0)).copy()
         aims, unit, epsilon = problem.aims, problem.unit, problem.epsilon
         for _ in range(n_iter):
-            if problem.n <= MOST:
-                advance_round(K, beta, e, lo, hi, level * problem.spread, free, convex, epsilon)
-            else:
-                advance_many(K, beta, e, lo, hi, level * problem.spread, free, convex, epsilon)
+            before, advance = work, advance_round if problem.n <= MOST else advance_many
+            work += advance(K, beta, e, lo, hi, level * problem.spread, free, convex, epsilon)
+            if still >= STILL - 1:
+                work = np.inf  # the last attempt, at any price
+            if is_due(before, work) and (better := improve_problem(problem, beta, work)) is not None:
+                beta[:], e[:] = better[0], better[1] - aims
             level = max(SHARPER * level, FINEST)
             b, gap, value, primal = measured(
                 aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, unbiased, indefinite, epsilon
@@ -168,7 +172,7 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
             dual, t = max(value, dual), t + 1
             if gap <= self.tol:
                 break
-        return ActiveState(beta, e, level, gap, b, dual, still, t)
+        return ActiveState(beta, e, level, gap, b, dual, still, work, t)
 
     def solution(
         self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState
@@ -208,4 +212,4 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
 
 def at_answer(problem: KernelRegularized, answer: Expansion) -> ActiveState:
     """The state of a run that goes on from a feasible answer of the same Gram, whose responses are known."""
-    return ActiveState(answer.beta.copy(), answer.responses - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0.0, 0)
+    return ActiveState(answer.beta.copy(), answer.responses - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0.0, 0.0, 0)

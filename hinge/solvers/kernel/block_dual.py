@@ -18,6 +18,7 @@ from hinge.problems.svm.duality import UNIT
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.conjugate_steps import conjugate_moves
+from hinge.solvers.kernel.low_rank import improve_problem, is_due
 from hinge.solvers.kernel.stalling import STILL, gains
 from hinge.solvers.kernel.two_point import steps
 from hinge.types import Array
@@ -51,8 +52,8 @@ class BlockState(NamedTuple):
     what it was `known` to be off by then, when the gap was `sharp`. The first subset is `rough`; whether those left out
     later have been `seen`, early or by a certificate. `work` is the last working set, filled up with -1; the next has
     so many `fresh` points if that is more than usual. `gap`, `b` and `dual` are those of the first m points, and the
-    dual has been `still` for so many rounds. The answer is w times `scale`, of which `gap` and `b` are. For a kernel
-    that is not positive the violation takes the place of the gap.
+    dual has been `still` for so many rounds; `spent` is the arithmetic of all, in units of n. The answer is w times
+    `scale`, of which `gap` and `b` are. For a kernel that is not positive the violation takes the place of the gap.
     """
 
     beta: Any
@@ -73,6 +74,7 @@ class BlockState(NamedTuple):
     scale: float
     dual: float
     still: int
+    spent: float
     t: int
     draws: int
     key: np.uint64
@@ -198,6 +200,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             1.0,
             -np.inf,
             0,
+            0.0,
             0,
             draws,
             key,
@@ -209,8 +212,21 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             if _widens(problem, state):
                 state = self.refresh(problem, state)._replace(seen=not state.rough)
             problem.gram.focus(state.order[: state.m])
-            state = _measured(problem, self._round(problem, state))
+            before, state = state.spent, _measured(problem, self._round(problem, state))
+            if state.still >= STILL:
+                state = state._replace(spent=np.inf)  # the last attempt, at any price
+            if is_due(before, state.spent):
+                state = self._improve(problem, state)
         return state
+
+    def _improve(self, problem: KernelRegularized, state: BlockState) -> BlockState:
+        """Go on from the answer of `low_rank`, if as much work has been done as that takes."""
+        better = improve_problem(problem, problem.gram.host(state.beta), state.spent)
+        if better is None:
+            return state
+        beta, r = better
+        fresh = at_answer(problem, self, Expansion(beta, 0.0, r, None, int(np.count_nonzero(beta))))
+        return fresh._replace(spent=state.spent, t=state.t, draws=state.draws, key=state.key)
 
     def _round(self, problem: KernelRegularized, state: BlockState) -> BlockState:
         """One working set: chosen, solved, and its change spread over all responses."""
@@ -262,12 +278,12 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         violation = float(np.abs(gram.host(off[at])[gram.host((up | down)[at])]).max(initial=0.0))
         held = rows.in_place() if len(work) >= MOST_OF * state.m and _is_conjugate(problem) else None
         if held is None:
-            self._solve(problem, rows.block(), np.arange(len(work)), mine, pull, *limits, violation)
+            made = self._solve(problem, rows.block(), np.arange(len(work)), mine, pull, *limits, violation)
         else:  # all other points stay where they are
             every, lines = beta.copy(), np.full(state.m, -1)
             low, high = beta.copy(), beta.copy()
             low[at], high[at], lines[at] = *limits, held[1]
-            self._solve(problem, held[0], lines, every, e, low, high, violation)
+            made = self._solve(problem, held[0], lines, every, e, low, high, violation)
             mine = every[at]
         change, stay = gram.array(mine) - beta[at], np.count_nonzero(mine[new]) >= NEARLY_ALL * len(fresh)
         state.path[work] += np.abs(gram.host(change))
@@ -278,7 +294,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         state.work[: len(work)] = np.concatenate([work[new], work[~new]])
         if self.block is None and not gram.by_value:
             state = state._replace(fresh=min(2 * wanted, LARGEST, problem.n // 4) if stay else wanted // 2)
-        return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1)
+        spent = state.spent + len(work) * (1.0 + made / problem.n)
+        return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1, spent=spent)
 
     def _solve(
         self,
@@ -290,8 +307,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         lo: np.ndarray,
         hi: np.ndarray,
         violation: float,
-    ) -> None:
-        """Solve the problem of a block, the values of whose points are in these lines of K.
+    ) -> int:
+        """Solve the problem of a block, the values of whose points are in these lines of K; the steps made.
 
         To have the block costs as much as a step for each of its points or more, so that many may be made to get far;
         only where these do not suffice is it left at `inner` of its violation. To spread its change costs as much as a
@@ -301,12 +318,11 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         most = STEPS * n + len(problem.gram.columns)
         fine, tol = (max(share * violation, least) for share in (FINE * self.inner, self.inner))
         if _is_conjugate(problem):
-            conjugate_moves(K, lines, beta, e, lo, hi, fine, n, tol, n + most, epsilon or 0.0, None)
-            return
+            return int(conjugate_moves(K, lines, beta, e, lo, hi, fine, n, tol, n + most, epsilon or 0.0, None))
         # Without a least value in the plane of two directions: pairs alone, as in LIBSVM.
         free = problem.bias == "free"
-        if steps(free, K, beta, e, lo, hi, fine, n, epsilon) == n:
-            steps(free, K, beta, e, lo, hi, tol, most, epsilon)
+        made = steps(free, K, beta, e, lo, hi, fine, n, epsilon)
+        return made + steps(free, K, beta, e, lo, hi, tol, most, epsilon) if made == n else made
 
     # --- answers --------------------------------------------------------------------------
 

@@ -10,7 +10,14 @@ from hinge.problems.svm.level_batch import NuClassificationBatch, NuRegressionBa
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.solvers import SMO, ActiveSet, LevelBlocks, solve
 from hinge.solvers.kernel import active_batch
-from hinge.solvers.kernel.active_batch import certify_batch, is_done, unsolved
+from hinge.solvers.kernel.active_batch import (
+    _improve_by_rank,
+    begin_batch,
+    certify_batch,
+    is_done,
+    solution_of,
+    unsolved,
+)
 from hinge.solvers.kernel.two_point import pair_steps
 
 X = np.random.default_rng(0).standard_normal((60, 3))
@@ -175,3 +182,18 @@ def test_unsolved_members_say_so():
     found = unsolved(2)
     assert found.shape == (2,)
     assert np.isinf(found["gap"]).all() and np.isnan(found["primal"]).all()
+
+
+@pytest.mark.parametrize("known", [1e3, 1e-300])
+def test_a_stalled_member_keeps_the_certificate_of_its_own_coefficients(known):
+    y, cuts = np.where(X[:, 0] > 0.2, 1, -1).astype(np.int8), np.array([0, 60])
+    batch = KernelBatch(POINTS, np.arange(60), cuts, y, np.ones(60), 10.0)
+    state = begin_batch(batch)
+    state.found["gap"], state.found["work"] = known, np.inf
+    _improve_by_rank(batch, state, 0, 0.0)
+    if known < 1.0:  # a certificate that cannot be had again
+        assert state.found["gap"][0] == known and not state.beta.any()
+    else:
+        answer = batch.expansion(solution_of(batch, state), 0)
+        found = batch.members[0].certificate(answer._replace(responses=answer.beta @ batch.K))
+        assert state.found["gap"][0] == pytest.approx(found.gap, rel=0.5) and found.gap <= 1e-6

@@ -1,0 +1,280 @@
+"""A dual problem whose kernel matrix has few independent columns, by an interior-point method.
+
+.. math:: \\min_\\beta\\ \\tfrac12\\|Z^\\top\\beta\\|^2 + c^\\top\\beta + \\varepsilon\\sum_i|\\beta_i|, \\qquad
+          lo \\le \\beta \\le hi, \\quad \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
+
+K = ZZᵀ: of a linear kernel the rows of Z are the points; of another one Z is found by a Cholesky factorisation with
+pivots, which ends where no more of the diagonal is left than rounding. Where Z has few columns, of any scales, pair
+steps are slow, and the equations of the many points between their bounds are singular. Here β = p - q, with p, q ≥ 0,
+moves by Newton steps on the optimality conditions with complementarity μ, by Mehrotra's predictor and corrector, and
+μ → 0. With θ the ratio of multipliers to slacks and W = diag(1/θ) a step solves
+
+.. math:: \\begin{pmatrix}I + Z^\\top WZ & Z^\\top W\\mathbf 1\\\\
+          \\mathbf 1^\\top WZ & \\mathbf 1^\\top W\\mathbf 1\\end{pmatrix}
+          \\begin{pmatrix}\\Delta w\\\\ \\Delta b\\end{pmatrix} = \\ldots
+
+with O(nr²) operations for r columns, and some 25 steps suffice, whatever C and the scales of the columns. At the end
+β is put on its bounds where multipliers say so, and the others move such that Zᵀβ is the w that was found.
+
+S. Fine, K. Scheinberg, *Efficient SVM Training Using Low-Rank Kernel Representations*, 2001;
+S. Mehrotra, *On the Implementation of a Primal-Dual Interior Point Method*, 1992.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from hinge.access.gram.weight_vector import weight_vector
+from hinge.problems import KernelRegularized, sorted_bias
+from hinge.types import Stored
+
+STEPS = 25
+"""Newton steps that are expected; twice as many are made at most."""
+CALLS = 1e5
+"""Multiplications in the time of the calls of a step, which count where points are few."""
+LAST = float(1 << 30)
+"""Multiplications of a step, nr², up to which a run that would be given up is worth it: all take some seconds."""
+ACCURACY = 1e-10
+"""Complementarity, as a share of the objective, that the steps go down to: bounds are told from it."""
+BACK = 0.99
+"""Share of the way to the nearest bound."""
+POLISHED = 3
+"""Corrections of the points between their bounds."""
+TINY = 1e-300
+VECTORS = 20
+"""Vectors of a number for each point that a step needs."""
+
+
+class Box(NamedTuple):
+    """The problem but for Z; see the top of the file."""
+
+    c: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    free: bool
+    epsilon: float
+
+
+def affordable_rank(work: float, n: int) -> int:
+    """The largest r for which all steps cost no more than so many operations for each of n points.
+
+    If these are infinite, the attempt is the last one, and is limited by itself.
+    """
+    each = LAST / n if work == np.inf else max(work / STEPS - CALLS / n, 0.0)
+    return int(min(np.sqrt(each), n + 1)) - 1
+
+
+def is_due(before: float, after: float) -> bool:
+    """Whether the work done has doubled, so that all attempts cost a small share of it; or is said to be infinite."""
+    return before < np.inf and (after == np.inf or np.frexp(after)[1] > np.frexp(before)[1])
+
+
+def find_factor(
+    row: Callable[[int], np.ndarray], diag: np.ndarray, most: int, dtype: np.dtype | type = np.float64
+) -> np.ndarray | None:
+    """Z of shape (n, r), r at most `most`, whose ZZᵀ is K to its rounding; None where it takes more columns.
+
+    Parameters
+    ----------
+    row : callable
+        Row i of K.
+    diag : ndarray of shape (n,)
+    most : int
+    dtype : dtype
+        Precision of the values.
+    """
+    n, left = len(diag), diag.astype(np.float64)
+    least = 64.0 * float(np.finfo(dtype).eps) * float(left.max(initial=0.0))
+    Z = np.empty((n, max(0, min(most, n))), order="F")
+    for r in range(Z.shape[1] + 1):
+        i = int(left.argmax())
+        if left[i] <= least:
+            return Z[:, :r]
+        if r == Z.shape[1]:
+            break
+        Z[:, r] = (row(i) - Z[:, :r] @ Z[i, :r]) / np.sqrt(left[i])
+        left -= Z[:, r] ** 2
+        left[i] = 0.0
+    return None
+
+
+def solve_low_rank(Z: Stored, box: Box) -> np.ndarray | None:
+    """β at the optimum, but for rounding; None where the steps do not lead there."""
+    points = _Points(Z, box)
+    found = _follow_path(points, box)
+    return None if found is None else _put_on_bounds(points, Z, box, *found)
+
+
+def improve_by_rank(
+    Z: Stored, box: Box, beta: np.ndarray, responses: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """A better β, and its responses, Kβ, as they are computed; None where none is found."""
+    found = solve_low_rank(Z, box)
+    if found is None:
+        return None
+    r = responses(found)
+    return (found, r) if _gap(box, found, r) < _gap(box, beta, responses(beta)) else None
+
+
+def _gap(box: Box, beta: np.ndarray, r: np.ndarray) -> float:
+    """P - D at the best bias, as the sum of its complementarity terms."""
+    width = box.hi - box.lo
+    two_sided = bool((box.lo * box.hi < 0.0).any())
+    b = float(sorted_bias(r, -box.c, width, box.epsilon if two_sided else None)) if box.free else 0.0
+    at, sign, most, cost = _sides(box)
+    slope, a = sign * (r + b)[at] + cost, np.maximum(sign * beta[at], 0.0)
+    return float(a @ np.maximum(slope, 0.0) + (most - a) @ np.maximum(-slope, 0.0))
+
+
+def improve_problem(problem: KernelRegularized, beta: np.ndarray, work: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """The same of a problem that has had so much work for each of its points, where that would have sufficed."""
+    gram, n = problem.gram, problem.n
+    if gram.on_device or gram.by_value or not problem.certifiable:
+        return None
+    # The columns and their copy, beside vectors, take no more memory than the kernel rows that are kept.
+    most = min(affordable_rank(work, n), gram.capacity * gram.dtype.itemsize // 16 - VECTORS)
+    every, exact, Z = np.arange(n), gram.weights, None
+
+    def responses(beta: np.ndarray) -> np.ndarray:
+        used = np.flatnonzero(beta)
+        if exact is None:
+            return gram.host(gram.pass_over(used, beta[used], every))
+        gram.evals += len(used) + n
+        return exact.again(used, beta[used], every)[0]
+
+    if exact is not None:
+        Z = exact.rows if exact.rows.shape[1] <= most else None
+    elif gram.capacity >= n and gram.evals >= n * (n + 1) // 2:  # all values are there: it costs no more of them
+        K = gram.whole()
+        Z = find_factor(lambda i: K[i].astype(np.float64), gram.diag, most, gram.dtype)
+    if Z is None:
+        return None
+    box = Box(-problem.aims.astype(np.float64), *problem.limits, problem.bias == "free", problem.epsilon or 0.0)
+    return improve_by_rank(Z, box, beta, responses)
+
+
+class _Points:
+    """The columns of Z, and one of ones for the bias, about their means and divided by their lengths.
+
+    A column about its mean moves the bias alone. `own` is what ‖w‖² is in the units of these columns.
+    """
+
+    def __init__(self, Z: Stored, box: Box) -> None:
+        dense = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, np.float64)
+        if box.free:
+            dense = np.hstack([dense - dense.mean(axis=0), np.ones((len(dense), 1))])
+        size = np.sqrt((dense * dense).mean(axis=0))
+        self.kept = size > 0.0
+        self.size = size[self.kept]
+        self.A = dense[:, self.kept] / self.size
+        self.own = self.size**-2.0
+        if box.free:
+            self.own[-1] = 0.0
+
+
+class _Sides(NamedTuple):
+    """The variables p and q in one list: of which points, in which direction, up to where, and their costs."""
+
+    at: np.ndarray
+    sign: np.ndarray
+    most: np.ndarray
+    cost: np.ndarray
+
+
+def _sides(box: Box) -> _Sides:
+    up, down = np.flatnonzero(box.hi > 0.0), np.flatnonzero(box.lo < 0.0)
+    at, sign = np.concatenate([up, down]), np.repeat([1.0, -1.0], [len(up), len(down)])
+    return _Sides(at, sign, np.concatenate([box.hi[up], -box.lo[down]]), sign * box.c[at] + box.epsilon)
+
+
+def _follow_path(points: _Points, box: Box) -> tuple[_Sides, np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+    """The variables, their values, their multipliers at zero and at their bounds, and x = (w, b); None if it fails."""
+    sides, A, own, n = _sides(box), points.A, points.own, len(box.c)
+    at, sign, most, cost = sides
+
+    def spread(values: np.ndarray) -> np.ndarray:
+        return A.T @ np.bincount(at, sign * values, n)
+
+    # In the middle of the box, and at w = 0: the w of these a, of columns of any scale, would be far away.
+    a, x, unit = 0.5 * most, np.zeros(len(own)), float(np.abs(cost).max(initial=1e-300))
+    v, t = np.maximum(cost, 0.0) + unit, np.maximum(-cost, 0.0) + unit
+    for _ in range(2 * STEPS):
+        room = most - a
+        slope, lack = sign * (A @ x)[at] + cost - v + t, spread(a) - own * x
+        apart = float(a @ v + room @ t)
+        size = abs(float(cost @ a)) + 0.5 * float(own @ (x * x))
+        if apart <= ACCURACY * size and np.abs(slope).max() <= ACCURACY * unit:
+            return sides, a, v, t, x
+        mu, W = apart / (2 * len(a)), 1.0 / (v / a + t / room)
+        M = (A * np.bincount(at, W, n)[:, None]).T @ A
+        M.flat[:: len(M) + 1] += own
+        scale = 1.0 / np.sqrt(M.diagonal())
+        M *= scale * scale[:, None]
+        M.flat[:: len(M) + 1] += len(M) * np.finfo(np.float64).eps
+        try:
+            factor = cho_factor(M, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return None
+
+        def step(at_zero, at_bound, factor=factor, scale=scale, W=W, slope=slope, lack=lack, a=a, room=room, v=v, t=t):
+            """The change of x, a, v and t that makes a v and (most - a) t these, to first order."""
+            wanted = (at_zero - a * v) / a - (at_bound - room * t) / room - slope
+            dx = scale * cho_solve(factor, scale * (spread(W * wanted) + lack), check_finite=False)
+            da = W * (wanted - sign * (A @ dx)[at])
+            return dx, da, (at_zero - a * v - v * da) / a, (at_bound - room * t + t * da) / room
+
+        dx, da, dv, dt = step(0.0, 0.0)
+        far = _length((a, room, v, t), (da, -da, dv, dt))
+        after = float((a + far * da) @ (v + far * dv) + (room - far * da) @ (t + far * dt))
+        mu *= (after / apart) ** 3
+        dx, da, dv, dt = step(mu - da * dv, mu + da * dt)
+        far = min(1.0, BACK * _length((a, room, v, t), (da, -da, dv, dt)))
+        if not np.isfinite(far) or not np.isfinite(dx).all():
+            return None
+        a, x, v, t = a + far * da, x + far * dx, v + far * dv, t + far * dt
+    return None
+
+
+def _length(values: tuple[np.ndarray, ...], changes: tuple[np.ndarray, ...]) -> float:
+    """How far one can go until a value is zero; at most a little beyond 1."""
+    steepest = max(float((-change / value).max()) for value, change in zip(values, changes, strict=True))
+    return 1.0 / max(steepest, BACK)
+
+
+def _put_on_bounds(
+    points: _Points, Z: Stored, box: Box, sides: _Sides, a: np.ndarray, v: np.ndarray, t: np.ndarray, x: np.ndarray
+) -> np.ndarray:
+    """β with those on a bound whose multiplier is the larger of the two, in units of their own."""
+    at, sign, most, cost = sides
+    n, unit = len(box.c), float(np.abs(cost).max())
+    low, high = a * unit < v * most, (most - a) * unit < t * most
+    beta = np.bincount(at, sign * np.where(low, 0.0, np.where(high, most, a)), n)
+    # Each point that is left keeps its side of zero.
+    moves, lo, hi = ~(low | high), np.zeros(n), np.zeros(n)
+    lo[at[moves & (sign < 0)]], hi[at[moves & (sign > 0)]] = (
+        box.lo[at[moves & (sign < 0)]],
+        box.hi[at[moves & (sign > 0)]],
+    )
+    F = np.unique(at[moves])
+    w = np.zeros(len(points.kept))
+    w[points.kept] = x / points.size
+    columns = (points.A * points.size)[F, : len(points.size) - box.free]
+    for _ in range(POLISHED if len(F) else 0):
+        used = np.flatnonzero(beta)
+        lack = (w[: Z.shape[1]] - weight_vector(Z, used, beta[used]))[points.kept[: Z.shape[1]]]
+        room = np.minimum(beta[F] - lo[F], hi[F] - beta[F])
+        change = np.zeros(len(F))
+        line, ways = np.zeros(len(F)), columns * room[:, None]
+        if box.free and room.any():  # first the sum, then what leaves it as it is
+            line = room / np.linalg.norm(room)
+            change -= beta.sum() / np.linalg.norm(room) * line
+        lack -= change @ ways
+        ways -= np.outer(line, line @ ways)
+        # Damped by what lacks, so that no direction is gone further than half of the room.
+        left, values, right = np.linalg.svd(ways, full_matrices=False)
+        more = left @ (values / (values**2 + float(lack @ lack) + TINY) * (right @ lack))
+        change += more - (line @ more) * line
+        beta[F] = np.clip(beta[F] + room * change, lo[F], hi[F])
+    return beta
