@@ -190,7 +190,9 @@ class Adaptive(Solver[Regularized | Multiclass, AdaptiveState]):
         passes, log_gap, due = passes_of(problem, own), min(watch.log_gap, math.log(gap)), False
         log_tol = math.log(max(self.tol, LEAST_TOL))
         watch = watch._replace(gap=gap, log_gap=log_gap)
-        if watch.before_log < math.inf and log_gap > log_tol and passes > watch.before:
+        # From one look to the next the gap wavers: a rate is that of half as much growth at least.
+        apart = passes - watch.before >= 0.5 * (GROWTH - 1.0) * watch.before > 0.0
+        if watch.before_log < math.inf and log_gap > log_tol and apart:
             rate = (watch.before_log - log_gap) / (passes - watch.before)
             price = min(price_of(self, problem), PATIENCE)
             # Subspace steps keep the rate up, as conjugate gradients do; so do Newton steps over the free weights.
