@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from hinge.solvers.newton.block_newton import BlockNewton as BlockNewton
     from hinge.solvers.newton.device_newton import DeviceNewton as DeviceNewton
     from hinge.solvers.newton.finite_newton import FiniteNewton as FiniteNewton
+    from hinge.solvers.newton.multiclass_newton import MulticlassNewton as MulticlassNewton
     from hinge.solvers.newton.newton import Newton as Newton
     from hinge.solvers.papers.amplified import Amplified as Amplified
     from hinge.solvers.papers.cutting_plane import CuttingPlane as CuttingPlane

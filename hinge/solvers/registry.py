@@ -61,6 +61,7 @@ BY_NAME: dict[str, Registered] = {
     "amplified": Registered("hinge.solvers.papers.amplified", "Amplified", "linear"),
     "interiorpoint": Registered("hinge.solvers.papers.interior_point", "InteriorPoint", "linear", "clarabel"),
     "multiclasssdca": Registered("hinge.solvers.ascent.multiclass_sdca", "MulticlassSDCA", "multiclass"),
+    "multiclassnewton": Registered("hinge.solvers.newton.multiclass_newton", "MulticlassNewton", "multiclass"),
     "multiclasspegasos": Registered("hinge.solvers.papers.multiclass_pegasos", "MulticlassPegasos", "multiclass"),
     "simba": Registered("hinge.solvers.cells.simba", "Simba", "cells"),
     "frugal": Registered("hinge.solvers.cells.frugal", "Frugal", "cells"),

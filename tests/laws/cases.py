@@ -599,6 +599,10 @@ MULTICLASS = {
     "multiclass-sdca": MulticlassCase(S.MulticlassSDCA()),
     "multiclass-sdca-plain": MulticlassCase(S.MulticlassSDCA(shrinking=False, block_rows=1), weighted=True),
     "multiclass-sdca-listed": MulticlassCase(S.MulticlassSDCA(block_rows=3), scale=0.7, weighted=True, k=12, T=300),
+    "multiclass-newton": MulticlassCase(S.MulticlassNewton(), T=8, seed_moves="nothing"),
+    "multiclass-newton-constant": MulticlassCase(
+        S.MulticlassNewton(), scale=0.7, weighted=True, k=6, T=8, seed_moves="nothing"
+    ),
     "multiclass-pegasos": MulticlassCase(S.MulticlassPegasos()),
     "multiclass-pegasos-last": MulticlassCase(S.MulticlassPegasos(False, "last"), scale=0.7, weighted=True),
     "multiclass-pegasos-random": MulticlassCase(S.MulticlassPegasos(output="random"), k=9),

@@ -429,6 +429,7 @@ EXACT = (
     "RowSpace",
     "Adaptive",
     "MulticlassSDCA",
+    "MulticlassNewton",
     "StaleSDCA",
     "Newton",
     "FiniteNewton",
@@ -531,7 +532,8 @@ def test_iteration_limit_is_exact(name):
     case = CASES[name]
     for limit in (0, 1, 7, 61):
         result = solve(case.problem(*case.data()), case.solver, stop=Stop(tol=0, max_iter=limit))
-        few = S.InteriorPoint | S.Newton | S.FiniteNewton | S.DeviceNewton  # they come to an end
+        # They come to an end:
+        few = S.InteriorPoint | S.MulticlassNewton | S.Newton | S.FiniteNewton | S.DeviceNewton
         if isinstance(case, LinearCase | MulticlassCase) and not isinstance(case.solver, few):
             assert result.status is Status.MAX_ITER
         assert result.n_iter == limit or (result.status in ENDED and result.n_iter < limit)

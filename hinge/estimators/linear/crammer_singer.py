@@ -49,7 +49,7 @@ def check_parameters(model: BaseEstimator) -> None:
         names = [name.removeprefix("multiclass") for name in registry.names("multiclass")]
         if model.solver not in ("auto", *names):
             why = f"solver={model.solver!r} is for two classes: give 'auto', {' or '.join(map(repr, names))}"
-    elif registry.solves(model.solver) not in ("multiclass", None):
+    elif registry.solves(getattr(model.solver, "ascent", model.solver)) not in ("multiclass", None):
         why = f"{type(model.solver).__name__} is for two classes: give one of hinge.solvers whose name has Multiclass"
     if why is not None:
         raise ValueError(f"{why}, where multi_class='crammer_singer'.")

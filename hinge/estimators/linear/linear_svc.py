@@ -185,8 +185,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     .. math:: \\frac12\\sum_k\\|w_k\\|^2
               + C\\sum_i s_i \\max_k\\big([k \\ne y_i] + \\langle w_k - w_{y_i}, x_i\\rangle\\big)
 
-    by `MulticlassSDCA`, or with ``solver="pegasos"`` by `MulticlassPegasos`: one run, with one gap and one
-    objective. With two classes `coef_` is :math:`w_1 - w_0`.
+    by `MulticlassSDCA`, which leaves the rest to `MulticlassNewton` where it is slow and features are few, or by
+    ``solver="sdca"``, ``"newton"`` or ``"pegasos"`` alone: one run, with one gap and one objective. With two classes
+    `coef_` is :math:`w_1 - w_0`.
 
     Examples
     --------

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 from hinge.constraints import Constraints, choice
 from hinge.monitoring import Status
-from hinge.problems import Problem, Regularized, Solution
+from hinge.problems import Multiclass, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.ascent.cocoa import CoCoAState
+from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCAState
 from hinge.solvers.ascent.sdca import SAMPLE, SDCA, SDCAState
 from hinge.solvers.base import Paper, Solver, gap_of
-from hinge.solvers.choice.cost_model import LEAST_TOL, newton_cost
+from hinge.solvers.choice.cost_model import LEAST_TOL, multiclass_passes, newton_cost
 from hinge.solvers.newton.newton import Newton
-from hinge.solvers.newton.row_space import RowSpace
 from hinge.solvers.unit_costs import pass_cost
 
 # `python benchmarks/regret.py --shapes 40` measures what these four are worth.
@@ -75,7 +75,7 @@ class AdaptiveState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Adaptive(Solver[Regularized, AdaptiveState]):
+class Adaptive(Solver[Regularized | Multiclass, AdaptiveState]):
     """What ``solver="auto"`` runs where dual coordinate ascent or Newton's method may be the better one.
 
     The ascent is cheap to begin with, and its gap falls by a factor in each pass that only trying tells: with the gap
@@ -101,9 +101,10 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
     begin : {"ascent", "newton"}
         Which one begins.
     ascent : Solver
-        `SDCA`, or `CoCoA` for several threads.
+        `SDCA`, or `CoCoA` for several threads; `MulticlassSDCA` of a `Multiclass` problem.
     newton : Solver
-        `Newton`; or `RowSpace`, of fewer rows than features, which goes on from where the ascent is.
+        `Newton`; or `RowSpace`, of fewer rows than features, which goes on from where the ascent is, as does
+        `MulticlassNewton` where `MulticlassSDCA` is the ascent.
     price : float, optional
         Passes that this is thought to cost; by default as the sizes of the problem tell.
 
@@ -145,13 +146,13 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
     def rejects(self, problem: Problem) -> str | None:
         return self.newton.rejects(problem) or self.ascent.rejects(problem)
 
-    def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> AdaptiveState:
+    def init(self, problem: Regularized | Multiclass, seed: int = 0, start: Solution | None = None) -> AdaptiveState:
         watch = Watch(0, int(seed), self.begin == "newton")
         if watch.by_newton:
             return AdaptiveState(None, self.newton.init(problem, seed, start), watch)
         return AdaptiveState(self.ascent.init(problem, seed, start), None, watch)
 
-    def advance(self, problem: Regularized, state: AdaptiveState, n_iter: int) -> AdaptiveState:
+    def advance(self, problem: Regularized | Multiclass, state: AdaptiveState, n_iter: int) -> AdaptiveState:
         ascent, newton, watch = state
         if n_iter == 0:  # compiles
             running(self, state)[0].advance(problem, running(self, state)[1], 0)
@@ -176,7 +177,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
                 break
         return AdaptiveState(ascent, newton, watch)
 
-    def _evaluate(self, problem: Regularized, state: AdaptiveState) -> Watch:
+    def _evaluate(self, problem: Regularized | Multiclass, state: AdaptiveState) -> Watch:
         """Evaluate the gap, and decide whether the other method continues."""
         watch, last = state.watch, state.watch.switches >= 2
         method, own = running(self, state)
@@ -189,21 +190,24 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         passes, log_gap, due = passes_of(problem, own), min(watch.log_gap, math.log(gap)), False
         log_tol = math.log(max(self.tol, LEAST_TOL))
         watch = watch._replace(gap=gap, log_gap=log_gap)
-        if watch.before_log < math.inf and log_gap > log_tol and passes > watch.before:
+        # From one look to the next the gap wavers: a rate is that of half as much growth at least.
+        apart = passes - watch.before >= 0.5 * (GROWTH - 1.0) * watch.before > 0.0
+        if watch.before_log < math.inf and log_gap > log_tol and apart:
             rate = (watch.before_log - log_gap) / (passes - watch.before)
             price = min(price_of(self, problem), PATIENCE)
-            # Subspace steps keep the rate up, as conjugate gradients do.
-            steady = getattr(self.ascent, "acceleration", "none") == "subspace"
+            # Subspace steps keep the rate up, as conjugate gradients do; so do Newton steps over the free weights.
+            steady = getattr(self.ascent, "acceleration", "none") == "subspace" or getattr(self.ascent, "newton", False)
             slow = is_slow(passes, passes_left(passes, rate, log_gap - log_tol, steady), price)
             due = slow or passes > 2.0 * PATIENCE
         if watch.passes_log == math.inf:
             return watch._replace(passes=passes, passes_log=log_gap, before=passes, before_log=log_gap)
         if passes < GROWTH * watch.passes:
             return watch._replace(switch_due=due)
-        kept = dict(passes=passes, passes_log=log_gap, before=watch.passes, before_log=watch.passes_log)
-        return watch._replace(switch_due=due, **kept)
+        return watch._replace(
+            switch_due=due, passes=passes, passes_log=log_gap, before=watch.passes, before_log=watch.passes_log
+        )
 
-    def _switch(self, problem: Regularized, state: AdaptiveState) -> AdaptiveState:
+    def _switch(self, problem: Regularized | Multiclass, state: AdaptiveState) -> AdaptiveState:
         """The other method in place of the one that runs, with its answer."""
         old, answer = state.watch, self.solution(problem, state)
         switches = 2 if old.by_newton else old.switches + 1  # who made no more progress is not tried again
@@ -218,14 +222,14 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
             newton_gap=newton_gap,
         )
         if watch.by_newton:
-            start = answer if old.gap <= NEAR_ENOUGH or isinstance(self.newton, RowSpace) else None
+            start = None if isinstance(self.newton, Newton) and old.gap > NEAR_ENOUGH else answer
             return AdaptiveState(state.ascent, self.newton.init(problem, old.seed, start), watch)
         if state.ascent is not None and (old.gap == math.inf or math.log(max(old.gap, LEAST_TOL)) >= old.log_gap):
             # Newton's method has got no further: the ascent continues where it was.
             return AdaptiveState(state.ascent, state.newton, watch)
         return AdaptiveState(self.ascent.init(problem, old.seed, answer), state.newton, watch)
 
-    def solution(self, problem: Regularized, state: AdaptiveState) -> Solution:
+    def solution(self, problem: Regularized | Multiclass, state: AdaptiveState) -> Solution:
         """That of the method at work; the ascent's, as long as Newton's method is busy with a part of the rows."""
         answer: Solution
         if state.watch.by_newton and state.watch.switches and self.newton.estimate(problem, state.newton) == math.inf:
@@ -238,7 +242,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         answer = method.solution(problem, own)
         return answer
 
-    def cost(self, problem: Regularized, state: AdaptiveState | None = None) -> Cost:
+    def cost(self, problem: Regularized | Multiclass, state: AdaptiveState | None = None) -> Cost:
         """A step of Newton's method, and a pass to hand over; or the ascent's, and the sample that a look takes."""
         cost = self.ascent.cost(problem)
         if self.begin == "newton" if state is None else state.watch.by_newton or state.watch.switch_due:
@@ -246,7 +250,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
             return cost._replace(rows=0, cells=other.cells + problem.matrix.n_cells, certificate=other.certificate)
         return cost._replace(rows=cost.rows + (2 * SAMPLE if problem.n > 16 * SAMPLE else 0))
 
-    def pause(self, problem: Regularized, state: AdaptiveState) -> int:
+    def pause(self, problem: Regularized | Multiclass, state: AdaptiveState) -> int:
         """The end of the epoch, or of the step."""
         watch = state.watch
         if watch.due or watch.switch_due:
@@ -255,21 +259,20 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
             return self.newton.pause(problem, state.newton) * self.ascent.cost(problem).a_pass
         return ascent_due(self, problem, state.ascent)
 
-    def estimate(self, problem: Regularized, state: AdaptiveState) -> float:
+    def estimate(self, problem: Regularized | Multiclass, state: AdaptiveState) -> float:
         """The gap that the last look saw; between looks, that of the method at work."""
         if state.watch.due == 0 and state.watch.t:
             return state.watch.gap
         method, own = running(self, state)
         return gap_of(method.estimate(problem, own))
 
-    def refresh(self, problem: Regularized, state: AdaptiveState) -> AdaptiveState:
+    def refresh(self, problem: Regularized | Multiclass, state: AdaptiveState) -> AdaptiveState:
         """Tell the method at work; the gaps that the ascent saw were too small, and are forgotten."""
         if state.watch.by_newton:
             newton, watch = self.newton.refresh(problem, state.newton), state.watch
             ended = watch.switches < 2 and self.newton.pause(problem, newton) == 0
             return state._replace(newton=newton, watch=watch._replace(switch_due=watch.switch_due or ended))
-        forgotten = dict(log_gap=math.inf, passes=0.0, passes_log=math.inf, before=0.0, before_log=math.inf)
-        watch = state.watch._replace(**forgotten)
+        watch = state.watch._replace(log_gap=math.inf, passes=0.0, passes_log=math.inf, before=0.0, before_log=math.inf)
         return state._replace(ascent=self.ascent.refresh(problem, state.ascent), watch=watch)
 
 
@@ -278,7 +281,9 @@ def running(solver: Adaptive, state: AdaptiveState) -> tuple[Solver, Any]:
     return (solver.newton, state.newton) if state.watch.by_newton else (solver.ascent, state.ascent)
 
 
-def ascent_due(solver: Adaptive, problem: Regularized, ascent: SDCAState | CoCoAState) -> int:
+def ascent_due(
+    solver: Adaptive, problem: Regularized | Multiclass, ascent: SDCAState | CoCoAState | MulticlassSDCAState
+) -> int:
     """Iterations until the ascent is judged: as it pauses; or if it ends by itself, when its passes grew by half.
 
     It is not judged before it has taken a share of Newton's price: twice within that share, for a first rate.
@@ -290,9 +295,11 @@ def ascent_due(solver: Adaptive, problem: Regularized, ascent: SDCAState | CoCoA
     return max(a_pass, ascent.t // 2, first - ascent.t)
 
 
-def price_of(solver: Adaptive, problem: Regularized) -> float:
+def price_of(solver: Adaptive, problem: Regularized | Multiclass) -> float:
     """Passes that Newton's method is estimated to cost."""
-    return newton_cost(problem) / pass_cost(problem) if solver.price is None else solver.price
+    if solver.price is not None:
+        return solver.price
+    return multiclass_passes(problem) if isinstance(problem, Multiclass) else newton_cost(problem) / pass_cost(problem)
 
 
 def is_slow(work: float, left: float, price: float) -> bool:
@@ -311,7 +318,6 @@ def passes_left(k: float, rate: float, wanted: float, steady: bool = False) -> f
     return left if steady else left + left * left / (4.0 * k)
 
 
-def passes_of(problem: Regularized, state: SDCAState | CoCoAState) -> float:
+def passes_of(problem: Regularized | Multiclass, state: SDCAState | CoCoAState | MulticlassSDCAState) -> float:
     """Passes that the ascent has made so far."""
-    ascent: SDCAState = state if isinstance(state, SDCAState) else state.ascent
-    return ascent.t / problem.n
+    return (state.ascent.t if isinstance(state, CoCoAState) else state.t) / problem.n

@@ -25,6 +25,7 @@ from hinge.solvers.kernel.block_dual import BlockDual
 from hinge.solvers.l1.cdn import CDN
 from hinge.solvers.newton.finite_newton import FiniteNewton
 from hinge.solvers.newton.hessians import form_of
+from hinge.solvers.newton.multiclass_newton import MulticlassNewton
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
 from hinge.solvers.unit_costs import pass_cost
@@ -100,7 +101,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         batch = 2 * max(1, min(16, problem.n // 256))
         return Choice(SBP(batch_size=batch), "the slack is given, and its steps need no λ")
     if isinstance(problem, Multiclass):
-        return Choice(MulticlassSDCA(), "all classes of a row in one exact step")
+        return _of_several_classes(problem, tol, max_reads)
     if isinstance(problem, L1Regularized):
         return Choice(CDN(), "the 1-norm leaves most columns without a weight, and columns are what it visits")
     if not isinstance(problem, Regularized):
@@ -153,6 +154,14 @@ def _choose_by_rows(problem: Regularized, tol: float, stiff: float) -> Choice:
     begin = "newton" if factor + min(ratio * ascent, newton) < ascent else "ascent"
     watched = Adaptive(tol, begin, ascent_for(tol), inner, float(f"{price / a_pass:.3g}"))
     return Choice(watched, f"{n} rows of {d} features: their inner products cost some {factor / a_pass:.2g} passes")
+
+
+def _of_several_classes(problem: Multiclass, tol: float, max_reads: int | None) -> Choice:
+    """Dual ascent, and Newton's method where that is slow; the ascent alone where reads are limited, or d is large."""
+    if max_reads is not None or MulticlassNewton().rejects(problem):
+        return Choice(MulticlassSDCA(), "all classes of a row in one exact step")
+    both = Adaptive(tol, ascent=MulticlassSDCA(), newton=MulticlassNewton())
+    return Choice(both, "all classes of a row in one exact step; Newton's method takes over if the ascent is slow")
 
 
 def ascent_for(tol: float = 1e-3) -> SDCA:

@@ -5,22 +5,28 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-TRIES = 20  # ridges, each ten times the one before, from 1e-14 of the diagonal on
+from hinge.problems.rounding import EPS
+
+OWN = 10.0 ** np.arange(6)  # ridges that are shares of their own entries, in units of the rounding of a factor
+COMMON = 1e-12 * 10.0 ** np.arange(20)  # ridges after these, as shares of the trace
 
 
 def solved(H: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """H⁻¹g from the lower triangle; with a ridge where rounding or an idle bias made H singular, g where H is no use.
+    """H⁻¹g from the lower triangle; a ridge where rounding or an idle bias made H singular, g where H is no use.
 
-    The ridge is a share of each diagonal entry: columns of any scale are treated alike, as a factorisation does.
+    The first ridges are shares of each entry of the diagonal: columns may be of any scale, and a share of the trace
+    would keep the weights of small ones where they are.
     """
-    own, ridge = np.diagonal(H), 0.0
-    size = float(np.abs(own).sum())
-    for _ in range(TRIES):
-        # The lower triangle of rows is the upper one of columns, which LAPACK expects: nothing is transposed.
-        _, x, failed = dposv((H + np.diag(ridge * (own + 1e-16 * size)) if ridge else H).T, g)
+    # The lower triangle of rows is the upper one of columns, which LAPACK expects: nothing is transposed.
+    _, x, failed = dposv(H.T, g)
+    if not failed:
+        return x.reshape(g.shape)
+    own, size = np.diagonal(H), float(np.abs(np.diagonal(H)).sum())
+    own = np.where(own > 0.0, own, size)
+    for ridge in [*np.outer(len(g) * EPS * OWN, own), *np.outer(COMMON, np.full(len(own), size))]:
+        _, x, failed = dposv((H + np.diag(ridge)).T, g)
         if not failed:
             return x.reshape(g.shape)
-        ridge = max(10 * ridge, 1e-14)
     return g / size if 0.0 < size < np.inf else g
 
 

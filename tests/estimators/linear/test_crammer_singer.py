@@ -7,13 +7,13 @@ import scipy.sparse as sp
 from older_sklearn import balanced_by_weight
 from sklearn import svm
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from hinge import LinearSVC, model_files
 from hinge.access import as_table
 from hinge.problems import Multiclass
-from hinge.solvers import MulticlassPegasos, MulticlassSDCA
+from hinge.solvers import Adaptive, MulticlassNewton, MulticlassPegasos, MulticlassSDCA
 
 
 def machine(**options):
@@ -97,7 +97,7 @@ def test_all_attributes_of_a_fit(iris):
     assert model.intercept_.shape == (3,)
     assert isinstance(model.objective_, float)
     assert model.stop_reason_ == "converged"
-    assert model.solver_ == MulticlassSDCA()
+    assert model.solver_ == Adaptive(1e-4, ascent=MulticlassSDCA(), newton=MulticlassNewton())
     assert model.n_iter_ >= 1
     assert model.n_feature_reads_ > X.size
     assert model.history_[-1].certificate == model.gap_ <= 1e-4
@@ -152,6 +152,23 @@ def test_pegasos(iris):
 def test_sdca_by_its_name(iris):
     X, y = iris
     np.testing.assert_array_equal(machine(solver="sdca").fit(X, y).coef_, machine().fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e5])
+def test_columns_of_all_sizes_need_no_more_than_the_default(C):
+    X, y = load_wine(return_X_y=True)  # columns of 0.1 to 1000
+    model = machine(C=C).fit(X * 10.0 ** np.linspace(-2, 2, X.shape[1]), y)
+    assert model.stop_reason_ == "converged"
+    assert model.gap_ <= 1e-4
+
+
+def test_the_solver_that_was_chosen_can_be_given(iris):
+    X, y = iris
+    chosen = machine(C=1e4).fit(X, y)
+    np.testing.assert_array_equal(machine(C=1e4, solver=chosen.solver_).fit(X, y).coef_, chosen.coef_)
+    by_name = machine(C=1e4, solver="newton").fit(X, y)
+    assert by_name.solver_ == MulticlassNewton()
+    assert by_name.objective_ == pytest.approx(chosen.objective_, rel=2e-4)
 
 
 def test_a_warm_start_goes_on(iris):

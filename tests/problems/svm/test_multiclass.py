@@ -138,3 +138,18 @@ def test_a_class_without_rows_is_a_rival_all_the_same():
     problem = Multiclass(X, [0, 1, 1], 0.1, n_classes=3)
     assert problem.k == 3
     assert problem.objective(Solution(np.zeros((3, 3)))) == 1.0
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_large_columns_of_small_weights_are_no_large_rounding(kind):
+    X, y = drawn(5)
+    sizes = 10.0 ** np.linspace(-6, 6, 5)
+    W = np.vstack([np.random.default_rng(5).standard_normal((5, 4)) / sizes[:, None], np.full(4, 0.1)])
+    problem = Multiclass(kind(X * sizes), y, 1e-9, bias_scale=1.0)
+    answer = Solution(W, 0.0, np.full((40, 4), 0.25))
+    rough, exact = problem.certificate(answer), literal(W, X * sizes, y, np.full(40, 1 / 40), 1e-9, 1.0)
+    fine = problem.sharpened(answer, rough, 1e-6)
+    assert exact * (1 - 1e-14) <= fine.objective <= exact * (1 + 1e-12)
+    assert rough.objective > exact * (1 + 1e-6)
+    assert (fine.bound, fine.gap) == (rough.bound, problem.relative(fine.objective, rough.bound))
+    assert problem.sharpened(answer, rough, rough.gap) is rough

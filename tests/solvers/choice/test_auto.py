@@ -6,7 +6,15 @@ from hinge.access import DenseTable
 from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
 from hinge.kernels import Gaussian
-from hinge.problems import KernelRegularized, L1Regularized, NormConstrained, OneClass, Regularized, SlackConstrained
+from hinge.problems import (
+    KernelRegularized,
+    L1Regularized,
+    Multiclass,
+    NormConstrained,
+    OneClass,
+    Regularized,
+    SlackConstrained,
+)
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
 from hinge.solvers import (
     CDN,
@@ -17,6 +25,8 @@ from hinge.solvers import (
     CoCoA,
     FiniteNewton,
     Frugal,
+    MulticlassNewton,
+    MulticlassSDCA,
     Newton,
     Pegasos,
     choose,
@@ -191,3 +201,10 @@ def test_data_that_is_not_in_memory_is_read_by_one(tmp_path):
     write_pair(np.eye(4), tmp_path / "pair")
     problem = Regularized(open_pair(tmp_path / "pair"), np.resize([1, -1], 4), 0.1)
     assert in_parts(SDCA(), problem, 2) == SDCA()
+
+
+def test_several_classes_at_once_are_left_to_newton_where_it_can():
+    few = Multiclass(np.ones((20, 3)), np.arange(20) % 4, 0.1)
+    many = Multiclass(sp.csr_array((20, 3000)), np.arange(20) % 4, 0.1)
+    assert choose(few, tol=1e-2).solver == Adaptive(1e-2, ascent=MulticlassSDCA(), newton=MulticlassNewton())
+    assert choose(few, max_reads=10**6).solver == choose(many).solver == MulticlassSDCA()

@@ -275,3 +275,12 @@ def test_a_start_is_the_centre_where_the_squares_of_all_rows_are_dear(monkeypatc
         answers.append(solve(problem, Newton(), stop=Stop(tol=1e-6, max_iter=200), start=near))
     assert answers[0].certificate.gap <= 1e-6 and answers[1].certificate.gap <= 1e-6
     np.testing.assert_allclose(answers[0].solution.w, answers[1].solution.w, atol=1e-2)
+
+
+@pytest.mark.parametrize("seed", [137, 261])
+def test_columns_of_all_scales_take_part_where_a_factor_fails(seed):
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((60, 20))
+    y = np.where(Z @ rng.standard_normal(20) + rng.standard_normal(60) > 0, 1, -1)
+    problem = Regularized.from_C(Z * 10.0 ** np.linspace(-3, 6, 20), y, 1000.0, bias="penalized")
+    assert solve(problem, Newton(), stop=Stop(1e-4, max_iter=1000)).status is Status.CONVERGED

@@ -23,6 +23,14 @@ def test_a_singular_system_gets_a_ridge():
     np.testing.assert_allclose(solved(H, np.array([4.0, 3.0, 0.0])), [2.0, 1.0, 0.0], atol=1e-9)
 
 
+def test_a_ridge_leaves_columns_of_all_scales_as_they_are():
+    scales = 10.0 ** np.array([-3.0, 6.0, 6.0, 0.0])
+    H = np.array([[2.0, 0.5, 0.5, 0.0], [0.5, 1.0, 1.0, 0.0], [0.5, 1.0, 1.0 - 1e-15, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    expected = np.array([1.0, 2.0, 2.0, 3.0])  # columns 1 and 2 are one, and rounding has made the factor fail
+    x = solved(H * np.outer(scales, scales), H @ expected * scales) * scales
+    np.testing.assert_allclose([x[0], x[1] + x[2], x[3]], [1.0, 4.0, 3.0], rtol=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_conjugate_gradients_come_to_a_tenth(seed):
     H, g = positive(seed), np.random.default_rng(9).standard_normal(15)
