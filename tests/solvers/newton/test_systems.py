@@ -35,7 +35,8 @@ def test_a_ridge_leaves_columns_of_all_scales_as_they_are():
 def test_conjugate_gradients_come_to_a_tenth(seed):
     H, g = positive(seed), np.random.default_rng(9).standard_normal(15)
     products = []
-    x = conjugate_gradient(lambda p: products.append(p) or H @ p, g, 100)
+    x, converged = conjugate_gradient(lambda p: products.append(p) or H @ p, g, 100)
+    assert converged
     assert np.linalg.norm(g - H @ x) <= 0.1 * np.linalg.norm(g)
     assert 0 < len(products) <= 15
     assert (x @ H @ x) / 2 - g @ x < 0  # and gain on the way
@@ -44,17 +45,29 @@ def test_conjugate_gradients_come_to_a_tenth(seed):
 def test_they_stop_at_the_given_number():
     H, g = positive(0), np.ones(15)
     products = []
-    conjugate_gradient(lambda p: products.append(p) or H @ p, g, 2)
+    assert not conjugate_gradient(lambda p: products.append(p) or H @ p, g, 2)[1]
     assert len(products) == 2
     # one step is that of steepest descent
-    np.testing.assert_allclose(conjugate_gradient(H.__matmul__, g, 1), (g @ g) / (g @ H @ g) * g)
+    np.testing.assert_allclose(conjugate_gradient(H.__matmul__, g, 1)[0], (g @ g) / (g @ H @ g) * g)
 
 
 def test_nothing_is_solved_at_once():
-    assert not conjugate_gradient(lambda p: p, np.zeros(4), 5).any()
+    assert not conjugate_gradient(lambda p: p, np.zeros(4), 5)[0].any()
 
 
 @pytest.mark.parametrize("H", [np.zeros((3, 3)), -np.eye(3), np.diag([1.0, -1e30, 1.0])], ids=["zero", "less", "wild"])
 def test_a_matrix_that_is_no_use_gives_an_answer_all_the_same(H):
     x = solved(H, np.ones(3))
     assert np.isfinite(x).all() and (x * np.ones(3)).sum() > 0
+
+
+def test_columns_of_any_scale_take_as_many_products_as_equal_ones():
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(40, 8))
+    scale = 10.0 ** rng.uniform(-3, 3, 8)
+    H, g = B.T @ B + np.eye(8), rng.normal(size=8)
+    plain, _ = conjugate_gradient(H.__matmul__, g, 4, np.diagonal(H))
+    scaled, _ = conjugate_gradient(
+        (H * np.outer(scale, scale)).__matmul__, g * scale, 4, np.diagonal(H * np.outer(scale, scale))
+    )
+    np.testing.assert_allclose(scaled * scale, plain, rtol=1e-6)
