@@ -6,13 +6,10 @@ import json
 import math
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from hinge.cli.options import Json, ModelFile
 from hinge.cli.show import number, percent, show_table
-
-try:
-    import typer
-except ImportError:  # `hinge.cli.app.main` says how to get it
-    typer = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -39,7 +36,7 @@ def described(fitted: BaseEstimator, top: int) -> dict[str, Any]:
     """All there is to say of a fitted model, in JSON's terms."""
     import numpy as np
 
-    from hinge.cli.preparation import columns_of, machine_of, steps_of, told
+    from hinge.cli.preparation import columns_of, machine_of, steps_of, training_facts
 
     machine, columns = machine_of(fitted), columns_of(fitted)
     plain = type(machine)().get_params()
@@ -74,7 +71,7 @@ def described(fitted: BaseEstimator, top: int) -> dict[str, Any]:
         "kernel_values": int(getattr(machine, "n_kernel_evals_", 0)) or None,
         "support_vectors": None if support is None else len(support),
         "support_vectors_by_class": None if per_class is None else [int(n) for n in np.atleast_1d(per_class)],
-        "training": told(fitted) or None,
+        "training": training_facts(fitted) or None,
         "weights": _weights(fitted, machine, top),
         "intercept": [float(b) for b in np.atleast_1d(machine.intercept_)],
     }

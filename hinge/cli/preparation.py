@@ -80,7 +80,7 @@ def steps_of(model: BaseEstimator) -> list[Any]:
 
 
 def keep_names(model: BaseEstimator, names: list[str] | None) -> None:
-    """Tell a fitted model what its columns are called, so that it takes those of a file or a frame by name."""
+    """Store the names of the columns in a fitted model, so that it selects columns of files and frames by name."""
     if names is None:
         return
     steps = steps_of(model)
@@ -92,7 +92,7 @@ def keep_names(model: BaseEstimator, names: list[str] | None) -> None:
 
 
 def _name(part: BaseEstimator, names: list[str]) -> None:
-    if hasattr(part, "steps"):  # the names of a pipeline are those of its first step
+    if hasattr(part, "steps"):  # a pipeline takes its names from its first step
         _name(part.steps[0][1], names)
     else:
         part.feature_names_in_ = np.array(names, object)
@@ -107,7 +107,7 @@ def columns_of(model: BaseEstimator) -> Columns:
     for part in _transformers(first):
         if part[0] == "words":
             spelled = tuple(places_of(first, part[0]))
-    label = told(model).get("label")
+    label = training_facts(model).get("label")
     width = int(first.n_features_in_) if hasattr(first, "n_features_in_") else int(machine_of(model).n_features_in_)
     classes = getattr(machine_of(model), "classes_", None)
     of_text = classes is not None and np.asarray(classes).dtype.kind in "UO"
@@ -152,7 +152,7 @@ def feature_names(model: BaseEstimator) -> list[str]:
     return names if len(names) == machine.n_features_in_ else [f"x{j + 1}" for j in range(machine.n_features_in_)]
 
 
-def told(model: BaseEstimator) -> dict[str, Any]:
+def training_facts(model: BaseEstimator) -> dict[str, Any]:
     """What the command line wrote down of a training, where it did."""
     found = getattr(machine_of(model), "training_", None)
     return found if isinstance(found, dict) else {}

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hinge.cli.options import Reading
 from hinge.datasets import DataFormatError, read
 from hinge.datasets.base import smallest_float
 from hinge.datasets.compressed import inner_suffix, opened
-from hinge.datasets.delimited import layout_of, read_delimited
+from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
 from hinge.datasets.frames import PARQUET, Frame, check_categories, check_names, is_words, labels_in, read_frame
-from hinge.datasets.headers import LABEL_NAMES
 from hinge.datasets.readers import DELIMITED
 
 PAIR_HEADER = "pair.json"
@@ -33,40 +33,6 @@ STDIN = "-"
 MARKS = {b"PAR1": ".parquet", b"\x93NUMPY": ".npy", b"PK": ".npz"}
 PACKED = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz"}
 """First bytes of what may come from standard input."""
-
-
-class Reading(NamedTuple):
-    """How files are read: what the options say that several commands have.
-
-    Attributes
-    ----------
-    label : str, optional
-        The label column, by name or position.
-    labels : Path, optional
-        The file of the labels, for matrices without.
-    weight : str, optional
-        The column of the rows' weights.
-    drop, categorical : tuple of str
-        Columns to leave out, and those that hold words whatever they look like.
-    zero_based : bool
-        Whether features of svmlight files count from 0.
-    fetch : bool
-        Whether a set that is not here may be downloaded.
-    unlabelled : bool
-        Whether files hold features only.
-    header : bool, optional
-        Whether the first line of a csv file names its columns; told from the file by default.
-    """
-
-    label: str | None = None
-    labels: Path | None = None
-    weight: str | None = None
-    drop: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    zero_based: bool = False
-    fetch: bool = False
-    unlabelled: bool = False
-    header: bool | None = None
 
 
 class Columns(NamedTuple):
@@ -81,7 +47,7 @@ class Columns(NamedTuple):
     label : str, optional
         What the column of labels was called.
     spelled : bool
-        Whether its labels are text, so that those of rows to be compared are taken as they are spelled.
+        Whether its labels are text, so that labels to compare with them are not parsed as numbers.
     """
 
     width: int
@@ -478,17 +444,6 @@ def as_labels(y: np.ndarray) -> np.ndarray:
 def split_names(text: str | None) -> tuple[str, ...]:
     """Names with commas between."""
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
-
-
-def megabytes(text: str | None) -> float | None:
-    """Bytes from a number with a unit, such as 800M, 2G or 2GB; megabytes where there is none."""
-    if text is None:
-        return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kKmMgGtT]?)(i?[bB])?\s*", text)
-    if found is None:
-        raise ValueError(f"--max-memory is a number of megabytes or one with a unit, such as 800M or 2G, not {text!r}.")
-    power = {"": 2, "k": 1, "m": 2, "g": 3, "t": 4}[found[2].lower()]
-    return float(found[1]) * 1024**power
 
 
 def is_file(data: str) -> bool:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import DataFormatError, number_of, stack_rows, whole_labels
-from .delimited import WITH_COMMAS, Layout, layout_of, pieces_of, rows_of
-from .headers import MISSING
+from hinge.datasets.base import DataFormatError, number_of, stack_rows, whole_labels
+from hinge.datasets.delimited import MISSING, WITH_COMMAS, Layout, layout_of, pieces_of, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,13 +85,13 @@ def read_frame(
     ----------
     path : Path or list of Path
     words : collection of str
-        Columns that hold words even if these look like numbers.
+        Columns that hold words even if the words are numbers.
     known : collection of str
         Names that prove a first line of a text file to be its header, see `layout_of`.
     drop : collection of str
         Columns to leave out.
     header : bool, optional
-        Whether the first line of a text file names the columns; told from the file by default.
+        Whether the first line of a text file names the columns; by default the file is examined.
 
     Raises
     ------
@@ -179,7 +178,7 @@ def frame_in(
     path : Path
     above : int
     texts : collection of int
-        Columns that hold words even if these look like numbers.
+        Columns that hold words even if the words are numbers.
     needed : collection of int
         Columns to read; the others stay empty.
     """
@@ -270,7 +269,7 @@ def _check_words(frame: Frame, j: int) -> None:
 
 
 def check_categories(frame: Frame, columns: Collection[int]) -> None:
-    """Raise if a column of words has so many different ones that they cannot be the values of a category."""
+    """Raise if a column of words has too many different ones to be the values of a category."""
     for j in columns:
         column, name = frame.columns[j], frame.names[j]
         there = column[~is_missing(column)]

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import DataFormatError, most_features, number_of, smallest_float, whole_labels
-from .compressed import opened
+from hinge.datasets.base import DataFormatError, most_features, number_of, smallest_float, whole_labels
+from hinge.datasets.compressed import opened
 
 LARGEST_INDEX = 2**31 - 1
 PIECE = 1 << 22

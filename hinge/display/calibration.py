@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from hinge.display.axes import axes_or_new
-from hinge.display.palette import COLOURS
+from hinge.display.figure import COLOURS
+from hinge.display.watched import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +103,7 @@ class CalibrationDisplay:
             Bins of equally many rows, or equally wide ones.
         ax : matplotlib Axes, optional
         draw : bool
-            Whether to draw at once.
+            Whether to draw immediately.
 
         Returns
         -------
@@ -181,7 +181,7 @@ class CalibrationDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            By default a new figure is made.
         title : str
 
         Returns

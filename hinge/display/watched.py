@@ -1,4 +1,4 @@
-"""Fits looked at on the way: what the displays draw of an estimator."""
+"""Where a Display draws, and how it watches a fit: objective and test error at every evaluation, not timed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from hinge.monitoring import Record
 from hinge.types import Items
 
-if TYPE_CHECKING:  # scikit-learn is imported when something is fitted
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
     from sklearn.base import BaseEstimator
     from sklearn.callback import CallbackContext
@@ -20,11 +21,23 @@ if TYPE_CHECKING:  # scikit-learn is imported when something is fitted
 
     Classifier: TypeAlias = LinearSVC | SVC
 
+
+def axes_or_new(ax: Axes | None) -> Axes:
+    """`ax`, or the axes of a new pyplot figure; raises where matplotlib is not installed."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("Displays are drawn by matplotlib: pip install 'hinge[plot]'.") from error
+    return plt.subplots()[1]
+
+
 COMPILED_ROWS = 100
 
 
 class Watched(NamedTuple):
-    """One look at a fit: the record, with objective and error, which were measured without being timed, and the run."""
+    """One evaluation of a fit: the record, objective and error, measured without being timed, and the run."""
 
     record: Record
     objective: float
@@ -41,7 +54,7 @@ def checked(estimator: BaseEstimator) -> None:
 
 
 class Watcher:
-    """A scikit-learn callback that measures objective and test error at every look.
+    """A scikit-learn callback that measures objective and test error at every evaluation.
 
     Parameters
     ----------
@@ -69,7 +82,7 @@ class Watcher:
     def on_fit_task_end(
         self, estimator: Classifier, context: CallbackContext, *, fitted_estimator: Classifier | None = None
     ) -> bool:
-        """Measure at a look. There is no model at the end of the fit itself, nor in runs of one of several classes."""
+        """Measure the model. There is none at the end of the fit itself, nor in runs of one of several classes."""
         record = getattr(context, "record", None)
         if record is None:
             return False
@@ -107,7 +120,7 @@ def compile_for(estimator: Classifier, X: Items, y: ArrayLike) -> None:
 
 
 def gaps(looks: Sequence[Watched]) -> list[float]:
-    """The gap at every look, by the best lower bound that any certificate of the run gave."""
+    """The gap at every evaluation, by the best lower bound that any certificate of the run gave."""
     bounds = [
         look.record.objective / (1.0 + look.record.certificate)
         for look in looks

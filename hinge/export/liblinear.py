@@ -113,7 +113,7 @@ def read_liblinear(path: str | os.PathLike[str]) -> LinearSVC | LinearSVR:
 
 
 def _solver_of(model: LinearSVC | LinearSVR) -> str:
-    """The name of its problem; two classes have one w, which LIBLINEAR's problem of all classes at once has not."""
+    """LIBLINEAR's name of the problem; its Crammer-Singer problem has no form with one w for two classes."""
     if isinstance(model, LinearSVR):
         return "L2R_L1LOSS_SVR_DUAL" if model.loss == "epsilon_insensitive" else "L2R_L2LOSS_SVR"
     if model.multi_class == "crammer_singer" and len(model.classes_) > 2:

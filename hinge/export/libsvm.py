@@ -122,7 +122,7 @@ def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) 
     Returns
     -------
     SVC, NuSVC, SVR, NuSVR or OneClassSVM
-        Fitted, without a certificate, as the file has none. Of its parameters only those of the kernel are known, the
+        Fitted, without a certificate, as the file has none. Only the kernel's parameters are known, the
         others have their defaults; `support_` counts the support vectors, unless the kernel is precomputed.
 
     Raises

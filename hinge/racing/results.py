@@ -10,10 +10,10 @@ from typing import Any
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import CellResult, Outcome
 from hinge.experiments.runner import machine
+from hinge.racing.contestants import Peer
 from hinge.racing.course import Measurement
-from hinge.racing.peers import Peer
 from hinge.racing.race import Race, Run
-from hinge.report.plain import csv_text, finite, write_text
+from hinge.report.outcome import csv_text, finite, write_text
 
 ALWAYS = ("solver", "what it is", "seconds to target", "status")
 """Columns of the standings that are shown even if they are empty."""

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from hinge.display.figure import Figure, Panel, Series
-from hinge.display.palette import Style, styles
+from hinge.display.figure import Figure, Panel, Series, Style, styles
 
 Row = tuple[float, float | None, float | None, float | None]
 MOST_MARKERS = 14

@@ -12,10 +12,8 @@ from typing import Any
 from hinge.display import static
 from hinge.display.figure import Figure
 from hinge.report import page
-from hinge.report.outcome import Earlier
-from hinge.report.parts import Picture, plain_name
-from hinge.report.plain import csv_text, finite, write_text
-from hinge.report.section import Measured, Section
+from hinge.report.outcome import Earlier, Measured, Section, csv_text, finite, write_text
+from hinge.report.page import Picture, plain_name
 
 CLAIM_COLUMNS = (
     "experiment",

@@ -8,7 +8,7 @@ from command_line import run, said, sentence, svmlight
 from shop_table import shop
 
 import hinge
-from hinge.cli.blocks import read_blocks, stacked
+from hinge.cli.data import read_blocks, stacked
 from hinge.cli.rows import Columns, Reading
 from hinge.files import model_files
 
@@ -30,7 +30,7 @@ def small(monkeypatch):
     monkeypatch.setattr("hinge.datasets.delimited.PIECE", 1 << 14)
     monkeypatch.setattr("hinge.datasets.delimited.COMPARED", 1 << 10)
     monkeypatch.setattr("hinge.datasets.svmlight.PIECE", 1 << 14)
-    monkeypatch.setattr("hinge.cli.blocks.BLOCK", 1 << 12)
+    monkeypatch.setattr("hinge.cli.data.BLOCK", 1 << 12)
 
 
 @pytest.fixture

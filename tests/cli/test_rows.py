@@ -11,8 +11,9 @@ from command_line import run, said, sentence
 from typer.testing import CliRunner
 
 from hinge.cli.app import application
-from hinge.cli.blocks import read_blocks, stacked
-from hinge.cli.rows import Columns, Reading, megabytes, read_rows, split_names, stream_label
+from hinge.cli.data import read_blocks, stacked
+from hinge.cli.machines import megabytes
+from hinge.cli.rows import Columns, Reading, read_rows, split_names, stream_label
 
 HOW = Reading()
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}

@@ -9,7 +9,7 @@ import pytest
 from hinge.cli.preparation import check_missing
 from hinge.cli.rows import Reading, read_rows
 from hinge.datasets import DataFormatError, read
-from hinge.datasets.headers import DATA, DOUBTFUL, HEADER, kind_of_first
+from hinge.datasets.delimited import DATA, DOUBTFUL, HEADER, kind_of_first
 from tests.datasets.made_up import written
 
 RNG = np.random.default_rng(0)

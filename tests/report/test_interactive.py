@@ -4,10 +4,10 @@ import json
 import math
 
 import pytest
+from hinge.display.palette import styles
 from report.made_up import EVIL, MANY, ODD, X
 
 from hinge.display.figure import Figure, Panel, Series
-from hinge.display.palette import styles
 from hinge.report.interactive import legend, panels
 
 
