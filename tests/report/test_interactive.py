@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hinge.display.palette import styles
+from hinge.display.figure import styles
 from report.made_up import EVIL, MANY, ODD, X
 
 from hinge.display.figure import Figure, Panel, Series
