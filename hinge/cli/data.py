@@ -29,6 +29,7 @@ from hinge.cli.rows import (
     standard_input,
     without_name,
 )
+from hinge.constraints import FAR
 from hinge.datasets import DataFormatError, load, read
 from hinge.datasets.base import number_of, smallest_float, whole_labels
 from hinge.datasets.compressed import inner_suffix
@@ -36,9 +37,6 @@ from hinge.datasets.delimited import Layout, labels_of, layout_of, parse_fast, p
 from hinge.datasets.frames import Frame, as_words, check_names, frame_in, is_words, read_parquet_frames
 from hinge.datasets.svmlight import svmlight_blocks
 from hinge.types import Stored
-
-HELD_OUT = 0.2
-LARGEST = 1e100
 
 
 class Training(NamedTuple):
@@ -211,14 +209,14 @@ def two_classes(
                 check_missing(part)
     X, y = train.X if preparation is None else preparation.fit_transform(train.X), signed(y_all)
     largest = max(abs(float(X.max())), abs(float(X.min())))
-    if largest > LARGEST:
+    if largest > FAR:
         raise ValueError(f"{data} has values up to {largest:.1g}, whose squares overflow: scale them first.")
     if found.test is not None and found.test.y is not None:
         if set(np.unique(found.test.y).tolist()).isdisjoint(classes.tolist()):
             raise ValueError(f"No label of the test rows is one of {data}'s: {classes[0]} and {classes[1]}.")
         X_test = found.test.X if preparation is None else preparation.transform(found.test.X)
         return TwoClasses(X, y, X_test, signed(found.test.y), found.name)
-    X, y, X_test, y_test = hold_out(X, y, HELD_OUT, seed)
+    X, y, X_test, y_test = hold_out(X, y, seed=seed)
     return TwoClasses(X, y, X_test, y_test, f"{found.name} (a fifth held out)" if len(y_test) else found.name)
 
 

@@ -18,9 +18,6 @@ from hinge.cli.show import percent, say, show_table
 if TYPE_CHECKING:
     import numpy as np
 
-MOST_CLASSES = 12
-"""Classes of which a confusion matrix is shown as a table on a terminal."""
-
 
 def evaluate(
     ctx: typer.Context,
@@ -75,12 +72,13 @@ def evaluate(
         say(f"Written to {html}.")
 
 
-def _show(result: dict[str, Any]) -> None:
+def _show(result: dict[str, Any], widest: int = 12) -> None:
+    """Show tables; of confusion, if there are at most `widest` classes, which a terminal has space for."""
     from hinge.cli.measures import lines_of
 
     show_table(lines_of(result))
     classes = result.get("classes", [])
-    if "confusion" in result and len(classes) <= MOST_CLASSES:
+    if "confusion" in result and len(classes) <= widest:
         typer.echo("")
         head = ("truth \\ predicted", *classes)
         show_table([head, *((name, *map(str, row)) for name, row in zip(classes, result["confusion"], strict=True))])
@@ -94,7 +92,6 @@ def _show(result: dict[str, Any]) -> None:
         show_table(lines)
 
 
-SIZE, EDGE = 260, 34
 STYLE = """
 :root{color-scheme:light dark}
 body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
@@ -171,22 +168,23 @@ def _shaded(classes: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _picture(points: Sequence[Sequence[float]], x: str, y: str, words: str, dots: bool = False) -> str:
-    """A curve within the unit square, with its diagonal."""
-    inner = SIZE - 2 * EDGE
-    places = [(EDGE + inner * a, SIZE - EDGE - inner * b) for a, b in points]
+    """A curve within the unit square, with its diagonal; size and edge are in pixels."""
+    size, edge = 260, 34
+    inner = size - 2 * edge
+    places = [(edge + inner * a, size - edge - inner * b) for a, b in points]
     path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
     marks = "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="#3b7dd8"/>' for a, b in places if dots)
-    low, high = EDGE, SIZE - EDGE
+    low, high = edge, size - edge
     return (
-        f'<figure><svg width="{SIZE}" height="{SIZE}" role="img" aria-label="{escape(words)}">'
+        f'<figure><svg width="{size}" height="{size}" role="img" aria-label="{escape(words)}">'
         f'<rect x="{low}" y="{low}" width="{inner}" height="{inner}" fill="none" stroke="currentColor" '
         'stroke-opacity=".4"/>'
         f'<line x1="{low}" y1="{high}" x2="{high}" y2="{low}" stroke="currentColor" stroke-dasharray="4 3" '
         'stroke-opacity=".5"/>'
         f'<polyline points="{path}" fill="none" stroke="#3b7dd8" stroke-width="2"/>{marks}'
-        f'<g fill="currentColor" font-size="11"><text x="{low}" y="{SIZE - 20}">0</text>'
-        f'<text x="{high}" y="{SIZE - 20}" text-anchor="end">1</text>'
-        f'<text x="{SIZE / 2}" y="{SIZE - 6}" text-anchor="middle">{escape(x)}</text>'
-        f'<text x="12" y="{SIZE / 2}" text-anchor="middle" transform="rotate(-90 12 {SIZE / 2})">{escape(y)}</text></g>'
+        f'<g fill="currentColor" font-size="11"><text x="{low}" y="{size - 20}">0</text>'
+        f'<text x="{high}" y="{size - 20}" text-anchor="end">1</text>'
+        f'<text x="{size / 2}" y="{size - 6}" text-anchor="middle">{escape(x)}</text>'
+        f'<text x="12" y="{size / 2}" text-anchor="middle" transform="rotate(-90 12 {size / 2})">{escape(y)}</text></g>'
         f"</svg><figcaption>{escape(words)}.</figcaption></figure>"
     )

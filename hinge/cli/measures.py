@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from hinge.access import Table
     from hinge.types import MatrixLike
 
-BINS = 10
-
 
 def error_of(model: BaseEstimator, X: MatrixLike | Table, y: np.ndarray | None) -> float | None:
     """The share of wrong labels, the mean absolute error of a regression, or the share of rows outside of one class."""
@@ -219,7 +217,7 @@ def _roc(
     return (float(np.mean(areas)) if areas else None), None
 
 
-def _calibration(said: np.ndarray, y: np.ndarray, classes: np.ndarray, which: int) -> dict[str, Any]:
+def _calibration(said: np.ndarray, y: np.ndarray, classes: np.ndarray, which: int, bins: int = 10) -> dict[str, Any]:
     """Log-loss, Brier score, and a calibration curve: predicted against observed, in bins of equal size."""
     truth = (y[:, None] == classes[None, :]).astype(float)
     own = np.clip((said * truth).sum(axis=1), np.finfo(float).tiny, 1.0)
@@ -229,8 +227,8 @@ def _calibration(said: np.ndarray, y: np.ndarray, classes: np.ndarray, which: in
     every = np.arange(len(said))
     sure, so = said[every, column], truth[every, column]
     order = np.argsort(sure, kind="stable")
-    bins = [part for part in np.array_split(order, min(BINS, max(1, len(order) // 5))) if len(part)]
-    table = [{"rows": len(part), "said": float(sure[part].mean()), "so": float(so[part].mean())} for part in bins]
+    parts = [part for part in np.array_split(order, min(bins, max(1, len(order) // 5))) if len(part)]
+    table = [{"rows": len(part), "said": float(sure[part].mean()), "so": float(so[part].mean())} for part in parts]
     error = sum(line["rows"] * abs(line["said"] - line["so"]) for line in table) / max(1, len(order))
     return {
         "log_loss": float(-np.mean(np.log(own))),

@@ -17,7 +17,6 @@ from hinge.report.outcome import csv_text, finite, write_text
 if TYPE_CHECKING:
     from hinge.display.pareto import FrontPoint
 
-WIDE = 100  # columns that all numbers need
 HEADS = {
     "lam": "λ",
     "norm": "‖w‖",
@@ -150,9 +149,10 @@ def _between(first: float, last: float, points: int) -> Any:
     return np.geomspace(first, last, points)
 
 
-def _show(found: list[FrontPoint], caption: str, tol: float) -> None:
+def _show(found: list[FrontPoint], caption: str, tol: float, wide: int = 100) -> None:
+    """Show the points; a terminal of fewer columns than `wide` has no space for all numbers."""
     screen = console()
-    shown = [name for name in HEADS if screen.width >= WIDE or name not in ("norm", "nu", "reads")]
+    shown = [name for name in HEADS if screen.width >= wide or name not in ("norm", "nu", "reads")]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in shown:
         table.add_column(HEADS[name], justify="right", no_wrap=True)

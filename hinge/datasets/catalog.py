@@ -254,10 +254,6 @@ def _unknown(name: str, folder: Path) -> DatasetNotFoundError:
     return DatasetNotFoundError(f"There is no data set or file {name!r}: {hint} The names are {', '.join(names)}.")
 
 
-RCV1_TEST_ROWS = 23149
-MNIST_TRAIN_ROWS = 60000
-
-
 def fetch_parts(entry: Entry, positive: str | int | None = None) -> Parts:
     """The parts of `entry` by scikit-learn's fetcher.
 
@@ -283,9 +279,8 @@ def _rcv1(topic: str | int | None) -> Parts:
     X = sp.csr_matrix(rcv1.data, dtype=np.float32)
     y = np.where(member, 1, -1).astype(np.int8)
     # scikit-learn puts the 23,149 rows of the official training part first; the papers test on them.
-    small = slice(None, RCV1_TEST_ROWS)
-    large = slice(RCV1_TEST_ROWS, None)
-    return Parts(X[large], y[large], X[small], y[small])
+    n = 23149
+    return Parts(X[n:], y[n:], X[:n], y[:n])
 
 
 def _covtype(_: str | int | None) -> Parts:
@@ -300,7 +295,7 @@ def _mnist(_: str | int | None) -> Parts:
 
     X, y = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False)
     X, y = np.asarray(X, dtype=np.float32), np.asarray(y).astype(np.int64)
-    n = MNIST_TRAIN_ROWS
+    n = 60000  # the official training part comes first
     return Parts(X[:n], y[:n], X[n:], y[n:])
 
 
@@ -324,15 +319,12 @@ FETCHERS: dict[str, Callable[[str | int | None], Parts]] = {
 }
 
 
-CUT_SEED = 0
-
-
 def cut(parts: Parts, train_rows: int) -> Parts:
     """Shuffle by a fixed seed and cut a test part off, unless there is one or too few rows."""
     n = parts.X_train.shape[0]
     if parts.X_test is not None or not 0 < train_rows < n:
         return parts
-    order = np.random.default_rng(CUT_SEED).permutation(n)
+    order = np.random.default_rng(0).permutation(n)
     train, test = order[:train_rows], order[train_rows:]
     X, y = parts.X_train, parts.y_train
     return Parts(X[train], y[train], X[test], y[test])

@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import math
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 MOST_UNPACKED = 1000
 """Largest ratio of unpacked to packed size; real files stay below it, as zlib cannot do much better."""
-LARGEST_LETTER = 0x10FFFF
 READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -48,7 +48,7 @@ def plain_array(content: bytes) -> NDArray[Any]:
     if declared != found or min(shape, default=1) < 0:
         raise ValueError(f"an array of shape {shape} has {declared} bytes, but {found} are there.")
     array = np.frombuffer(content, dtype, offset=stream.tell())
-    if dtype.kind == "U" and array.size and array.view(dtype.byteorder.replace("|", "=") + "u4").max() > LARGEST_LETTER:
+    if dtype.kind == "U" and array.size and array.view(dtype.byteorder.replace("|", "=") + "u4").max() > sys.maxunicode:
         raise ValueError("it holds text of letters that there are not.")
     return array.reshape(shape, order="F" if by_columns else "C").copy()
 

@@ -24,8 +24,6 @@ PARQUET = (".parquet", ".pq")
 BATCH = 1 << 14
 """Rows of a Parquet file that are read at once."""
 DIGITS = frozenset("0123456789")
-FEW = 50
-"""So many different words are always taken for the values of a category."""
 
 
 class Frame(NamedTuple):
@@ -268,13 +266,13 @@ def _check_words(frame: Frame, j: int) -> None:
         )
 
 
-def check_categories(frame: Frame, columns: Collection[int]) -> None:
-    """Raise if a column of words has too many different ones to be the values of a category."""
+def check_categories(frame: Frame, columns: Collection[int], few: int = 50) -> None:
+    """Raise if a column of words has too many different ones to be the values of a category; `few` never are."""
     for j in columns:
         column, name = frame.columns[j], frame.names[j]
         there = column[~is_missing(column)]
         different = len(set(there.tolist()))
-        if different > max(FEW, len(there) // 2):
+        if different > max(few, len(there) // 2):
             raise DataFormatError(
                 f"{frame.source}, column {name}: {different:,} different words in {len(there):,} rows are no "
                 f"categories; leave the column out with --drop {name}, or insist with --categorical {name}."

@@ -153,6 +153,7 @@ MARKERS = (
     Marker("<", "triangle-left", "M-4.6 0L3.4 -4.4V4.4z"),
 )
 ROUNDS: tuple[Dash, ...] = ("solid", "dashdot", "dot", "longdash")  # of line, each time the colours are used up
+MOST_MARKERS = 14  # on one line; more would hide it
 THEORY: tuple[Dash, ...] = ("dash", "dot", "dashdot", "longdash")
 
 

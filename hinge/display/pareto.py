@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from hinge.estimators import LinearSVC
     from hinge.types import MatrixLike, Stored
 
-DECADES = 5.0
-"""Decades that a grid of λ spans at most, downwards from the λ at which every row is within the margin."""
-
 FRONT, EMPTY = "certified answers", "proved: no answer lies below"
 
 
@@ -80,7 +77,7 @@ def spread_lams(X: Stored, y: ArrayLike, points: int = 20) -> np.ndarray:
     largest = float(np.max(problem.y * problem.responses(mean))) or 1.0
     if largest <= 0:
         raise ValueError("No direction tells the classes apart: the mean of y times X has no positive margin.")
-    least = min(max(largest * 10.0**-DECADES, 0.1 / problem.n), largest / 10.0)
+    least = min(max(largest * 1e-5, 0.1 / problem.n), largest / 10.0)
     return np.geomspace(largest, least, points)
 
 

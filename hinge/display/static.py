@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hinge.display.figure import Dash, Figure, Panel, Series, Style, styles
+from hinge.display.figure import MOST_MARKERS, Dash, Figure, Panel, Series, Style, styles
 from hinge.files.replacing import replacing
 
 if TYPE_CHECKING:
@@ -39,10 +39,8 @@ SETTINGS: dict[Any, Any] = {
     "axes.unicode_minus": True,
     "text.color": "black",
 }
-WIDTHS = {1: 5.2, 2: 4.3}  # of one panel, in inches, by the panels in a row
-WIDTH, HEIGHT, LINE = 3.7, 3.0, 0.19
+WIDTHS = {1: 5.2, 2: 4.3, 3: 3.7}  # of one panel, in inches, by the panels in a row
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-MOST_MARKERS = 14  # on one line; more would hide it
 
 
 def draw(figure: Figure, axes: Sequence[Axes] | None = None) -> Drawn:
@@ -157,8 +155,9 @@ def _on_a_grid(figure: Figure) -> Drawn:
     count = max(1, len(figure.panels))
     columns = count if count <= 3 else 2 if count == 4 else 3
     rows = math.ceil(count / columns)
-    width = columns * WIDTHS.get(columns, WIDTH)
-    drawn = Drawn(figsize=(width, rows * HEIGHT), layout=ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.07))
+    panel_height, line_height = 3.0, 0.19  # in inches, of axes and of a line of their title
+    width = columns * WIDTHS[columns]
+    drawn = Drawn(figsize=(width, rows * panel_height), layout=ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.07))
     FigureCanvasAgg(drawn)
     style_of = styles(figure.panels)
     cells = drawn.add_gridspec(rows, columns)
@@ -169,7 +168,7 @@ def _on_a_grid(figure: Figure) -> Drawn:
     if not figure.panels:
         drawn.text(0.5, 0.5, "no data", ha="center", va="center", color="0.45")
     lines = max((1 + ax.get_title().count("\n") for ax in drawn.axes), default=1)
-    height = rows * (HEIGHT + LINE * lines)
+    height = rows * (panel_height + line_height * lines)
     if len(style_of) > 1:
         height += _legend_below(drawn, style_of, width)
     drawn.set_size_inches(width, height)

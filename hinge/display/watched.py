@@ -33,9 +33,6 @@ def axes_or_new(ax: Axes | None) -> Axes:
     return plt.subplots()[1]
 
 
-COMPILED_ROWS = 100
-
-
 class Watched(NamedTuple):
     """One evaluation of a fit: the record, objective and error, measured without being timed, and the run."""
 
@@ -105,15 +102,15 @@ def watch(estimator: Classifier, X: Items, y: ArrayLike, watcher: Watcher) -> Cl
         return copy.fit(X, y)
 
 
-def compile_for(estimator: Classifier, X: Items, y: ArrayLike) -> None:
-    """Fit a copy to a few rows of each class, so that the next fit is timed without compilation."""
+def compile_for(estimator: Classifier, X: Items, y: ArrayLike, rows: int = 100) -> None:
+    """Fit a copy to some rows of each class, so that the next fit is timed without compilation."""
     from sklearn.base import clone
     from sklearn.utils import _safe_indexing, get_tags
 
     if get_tags(estimator).input_tags.pairwise or not hasattr(X, "shape"):
         return
     y = np.asarray(y)
-    some = np.sort(np.concatenate([np.flatnonzero(y == label)[:COMPILED_ROWS] for label in np.unique(y)]))
+    some = np.sort(np.concatenate([np.flatnonzero(y == label)[:rows] for label in np.unique(y)]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clone(estimator).fit(_safe_indexing(X, some), y[some])

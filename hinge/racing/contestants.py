@@ -19,15 +19,6 @@ from hinge.monitoring import clock
 from hinge.racing.course import Course, Measurement
 from hinge.solvers import SBP, Adaptive, Solver, choose, registry, trace
 
-SPACING = 0.15
-"""The next look comes when the time has grown by this share: times are known to about 15%."""
-
-WALL = 2.0
-"""Wall-clock limit of a run with its looks, in multiples of its own limit: on few rows looks cost more than steps."""
-
-LOOKS_SHARE = 0.5
-"""Between two looks the solver works for at least this share of the time that the last look took."""
-
 FORMER = {"hingesgd": "sgd"}
 """What solvers of ours were once called in races."""
 
@@ -128,10 +119,11 @@ class Ours:
         problem = self.problem(course)
         # The batch of SBP that suits n, as where the slack is given to an estimator.
         solver = choose(problem).solver if self.solver == SBP() else self.solver
-        ends, took = clock.now() + WALL * max_time, 0.0
+        ends, took = clock.now() + 2.0 * max_time, 0.0  # on few rows evaluations take longer than steps
 
         def due(seconds: float) -> float:
-            later = seconds + max(SPACING * seconds, LOOKS_SHARE * took)
+            # Times are known to about 15%; the solver works for at least half of the time that an evaluation took.
+            later = seconds + max(0.15 * seconds, 0.5 * took)
             # Even if setting up used all the time, there is one measurement.
             return later if seconds >= max_time else min(later, max_time)
 
@@ -174,10 +166,6 @@ def default_names(course: Course) -> list[str]:
         return ["blockdual", "sbp", "kernelpegasos", "libsvm"]
     newton = ["newton"] if isinstance(choose(course.regularized()).solver, Adaptive) else []
     return ["sdca", *newton, "pegasos", "liblinear", "sklearn-sgd"]
-
-
-HALVINGS = 2
-"""Efforts tried between the last one that missed the target and the first that met it, by bisection."""
 
 
 class PeerFit(NamedTuple):
@@ -258,7 +246,7 @@ class Peer:
             if finished or 2.0 * look.seconds > max_time:
                 return
             effort, missed = 2.0 * effort, effort
-        for _ in range(HALVINGS if missed else 0):
+        for _ in range(2 if missed else 0):  # bisection between the last effort that missed and the first that met it
             between = float(np.sqrt(missed * effort))
             between = float(round(between)) if self.integer_effort else between
             if not missed < between < effort:

@@ -17,7 +17,6 @@ from hinge.report.outcome import csv_text, finite, write_text
 
 ALWAYS = ("solver", "what it is", "seconds to target", "status")
 """Columns of the standings that are shown even if they are empty."""
-FLOOR = 1e-12  # of suboptimalities on a logarithmic axis
 CURVES = ("solver", "run", "seconds", "reads", "kernel evaluations", "objective", "suboptimality", "test error")
 
 
@@ -39,7 +38,7 @@ def _figure(race: Race, amount: str, label: str) -> Figure:
         if not run:  # nobody counts what a peer reads
             continue
         x = [float(getattr(look, amount)) for look in run]
-        gaps = [max(race.suboptimality(entry, look), FLOOR) for look in run]
+        gaps = [max(race.suboptimality(entry, look), 1e-12) for look in run]  # for a logarithmic axis
         above.append(Series(line.solver, x, gaps))
         errors.append(Series(line.solver, x, [look.error for look in run]))
     target = [above, errors][race.target.kind == "error"]

@@ -33,7 +33,6 @@ FORMS: dict[str, dict[str, Any]] = {
 """SIMBA's settings besides the paper's, to choose among in hindsight as λ is chosen for the others."""
 TUNED = "SIMBA, tuned"
 B = 1 / MARGIN
-ENOUGH, SOME = 50.0, 2.0
 RIVALS = {"Pegasos": "Pegasos, best λ", "SDCA": "SDCA, best λ", "Perceptron": "Perceptron, better iterate"}
 
 
@@ -242,7 +241,7 @@ def _beside(reads: dict[str, Reads], simba: Reads | None, how: str, n: int, seed
                 gain,
                 expect(
                     f"{float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)):.0f}, without constants",
-                    at_least=(ENOUGH, SOME),
+                    at_least=(50.0, 2.0),
                     unit="ratio",
                 ),
                 _where(n, seeds) + (f"; SIMBA {simba.setting}" if simba and simba.setting else "") + said,
