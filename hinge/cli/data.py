@@ -35,7 +35,7 @@ from hinge.datasets.base import number_of, smallest_float, whole_labels
 from hinge.datasets.compressed import inner_suffix
 from hinge.datasets.delimited import Layout, labels_of, layout_of, parse_fast, parse_numbers, pieces_of
 from hinge.datasets.frames import Frame, as_words, check_names, frame_in, is_words, read_parquet_frames
-from hinge.datasets.svmlight import svmlight_blocks
+from hinge.datasets.readers import svmlight_blocks
 from hinge.types import Stored
 
 

@@ -163,7 +163,7 @@ def svm_train(ctx: typer.Context) -> None:
     -e tolerance (of the certified relative gap), -h shrinking (ignored), -b 1 probabilities, -wLABEL weight,
     -v folds, -q quiet. The model file is LIBSVM's own text form.
     """
-    from hinge.datasets.svmlight import read_svmlight
+    from hinge.datasets.readers import read_svmlight
 
     flags = parsed(ctx.args, "stdgrcnpmehbwv")
     data, *rest = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
@@ -188,7 +188,7 @@ def svm_train(ctx: typer.Context) -> None:
 
 def svm_predict(ctx: typer.Context) -> None:
     """Predict like LIBSVM: svm-predict [-b 0|1] [-q] TEST_FILE MODEL_FILE OUTPUT_FILE."""
-    from hinge.datasets.svmlight import read_svmlight
+    from hinge.datasets.readers import read_svmlight
 
     flags = parsed(ctx.args, "b")
     data, place, output = files_of(flags, ("TEST_FILE", "MODEL_FILE", "OUTPUT_FILE"))
@@ -258,7 +258,7 @@ def linear_train(ctx: typer.Context) -> None:
     relative gap), -B bias (none by default), -R not penalised, -wLABEL weight, -v folds, -C choose the cost,
     -q quiet. The model file is LIBLINEAR's own text form, of one class LIBSVM's.
     """
-    from hinge.datasets.svmlight import read_svmlight
+    from hinge.datasets.readers import read_svmlight
 
     flags = parsed(ctx.args, "scpneBwv", alone="qCR")
     data, *rest = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
@@ -282,7 +282,7 @@ def linear_train(ctx: typer.Context) -> None:
 
 def linear_predict(ctx: typer.Context) -> None:
     """Predict like LIBLINEAR: linear-predict [-q] TEST_FILE MODEL_FILE OUTPUT_FILE."""
-    from hinge.datasets.svmlight import read_svmlight
+    from hinge.datasets.readers import read_svmlight
 
     flags = parsed(ctx.args, "b")
     data, place, output = files_of(flags, ("TEST_FILE", "MODEL_FILE", "OUTPUT_FILE"))

@@ -29,7 +29,7 @@ def small(monkeypatch):
     """Blocks of some kilobytes."""
     monkeypatch.setattr("hinge.datasets.delimited.PIECE", 1 << 14)
     monkeypatch.setattr("hinge.datasets.delimited.COMPARED", 1 << 10)
-    monkeypatch.setattr("hinge.datasets.svmlight.PIECE", 1 << 14)
+    monkeypatch.setattr("hinge.datasets.readers.PIECE", 1 << 14)
     monkeypatch.setattr("hinge.cli.data.BLOCK", 1 << 12)
 
 

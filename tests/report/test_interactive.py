@@ -4,10 +4,9 @@ import json
 import math
 
 import pytest
-from hinge.display.figure import styles
 from report.made_up import EVIL, MANY, ODD, X
 
-from hinge.display.figure import Figure, Panel, Series
+from hinge.display.figure import Figure, Panel, Series, styles
 from hinge.report.interactive import legend, panels
 
 
