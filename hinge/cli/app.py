@@ -128,9 +128,9 @@ def _as_command(command: Callable[..., None], settings: list[Parameter] | None =
             if fields:
                 from hinge.cli.rows import split_names
 
-                typed = {name: options.pop(name) for name in fields}
-                names = {name: split_names(typed[name]) for name in ("drop", "categorical") if name in typed}
-                options["how"] = Reading(**typed | names)
+                how = {name: options.pop(name) for name in fields}
+                how |= {name: split_names(how[name]) for name in ("drop", "categorical") if name in how}
+                options["how"] = Reading(**how)
             command(ctx, **options)
             sys.stdout.flush()  # raises here, not at exit, if the reading end of a pipe is closed
         except KeyboardInterrupt:

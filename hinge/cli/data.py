@@ -250,7 +250,8 @@ def read_blocks(data: str, how: Reading, wanted: Columns) -> Iterator[Rows]:
         X, y = read(path, n_features=wanted.width, label=column_of(how.label), zero_based=how.zero_based)
         blocks = in_blocks(Rows(X, y))
     else:
-        blocks = _of_matrix(kind, path, how)
+        X, y, label = matrix_of(kind, path, how._replace(labels=None), labelled=False)
+        blocks = in_blocks(Rows(X, y, label=label), None if label is None else int(label))
     filled = _not_empty(blocks, data)
     yield from filled if how.labels is None else _with_labels(filled, how.labels)
 
@@ -314,11 +315,6 @@ def _with_labels(blocks: Iterator[Rows], path: Path) -> Iterator[Rows]:
             break
         yield rows._replace(y=y[lo:n])
     check_count(path, len(y), n)
-
-
-def _of_matrix(kind: Kind, path: Path, how: Reading) -> Iterator[Rows]:
-    X, y, label = matrix_of(kind, path, how._replace(labels=None), labelled=False)
-    yield from in_blocks(Rows(X, y, label=label), None if label is None else int(label))
 
 
 def _of_parquet(files: Path | list[Path], how: Reading, wanted: Columns) -> Iterator[Rows]:

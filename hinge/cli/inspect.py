@@ -60,7 +60,7 @@ def described(fitted: BaseEstimator, top: int) -> dict[str, Any]:
         "classes": [str(name) for name in machine.classes_] if hasattr(machine, "classes_") else None,
         "columns": columns.names or columns.width,
         "features": int(machine.n_features_in_),
-        "probabilities": bool(_has_probabilities(machine)),
+        "probabilities": any(len(getattr(machine, name, ())) > 0 for name in ("probA_", "_step_cuts")),
         "certificate": {
             "gap": gap if math.isfinite(gap) else None,
             "tol": float(machine.tol),
@@ -91,10 +91,6 @@ def _step(step: BaseEstimator) -> str:
     if hasattr(step, "steps"):
         return " then ".join(type(one).__name__ for _, one in step.steps)
     return type(step).__name__
-
-
-def _has_probabilities(machine: BaseEstimator) -> bool:
-    return any(hasattr(machine, name) and len(getattr(machine, name)) for name in ("probA_", "_step_cuts"))
 
 
 def _weights(fitted: BaseEstimator, machine: BaseEstimator, top: int) -> list[dict[str, Any]] | None:

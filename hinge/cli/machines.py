@@ -30,7 +30,7 @@ CLASSES = {
     "nusvr": "NuSVR",
     "oneclass": "OneClassSVM",
 }
-ModelName = Enum("ModelName", {name: name for name in CLASSES})
+ModelName = Enum("ModelName", {name: name for name in CLASSES})  # type: ignore[misc]
 
 # --- options ------------------------------------------------------------------------------------
 

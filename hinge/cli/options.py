@@ -88,5 +88,3 @@ READING = {
     ],
 }
 """The options of `Reading`; several names of columns are one word, with commas between."""
-LABELS = ("label", "labels", "zero_based", "header")
-TABLE = ("label", "drop", "categorical", "zero_based", "header", "fetch")

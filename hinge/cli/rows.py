@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -359,7 +359,9 @@ def _weights(frame: Frame, column: int) -> np.ndarray:
 
 def matrix_of(kind: Kind, path: Path, how: Reading, labelled: bool) -> tuple[Any, np.ndarray | None, str | None]:
     """An .npy file, mapped, or a Zarr array, its labels, and the position of their column if it is one of its own."""
-    X = _mapped(path) if kind is Kind.ARRAY else _zarr(path)
+    from hinge.access.tables.zarr import array_of
+
+    X = _mapped(path) if kind is Kind.ARRAY else array_of(path)
     if how.label is not None:
         at = _position([str(j) for j in range(X.shape[1])], how.label, str(path))
         return X, as_labels(np.asarray(X[:, at])), str(at)
@@ -385,12 +387,6 @@ def _is_zarr(path: Path) -> bool:
     from hinge.access.streams.opening import is_zarr
 
     return is_zarr(path)
-
-
-def _zarr(path: Path) -> Any:
-    from hinge.access.tables.zarr import array_of
-
-    return array_of(path)
 
 
 def _pair(path: Path, how: Reading) -> Rows:
@@ -453,12 +449,6 @@ def is_file(data: str) -> bool:
     if any(data.lower() in (e.name, *e.aliases) for e in ENTRIES):
         return False
     return data == STDIN or os.path.exists(data) or bool(glob.has_magic(data) and glob.glob(data, recursive=True))
-
-
-def many(names: Sequence[str], most: int = 6) -> str:
-    """Some names, and how many more there are."""
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest
 
 
 def stream_label(data: str, how: Reading) -> str | None:

@@ -33,7 +33,7 @@ def train(
     *,
     test: Test = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", "--out", help="File for the model.")] = None,
-    model: Annotated[ModelName, typer.Option(help="The estimator.", rich_help_panel=OF_MODEL)] = ModelName.linearsvc,
+    model: Annotated[ModelName, typer.Option(help="The estimator.", rich_help_panel=OF_MODEL)] = ModelName["linearsvc"],
     probability: Annotated[
         bool, typer.Option("--probability", help="Learn probabilities of the classes.", rich_help_panel=OF_MODEL)
     ] = False,
@@ -73,9 +73,9 @@ def train(
         raise typer.BadParameter("--tune chooses C: leave out --C, --lam and --slack.")
     if {"fit_intercept", "intercept"} <= given.keys():
         raise typer.BadParameter("give one of --no-intercept and --free-intercept.")
-    if probability and model in (ModelName.svc, ModelName.nusvc):
+    if probability and model.value in ("svc", "nusvc"):
         given["probability"] = True
-    elif probability and model is not ModelName.linearsvc:
+    elif probability and model.value != "linearsvc":
         raise typer.BadParameter("--probability is for classifiers: linearsvc, svc and nusvc.")
     machine(model.value, given)  # complains of settings before data is read
     if output is not None:
@@ -358,8 +358,9 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     objectives = result["objective"] if isinstance(result["objective"], list) else [result["objective"]]
     expected = []
     if "expected_error" in result:
-        expected_error = result["expected_error"]
-        expected = [("expected error", "not known" if expected_error is None else _expected(result))]
+        error, spread = percent(result["expected_error"]), percent(result["expected_error_std"])
+        known = result["expected_error"] is not None
+        expected = [("expected error", f"{error} ± {spread}, by leave-one-out" if known else "not known")]
     if "cv_scores" in result:
         scores = result["cv_scores"]
         mean = sum(scores) / len(scores)
@@ -401,7 +402,3 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
             ("model file", result["model_file"] or "none, -o FILE writes one"),
         ]
     )
-
-
-def _expected(result: dict[str, Any]) -> str:
-    return f"{percent(result['expected_error'])} ± {percent(result['expected_error_std'])}, by leave-one-out"

@@ -142,10 +142,6 @@ def load(
             positive = None if entry.fetcher == "fetch_rcv1" else positive
         else:
             raise _missing(entry, folder, fetch)
-    return _finished(entry, parts, positive)
-
-
-def _finished(entry: Entry, parts: Parts, positive: str | int | None) -> Dataset:
     parts = binary(cut(prepare(parts, entry.preparation), entry.train_rows), positive, entry.positive, entry.name)
     return Dataset(entry.name, *parts, entry.description, entry.source, entry.license)
 

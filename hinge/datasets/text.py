@@ -104,7 +104,9 @@ def make_text(
     if not 0 <= noise <= 0.5:
         raise ValueError(f"noise must lie in [0, 0.5], but is {noise}.")
     setup, train_seed, test_seed, pilot_seed = np.random.SeedSequence(seed).spawn(4)
-    orders = _word_orders(topics, d, np.random.default_rng(setup))
+    # The words by rank: of the common vocabulary in row 0, then of each topic.
+    ranks = np.tile(np.arange(d, dtype=np.int32), (topics + 1, 1))
+    orders = np.random.default_rng(setup).permuted(ranks, axis=1)
     words = float(nnz_per_row)
     for _ in range(5):  # until the mean number of distinct words is `nnz_per_row`
         row, word, _ = _topic_words(2000, orders, words, np.random.default_rng(pilot_seed))
@@ -135,11 +137,6 @@ def check_sizes(n: int, d: int, nnz_per_row: int, n_test: int) -> None:
         raise ValueError(f"At least 1 training row and 0 test rows are needed, but n={n} and n_test={n_test}.")
     if not 1 <= nnz_per_row <= d / 4:
         raise ValueError(f"nnz_per_row must lie in [1, d / 4], here at most {d // 4}, but is {nnz_per_row}.")
-
-
-def _word_orders(topics: int, d: int, rng: np.random.Generator) -> NDArray[Any]:
-    """The words by rank: of the common vocabulary in row 0, then of each topic."""
-    return rng.permuted(np.tile(np.arange(d, dtype=np.int32), (topics + 1, 1)), axis=1)
 
 
 def _documents(n: int, draw: Draw, words: float, seed: np.random.SeedSequence) -> tuple[sp.csr_matrix, NDArray[Any]]:

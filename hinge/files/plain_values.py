@@ -328,7 +328,11 @@ def _complete_encoder(part: BaseEstimator) -> None:
         raise ValueError("there are no categories for each feature.")
     if any(not isinstance(values, np.ndarray) or values.ndim != 1 or not len(values) for values in categories):
         raise ValueError("the categories of a feature are not a list of some.")
-    missing = {i: len(values) - 1 for i, values in enumerate(categories) if _is_nan(values[-1])}
+    missing = {
+        i: len(values) - 1
+        for i, values in enumerate(categories)
+        if isinstance(values[-1], Real) and values[-1] != values[-1]
+    }
     missing = missing if isinstance(part, OrdinalEncoder) else {}
     part._check_infrequent_enabled()
     if part._infrequent_enabled:
@@ -359,7 +363,3 @@ def _grouped(rare: object, count: int) -> np.ndarray:
     mapping = np.cumsum(~is_rare) - 1
     mapping[is_rare] = count - len(rare)
     return mapping
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, Real) and value != value

@@ -13,6 +13,9 @@ from threadpoolctl import threadpool_limits
 from hinge.racing.contestants import Contestant
 from hinge.racing.course import Course, Measurement
 
+REFERENCE_TIMES = 3.0
+"""Time limit of the reference, in multiples of the limit of one run: it is solved more accurately than any of them."""
+
 Run = list[Measurement]
 Tell = Callable[[str, int, int], None]
 """Called with the name of what runs now, the runs done, and the runs in all."""
@@ -246,8 +249,8 @@ def _prepare(done: Race, tol: float, tell: Tell) -> None:
     few, warm_seconds = course.part(256), 0.05
     for bias in sorted(biases | {"none"}, reverse=True):
         few.find_reference(tol, warm_seconds, bias)  # compiles, before the time limit of the reference begins
-        # To a twentieth of the gap that is raced for, within three times the limit of one run.
-        course.find_reference(max(0.05 * tol, 1e-9), 3.0 * done.max_time, bias)
+        # To a twentieth of the gap that is raced for.
+        course.find_reference(max(0.05 * tol, 1e-9), REFERENCE_TIMES * done.max_time, bias)
     for entry in done.entries:
         entry.kept_out = entry.kept_out or entry.contestant.rejects(course) or ""
         started += [] if entry.kept_out else [entry]

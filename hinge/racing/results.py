@@ -34,7 +34,7 @@ def _figure(race: Race, amount: str, label: str) -> Figure:
     above, errors = [], []
     for line in race.standings():
         entry = next(entry for entry in race.entries if entry.name == line.solver)
-        run = [look for look in race.typical(entry) if _is_positive(getattr(look, amount))]
+        run = [look for look in race.typical(entry) if (getattr(look, amount) or 0) > 0]
         if not run:  # nobody counts what a peer reads
             continue
         x = [float(getattr(look, amount)) for look in run]
@@ -222,7 +222,3 @@ def _curve_rows(race: Race) -> list[list[Any]]:
         for at, run in enumerate(entry.runs)
         for look in run
     ]
-
-
-def _is_positive(value: float | None) -> bool:
-    return value is not None and value > 0

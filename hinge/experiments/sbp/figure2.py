@@ -88,8 +88,20 @@ class Kernels(NamedTuple):
         return float(np.mean(np.where(scores > 0, 1, -1) != self.y_test))
 
 
-def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, variance: float) -> Kernels:
-    """The kernel values of all but large sets, computed once for all runs; and the optimum."""
+def kernels(
+    X: Stored,
+    y: np.ndarray,
+    X_test: Stored,
+    y_test: np.ndarray,
+    variance: float,
+    *,
+    most_held: int = 40_000,
+    block_rows: int = 2048,
+) -> Kernels:
+    """The kernel values of up to `most_held` rows, computed once for all runs, `block_rows` at a time; and the optimum.
+
+    Of more rows, each run computes the kernel rows that it needs.
+    """
     kernel = Gaussian(1 / (2 * variance))
 
     def values(A: Stored, B: Stored) -> np.ndarray:
@@ -97,14 +109,13 @@ def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, varian
         if sp.issparse(A) and A.shape[1] < 1000:  # whose products have few zeros: dense ones take a third of the memory
             A, B = (cast(sp.csr_array, part).toarray() for part in (A, B))
         found = np.empty((A.shape[0], B.shape[0]), np.result_type(A.dtype, np.float32))
-        band_rows = 2048
-        for lo in range(0, len(found), band_rows):  # all products together would take twice the memory
-            dots: Any = A[lo : lo + band_rows] @ B.T
-            found[lo : lo + band_rows] = dots.toarray() if sp.issparse(dots) else dots
-            kernel.of_dots(found[lo : lo + band_rows], sizes[0][lo : lo + band_rows], sizes[1])
+        for lo in range(0, len(found), block_rows):  # all products together would take twice the memory
+            dots: Any = A[lo : lo + block_rows] @ B.T
+            found[lo : lo + block_rows] = dots.toarray() if sp.issparse(dots) else dots
+            kernel.of_dots(found[lo : lo + block_rows], sizes[0][lo : lo + block_rows], sizes[1])
         return found
 
-    if len(y) <= 40_000:  # of more points, each run computes the kernel rows that it needs
+    if len(y) <= most_held:
         points = as_points(values(X, X), Precomputed())
         points.indefinite = False  # a Gaussian's values: to find that out takes longer than many runs
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -185,7 +184,9 @@ class SBPTable1(Experiment):
                 f"{max(part.values_of('n'))}, λ = 1/n, ν of the optimum, median of {part.seeds} "
                 "samples, nothing tuned; ε is the excess over the least possible error"
             )
-            promised = {method: _bound_at(EPSILONS, method, noise, name) for method in METHODS}
+            promised = {
+                method: {float(eps): float(bound(method, eps, noise, name)) for eps in EPSILONS} for method in METHODS
+            }
             series = [Series(method, list(need), list(need.values())) for method, need in needs.items()]
             series += [
                 Series(shown, EPSILONS, list(promised[method].values()), kind="theory")
@@ -242,10 +243,6 @@ def _needs(part: CellResults, method: str) -> dict[float, float]:
         if firsts:
             needs[float(eps)] = min(firsts)
     return needs
-
-
-def _bound_at(of: Iterable[float], method: str, noise: float, name: str | None) -> dict[float, float]:
-    return {float(eps): float(bound(method, eps, noise, name)) for eps in of}
 
 
 def _exponent(need: dict[float, float]) -> float | None:

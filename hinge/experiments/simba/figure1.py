@@ -135,7 +135,9 @@ class SimbaFigure1(Experiment):
             panels = []
             for name, part in results.by("set"):
                 best = {m: _best_setting(part.where(method=m), tuned) for m in LABELS if part.where(method=m)}
-                level = self.within * _lowest(best["Pegasos"]) if "Pegasos" in best else None
+                level = (
+                    self.within * float(_mean(best["Pegasos"], "cells", "test")[1].min()) if "Pegasos" in best else None
+                )
                 for of in CONVENTIONS:
                     panels.append(_panel(best, of, level))
                     if level is not None:
@@ -189,10 +191,6 @@ def _best_setting(part: CellResults, by: str) -> CellResults:
     """The runs of the setting whose mean curve goes lowest on these rows."""
     lowest = {s: float(_mean(part.where(setting=s), "cells", by)[1].min()) for s in part.values_of("setting")}
     return part.where(setting=min(lowest, key=lambda s: lowest[s]))
-
-
-def _lowest(part: CellResults) -> float:
-    return float(_mean(part, "cells", "test")[1].min())
 
 
 def _accesses_to(part: CellResults, of: str, level: float) -> float | None:
