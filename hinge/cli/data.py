@@ -250,8 +250,8 @@ def read_blocks(data: str, how: Reading, wanted: Columns) -> Iterator[Rows]:
         X, y = read(path, n_features=wanted.width, label=column_of(how.label), zero_based=how.zero_based)
         blocks = in_blocks(Rows(X, y))
     else:
-        X, y, label = matrix_of(kind, path, how._replace(labels=None), labelled=False)
-        blocks = in_blocks(Rows(X, y, label=label), None if label is None else int(label))
+        X, own, label = matrix_of(kind, path, how._replace(labels=None), labelled=False)
+        blocks = in_blocks(Rows(X, own, label=label), None if label is None else int(label))
     filled = _not_empty(blocks, data)
     yield from filled if how.labels is None else _with_labels(filled, how.labels)
 

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -358,13 +359,11 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     objectives = result["objective"] if isinstance(result["objective"], list) else [result["objective"]]
     expected = []
     if "expected_error" in result:
-        error, spread = percent(result["expected_error"]), percent(result["expected_error_std"])
-        known = result["expected_error"] is not None
-        expected = [("expected error", f"{error} ± {spread}, by leave-one-out" if known else "not known")]
+        words = f"{percent(result['expected_error'])} ± {percent(result['expected_error_std'])}, by leave-one-out"
+        expected = [("expected error", "not known" if result["expected_error"] is None else words)]
     if "cv_scores" in result:
         scores = result["cv_scores"]
-        mean = sum(scores) / len(scores)
-        spread = math.sqrt(sum((score - mean) ** 2 for score in scores) / len(scores))
+        mean, spread = fmean(scores), pstdev(scores)
         shown = ", ".join(f"{score:.4f}" for score in scores)
         expected.append((f"scores of {len(scores)} folds", f"{mean:.4f} ± {spread:.4f} ({shown})"))
     work = []
