@@ -78,7 +78,7 @@ def application() -> typer.Typer:
 class _Commands(TyperGroup):
     """The commands; those with parameters of estimators get these options when they are called, and not before."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
         name, command, rest = super().resolve_command(ctx, args)
         plain = getattr(command, "callback", None)
         if plain is not None and any(p.kind is p.VAR_KEYWORD for p in signature(unwrap(plain)).parameters.values()):

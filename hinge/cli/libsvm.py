@@ -299,7 +299,7 @@ def linear_predict(ctx: typer.Context) -> None:
 # --- both ---------------------------------------------------------------------------------------
 
 
-def _train(flags: Flags, name: str, given: dict[str, Any], X: Any, y: np.ndarray, place: str, support: bool) -> None:
+def _train(flags: Flags, name: str, given: dict[str, Any], X: Stored, y: np.ndarray, place: str, support: bool) -> None:
     """Train and write a model, or show what cross-validation says of it; count support vectors if `support`."""
     from hinge.cli.machines import check_learned, machine
     from hinge.export import write_liblinear, write_libsvm
@@ -329,7 +329,7 @@ def _train(flags: Flags, name: str, given: dict[str, Any], X: Any, y: np.ndarray
         raise typer.Exit(INTERRUPTED)
 
 
-def _predict(flags: Flags, model: Any, X: Any, y: np.ndarray, output: str, words: tuple[str, str]) -> None:
+def _predict(flags: Flags, model: BaseEstimator, X: Stored, y: np.ndarray, output: str, words: tuple[str, str]) -> None:
     """Write predictions, and show how many are right."""
     import numpy as np
 

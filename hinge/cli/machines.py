@@ -102,7 +102,7 @@ def _type_of(name: str, classes: list[Any]) -> Any:
     return next((kind for kind in (bool, float, int) if kind in kinds), str)
 
 
-def _alternatives(hint: Any) -> list[Any]:
+def _alternatives(hint: object) -> list[Any]:
     """The types that a parameter may have."""
     parts = get_args(hint) if get_origin(hint) not in (None, Literal, PathLike) else ()
     return [kind for part in parts for kind in _alternatives(part)] or [hint]

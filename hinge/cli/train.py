@@ -57,7 +57,7 @@ def train(
     as_json: Json = False,
     format_: OldFormat = Format.table,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
-    **settings: Any,
+    **settings: object,
 ) -> None:
     """Train a model and show how good it is. Ctrl-C ends the training and keeps the best model so far.
 
