@@ -12,7 +12,7 @@ import numpy as np
 from hinge.bounds import Numbers, pegasos_iterations
 from hinge.display.figure import Figure, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect
-from hinge.experiments.measure import Evaluation, log_spaced, minimum, slope
+from hinge.experiments.measure import Evaluation, log_spaced, minimum, slope, spread_of
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
 from hinge.solvers import Pegasos, trace
@@ -134,16 +134,13 @@ def _first_accurate(looks: Sequence[Evaluation], eps: float) -> float | None:
 
 def _points(places: Sequence[tuple[float, CellResults, float]]) -> Series:
     """The median T over the seeds at each place; a place that some seed did not reach is left out."""
-    at, middle, low, high = [], [], [], []
+    groups: dict[float, list[float]] = {}
     for x, results, eps in places:
         reached = [_first_accurate(looks, eps) for looks in results.column("looks")]
         found = [T for T in reached if T is not None]
         if found and len(found) == len(reached):
-            at.append(x)
-            middle.append(float(np.median(found)))
-            low.append(min(found))
-            high.append(max(found))
-    return Series("Pegasos", at, middle, low, high)
+            groups[x] = found
+    return spread_of("Pegasos", groups)
 
 
 def _fit_law(measured: Series, law: np.ndarray) -> Series:
