@@ -19,7 +19,7 @@ try:
     import typer
     from typer.core import TyperGroup
 
-    from hinge.cli.options import CODES, READING, Json, Reading
+    from hinge.cli.options import CODES, READING, Json, ReadOptions
     from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, say, show_table
 except ImportError:  # `main` says how to get it; the annotations below are not evaluated before that
     typer, TyperGroup = None, object  # type: ignore[assignment, misc]
@@ -108,13 +108,13 @@ def _common(
 
 
 def _as_command(command: Callable[..., None], settings: list[Parameter] | None = None) -> Callable[..., None]:
-    """A command as typer takes it: with an option for each field of a `Reading`, and errors as one line.
+    """A command as typer takes it: with an option for each field of a `ReadOptions`, and errors as one line.
 
     `settings` take the place of the parameter ``**settings``.
     """
     parameters, fields = list[Parameter](), tuple[str, ...]()
     for one in signature(command, eval_str=True).parameters.values():
-        if get_args(one.annotation)[:1] == (Reading,):
+        if get_args(one.annotation)[:1] == (ReadOptions,):
             fields = get_args(one.annotation)[1:]
             parameters += [_reading_option(name) for name in fields]
         elif one.kind is one.VAR_KEYWORD:
@@ -130,7 +130,7 @@ def _as_command(command: Callable[..., None], settings: list[Parameter] | None =
 
                 how = {name: options.pop(name) for name in fields}
                 how |= {name: split_names(how[name]) for name in ("drop", "categorical") if name in how}
-                options["how"] = Reading(**how)
+                options["how"] = ReadOptions(**how)
             command(ctx, **options)
             sys.stdout.flush()  # raises here, not at exit, if the reading end of a pipe is closed
         except KeyboardInterrupt:
@@ -150,7 +150,7 @@ def _as_command(command: Callable[..., None], settings: list[Parameter] | None =
 
 
 def _reading_option(name: str) -> Parameter:
-    default = Reading._field_defaults[name]
+    default = ReadOptions._field_defaults[name]
     default = None if default == () else default
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=READING[name])
 

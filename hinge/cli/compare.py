@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from hinge.cli.options import Data, Fill, Format, Json, NoIntercept, OldFormat, Positive, Reading, Test
+from hinge.cli.options import Data, Fill, Format, Json, NoIntercept, OldFormat, Positive, ReadOptions, Test
 from hinge.cli.show import INTERRUPTED, console, make_folder, progress_bar, say
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def compare(
     seed: Annotated[int, typer.Option(help="Of the first run; the next ones count on.")] = 0,
     positive: Positive = None,
     impute: Fill = None,
-    how: Annotated[Reading, "label", "drop", "categorical", "zero_based", "header", "fetch"],
+    how: Annotated[ReadOptions, "label", "drop", "categorical", "zero_based", "header", "fetch"],
     out: Annotated[Path | None, typer.Option(help="Folder for curves, tables and a report.")] = None,
     as_json: Json = False,
     format_: OldFormat = Format.table,

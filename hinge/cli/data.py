@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.cli.options import Reading
+from hinge.cli.options import ReadOptions
 from hinge.cli.rows import (
     STDIN,
-    Columns,
+    FileRows,
     Kind,
-    Rows,
+    ModelColumns,
     check_count,
     choose_columns,
     column_of,
@@ -33,31 +33,31 @@ from hinge.constraints import FAR
 from hinge.datasets import DataFormatError, load, read
 from hinge.datasets.base import number_of, smallest_float, whole_labels
 from hinge.datasets.compressed import inner_suffix
-from hinge.datasets.delimited import Layout, labels_of, layout_of, parse_fast, parse_numbers, pieces_of
+from hinge.datasets.delimited import TextLayout, labels_of, layout_of, parse_fast, parse_numbers, pieces_of
 from hinge.datasets.frames import Frame, as_words, check_names, frame_in, is_words, read_parquet_frames
 from hinge.datasets.readers import svmlight_blocks
 from hinge.types import Stored
 
 
-class Training(NamedTuple):
+class TrainingData(NamedTuple):
     """What to learn from, and what to test on where there is something."""
 
     name: str
-    train: Rows
-    test: Rows | None = None
+    train: FileRows
+    test: FileRows | None = None
 
 
 def training_data(
-    data: str, test: str | None, how: Reading, positive: str | None = None, labelled: bool = True
-) -> Training:
+    data: str, test: str | None, how: ReadOptions, positive: str | None = None, labelled: bool = True
+) -> TrainingData:
     """The training part and, where there is one, the test part, both with the same features."""
     if not is_file(data):
         found = _named(data, how, positive)
-    elif inner_suffix(Path(data)) == ".train" and how == Reading(fetch=how.fetch):  # its test file lies beside it
+    elif inner_suffix(Path(data)) == ".train" and how == ReadOptions(fetch=how.fetch):  # its test file lies beside it
         found = _named(data, how, "all")
     else:
         name = "standard input" if data == STDIN else Path(data).name
-        found = Training(name, read_rows(data, how, labelled=labelled))
+        found = TrainingData(name, read_rows(data, how, labelled=labelled))
     if is_file(data) and positive is not None:
         found = _against_the_rest(found, positive, data)
     if test is None:
@@ -67,7 +67,7 @@ def training_data(
     return found._replace(test=_test_rows(test, found.train, how, data))
 
 
-def blocks(data: str, how: Reading, wanted: Columns) -> Iterator[Rows]:
+def blocks(data: str, how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
     """The rows of a file, or of the test part of a named set, for a model, a block at a time."""
     if is_file(data):
         return read_blocks(data, how, wanted)
@@ -76,18 +76,18 @@ def blocks(data: str, how: Reading, wanted: Columns) -> Iterator[Rows]:
     return in_blocks(part._replace(X=_widened(part.X, wanted.width)))
 
 
-def _named(data: str, how: Reading, positive: str | None) -> Training:
+def _named(data: str, how: ReadOptions, positive: str | None) -> TrainingData:
     found = load(data, positive=positive, fetch=how.fetch)
     for option, value in (("label", how.label), ("labels", how.labels), ("sample-weight-column", how.weight)):
         if value is not None:
             raise ValueError(f"--{option} chooses from a file, but {data} is a set with a name.")
-    test = None if found.X_test is None else Rows(found.X_test, found.y_test)
-    return Training(found.name, Rows(found.X_train, found.y_train), test)
+    test = None if found.X_test is None else FileRows(found.X_test, found.y_test)
+    return TrainingData(found.name, FileRows(found.X_train, found.y_train), test)
 
 
-def _test_rows(test: str, train: Rows, how: Reading, data: str) -> Rows:
+def _test_rows(test: str, train: FileRows, how: ReadOptions, data: str) -> FileRows:
     if not is_file(test):
-        found = _named(test, Reading(fetch=how.fetch), None)
+        found = _named(test, ReadOptions(fetch=how.fetch), None)
         part = found.train if found.test is None else found.test
     else:
         sparse = inner_suffix(Path(test)) not in (".csv", ".tsv", ".parquet", ".pq")
@@ -114,7 +114,7 @@ def rest_of(positive: str) -> str:
     return f"not {positive}"
 
 
-def _against_the_rest(found: Training, positive: str, data: str) -> Training:
+def _against_the_rest(found: TrainingData, positive: str, data: str) -> TrainingData:
     """Labels that name one class and call all others not that; two classes keep their names."""
     if found.train.y is None:
         raise ValueError(f"--positive is one of the labels, and {data} has none.")
@@ -130,7 +130,7 @@ def _against_the_rest(found: Training, positive: str, data: str) -> Training:
         for part in (found.train, found.test)
     ]
     assert parts[0] is not None
-    return Training(found.name, parts[0], parts[1])
+    return TrainingData(found.name, parts[0], parts[1])
 
 
 def in_classes(y: np.ndarray, classes: np.ndarray, positive: str | None = None) -> np.ndarray:
@@ -178,7 +178,7 @@ class TwoClasses(NamedTuple):
 
 
 def two_classes(
-    data: str, test: str | None, how: Reading, positive: str | None, seed: int, impute: str | None = None
+    data: str, test: str | None, how: ReadOptions, positive: str | None, seed: int, impute: str | None = None
 ) -> TwoClasses:
     """Training rows and labels of two classes, -1 and +1, test rows and labels, and the name of the data."""
     from hinge.cli.preparation import check_missing, preparation_of
@@ -224,14 +224,14 @@ BLOCK = 1 << 22
 """Numbers of a matrix that are read at once."""
 
 
-def read_blocks(data: str, how: Reading, wanted: Columns) -> Iterator[Rows]:
+def read_blocks(data: str, how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
     """The rows of a file, a folder, a pattern with ``*``, or standard input, in blocks of some megabytes.
 
     Parameters
     ----------
     data : str
-    how : Reading
-    wanted : Columns
+    how : ReadOptions
+    wanted : ModelColumns
         Those of the model that the rows are for: taken by name where both have names. Such rows may lack labels.
     """
     if data == STDIN:
@@ -245,18 +245,18 @@ def read_blocks(data: str, how: Reading, wanted: Columns) -> Iterator[Rows]:
     elif kind is Kind.DELIMITED:
         blocks = _of_text(path, how, wanted)
     elif kind is Kind.OTHER and inner_suffix(path) != ".npz" and how.label is None:
-        blocks = (Rows(X, y) for X, y in svmlight_blocks(path, wanted.width, how.zero_based))
+        blocks = (FileRows(X, y) for X, y in svmlight_blocks(path, wanted.width, how.zero_based))
     elif kind is Kind.OTHER:
         X, y = read(path, n_features=wanted.width, label=column_of(how.label), zero_based=how.zero_based)
-        blocks = in_blocks(Rows(X, y))
+        blocks = in_blocks(FileRows(X, y))
     else:
         X, own, label = matrix_of(kind, path, how._replace(labels=None), labelled=False)
-        blocks = in_blocks(Rows(X, own, label=label), None if label is None else int(label))
+        blocks = in_blocks(FileRows(X, own, label=label), None if label is None else int(label))
     filled = _not_empty(blocks, data)
     yield from filled if how.labels is None else _with_labels(filled, how.labels)
 
 
-def _not_empty(blocks: Iterator[Rows], data: str) -> Iterator[Rows]:
+def _not_empty(blocks: Iterator[FileRows], data: str) -> Iterator[FileRows]:
     """Those blocks that have rows, of which there must be some."""
     n = 0
     for rows in blocks:
@@ -267,7 +267,7 @@ def _not_empty(blocks: Iterator[Rows], data: str) -> Iterator[Rows]:
         raise DataFormatError(f"{data} holds no rows.")
 
 
-def in_blocks(rows: Rows, label: int | None = None) -> Iterator[Rows]:
+def in_blocks(rows: FileRows, label: int | None = None) -> Iterator[FileRows]:
     """Rows of a matrix, without its column of labels, some at a time."""
     n, d = rows.X.shape
     step = max(1, BLOCK // max(1, d))
@@ -279,7 +279,7 @@ def in_blocks(rows: Rows, label: int | None = None) -> Iterator[Rows]:
         yield rows._replace(X=X if sp.issparse(X) else np.asarray(X), y=y, place=_counted_from(lo))
 
 
-def stacked(blocks: Iterable[Rows]) -> Rows:
+def stacked(blocks: Iterable[FileRows]) -> FileRows:
     """All rows of the blocks in one array."""
     parts = list(blocks)
     if len(parts) == 1:
@@ -298,14 +298,14 @@ def _counted_from(start: int) -> Callable[[int], str]:
     return lambda row: f"Row {start + row + 1}"
 
 
-def _of_standard_input(how: Reading, wanted: Columns) -> Iterator[Rows]:
+def _of_standard_input(how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
     path = standard_input()
     with of_standard_input(path):
         for rows in read_blocks(str(path), how, wanted):
             yield without_name(rows)
 
 
-def _with_labels(blocks: Iterator[Rows], path: Path) -> Iterator[Rows]:
+def _with_labels(blocks: Iterator[FileRows], path: Path) -> Iterator[FileRows]:
     """The same rows with labels from a file of their own."""
     y, n = labels_from(path), 0
     for rows in blocks:
@@ -317,7 +317,7 @@ def _with_labels(blocks: Iterator[Rows], path: Path) -> Iterator[Rows]:
     check_count(path, len(y), n)
 
 
-def _of_parquet(files: Path | list[Path], how: Reading, wanted: Columns) -> Iterator[Rows]:
+def _of_parquet(files: Path | list[Path], how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
     chosen: list[tuple[int | None, int | None, list[int]]] = []
 
     def choose(names: list[str], source: str) -> list[str]:
@@ -329,7 +329,7 @@ def _of_parquet(files: Path | list[Path], how: Reading, wanted: Columns) -> Iter
         yield _of_frame(frame, wanted, *chosen[0])
 
 
-def _of_text(path: Path, how: Reading, wanted: Columns) -> Iterator[Rows]:
+def _of_text(path: Path, how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
     """The rows of a csv or tsv file: by NumPy's parser until a piece of it holds words or gaps."""
     layout = layout_of(path, 0, known_names(how, wanted), how.header)
     names = layout.header or [str(j + 1) for j in range(layout.width)]
@@ -349,23 +349,27 @@ def _of_text(path: Path, how: Reading, wanted: Columns) -> Iterator[Rows]:
         yield rows._replace(names=named, label=None if label is None else names[label])
 
 
-def _numbers_in(text: str, layout: Layout, label: int | None, features: list[int], spelled: bool) -> Rows | None:
+def _numbers_in(
+    text: str, layout: TextLayout, label: int | None, features: list[int], spelled: bool
+) -> FileRows | None:
     """The rows of a piece that holds nothing but numbers and labels; None where it does not."""
     if not text.strip():
-        return Rows(np.zeros((0, len(features)), np.float32), None)
+        return FileRows(np.zeros((0, len(features)), np.float32), None)
     if label is None:
         table = parse_numbers(text, layout)
-        return None if table is None else Rows(np.ascontiguousarray(smallest_float(table[:, features])), None)
+        return None if table is None else FileRows(np.ascontiguousarray(smallest_float(table[:, features])), None)
     found = parse_fast(text, layout._replace(label=label), spelled)
     if found is None:
         return None
     table, names = found
     codes = table[:, label].astype(np.intp)
     y = np.array(names)[codes] if spelled else labels_of(codes, names)
-    return Rows(np.ascontiguousarray(smallest_float(table[:, features])), y)
+    return FileRows(np.ascontiguousarray(smallest_float(table[:, features])), y)
 
 
-def _of_frame(frame: Frame, wanted: Columns, label: int | None, weight: int | None, features: list[int]) -> Rows:
+def _of_frame(
+    frame: Frame, wanted: ModelColumns, label: int | None, weight: int | None, features: list[int]
+) -> FileRows:
     """The rows of a frame, with words in the columns in which the model has words."""
     columns = list(frame.columns)
     for k, j in enumerate(features):

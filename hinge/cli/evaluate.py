@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hinge.cli.options import Data, Json, ModelFile, Positive, Reading
+from hinge.cli.options import Data, Json, ModelFile, Positive, ReadOptions
 from hinge.cli.show import percent, say, show_table
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def evaluate(
         Path | None, typer.Option("--html", help="Also write a page with pictures; - is standard output.")
     ] = None,
     positive: Positive = None,
-    how: Annotated[Reading, "label", "labels", "zero_based", "header"],
+    how: Annotated[ReadOptions, "label", "labels", "zero_based", "header"],
     as_json: Json = False,
 ) -> None:
     """Measure a model on rows that have labels.

@@ -37,7 +37,7 @@ FreeIntercept = Annotated[
 ]
 
 
-class Reading(NamedTuple):
+class ReadOptions(NamedTuple):
     """How files are read.
 
     A command that has a parameter of this type lists the fields that it has options for.
@@ -87,4 +87,4 @@ READING = {
         bool | None, _of_data("--header/--no-header", help="Whether a csv file begins with names, if in doubt.")
     ],
 }
-"""The options of `Reading`; several names of columns are one word, with commas between."""
+"""The options of `ReadOptions`; several names of columns are one word, with commas between."""

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
-from hinge.cli.options import Json, Positive, Reading
+from hinge.cli.options import Json, Positive, ReadOptions
 from hinge.cli.show import say
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def pair(
     labels: Annotated[Path | None, typer.Option(help="File for the labels, FOLDER.labels.npy by default.")] = None,
     memory: Annotated[int, typer.Option(min=1, help="Megabytes to work with.")] = 256,
     positive: Positive = None,
-    how: Annotated[Reading, "label", "zero_based", "header"],
+    how: Annotated[ReadOptions, "label", "zero_based", "header"],
     as_json: Json = False,
 ) -> None:
     """Write a matrix by rows and by columns, out of core, for fits that read only part of it."""
@@ -68,7 +68,7 @@ def pair(
 
 
 def _rows_and_labels(
-    data: str, how: Reading, positive: str | None, nbytes: int
+    data: str, how: ReadOptions, positive: str | None, nbytes: int
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
     """What `write_pair` takes, the labels where there are any, and the shape where X does not tell it."""
     from hinge.cli.data import training_data

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from hinge.cli.options import Data, Fill, Format, Json, NoIntercept, OldFormat, Positive, Reading, Test
+from hinge.cli.options import Data, Fill, Format, Json, NoIntercept, OldFormat, Positive, ReadOptions, Test
 from hinge.cli.show import INTERRUPTED, console, make_folder, progress_bar, say
 from hinge.report.outcome import csv_text, finite, write_text
 
@@ -47,7 +47,7 @@ def path(
     seed: Annotated[int, typer.Option(help="Same seed, same answers.")] = 0,
     positive: Positive = None,
     impute: Fill = None,
-    how: Annotated[Reading, "label", "drop", "categorical", "zero_based", "header", "fetch"],
+    how: Annotated[ReadOptions, "label", "drop", "categorical", "zero_based", "header", "fetch"],
     out: Annotated[Path | None, typer.Option(help="Folder for the figure and the table.")] = None,
     as_json: Json = False,
     format_: OldFormat = Format.table,

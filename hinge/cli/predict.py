@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hinge.cli.options import Data, Json, ModelFile, Positive, Reading
+from hinge.cli.options import Data, Json, ModelFile, Positive, ReadOptions
 from hinge.cli.show import number, percent, say, visible
 
 if TYPE_CHECKING:
     import numpy as np
     from sklearn.base import BaseEstimator
 
-    from hinge.cli.rows import Rows
+    from hinge.cli.rows import FileRows
     from hinge.types import MatrixLike
 
 
@@ -36,7 +36,7 @@ def predict(
     ] = False,
     scores: Annotated[bool, typer.Option("--scores", help="Add the scores, after tabs.")] = False,
     positive: Positive = None,
-    how: Annotated[Reading, "label", "labels", "unlabelled", "zero_based", "header"],
+    how: Annotated[ReadOptions, "label", "labels", "unlabelled", "zero_based", "header"],
     as_json: Json = False,
 ) -> None:
     """Write one prediction a line, and the error, if there are labels, to standard error.
@@ -79,7 +79,7 @@ def _write(lines: Iterator[str], output: Path | None) -> None:
             stream.writelines(line.encode() for line in lines)
 
 
-def blocks_for(fitted: BaseEstimator, data: str, how: Reading) -> Iterator[Rows]:
+def blocks_for(fitted: BaseEstimator, data: str, how: ReadOptions) -> Iterator[FileRows]:
     """Rows in the form that a model takes them, a block at a time, with labels where there are some."""
     from hinge.cli.data import blocks
     from hinge.cli.preparation import check_missing, columns_of, fills_gaps, machine_of

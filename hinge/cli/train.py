@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from hinge.cli.machines import ModelName
-from hinge.cli.options import OF_DATA, OF_MODEL, Data, Fill, Format, Json, OldFormat, Positive, Reading, Test
+from hinge.cli.options import OF_DATA, OF_MODEL, Data, Fill, Format, Json, OldFormat, Positive, ReadOptions, Test
 from hinge.cli.show import INTERRUPTED, number, percent, say, show_table, tell_of_compiling
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
     from hinge.access import Table
-    from hinge.cli.data import Training
+    from hinge.cli.data import TrainingData
     from hinge.types import MatrixLike
 
 
@@ -53,7 +53,7 @@ def train(
         bool, typer.Option("--scale", help="Bring numbers to mean 0 and spread 1 first.", rich_help_panel=OF_DATA)
     ] = False,
     positive: Positive = None,
-    how: Annotated[Reading, "label", "labels", "weight", "drop", "categorical", "zero_based", "header", "fetch"],
+    how: Annotated[ReadOptions, "label", "labels", "weight", "drop", "categorical", "zero_based", "header", "fetch"],
     as_json: Json = False,
     format_: OldFormat = Format.table,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
@@ -134,7 +134,9 @@ class _Job(NamedTuple):
         return model
 
 
-def _train(job: _Job, data: str, test: str | None, how: Reading, positive: str | None) -> tuple[Any, dict[str, Any]]:
+def _train(
+    job: _Job, data: str, test: str | None, how: ReadOptions, positive: str | None
+) -> tuple[Any, dict[str, Any]]:
     """Rows in memory, or a pair on disk: the fitted model, and what there is to say of it."""
     from hinge.cli import data as source
     from hinge.cli.machines import check_learned
@@ -236,12 +238,12 @@ def _tuned(
     return found.model, extra
 
 
-def _train_on_disk(job: _Job, data: str, how: Reading) -> tuple[Any, dict[str, Any]]:
+def _train_on_disk(job: _Job, data: str, how: ReadOptions) -> tuple[Any, dict[str, Any]]:
     """Rows that are read from a disk as they are needed."""
     from hinge.access.streams.opening import as_stream
-    from hinge.cli.data import Training
+    from hinge.cli.data import TrainingData
     from hinge.cli.machines import check_learned
-    from hinge.cli.rows import STDIN, Rows, labels_from, stream_label
+    from hinge.cli.rows import STDIN, FileRows, labels_from, stream_label
     from hinge.monitoring.clock import now
 
     if data == STDIN:
@@ -259,7 +261,7 @@ def _train_on_disk(job: _Job, data: str, how: Reading) -> tuple[Any, dict[str, A
     machine.fit(data, y)
     check_learned(machine)
     seconds = now() - began
-    result = _result(machine, Training(Path(data).name, Rows(stream, None, names, label=label)), job, None)
+    result = _result(machine, TrainingData(Path(data).name, FileRows(stream, None, names, label=label)), job, None)
     machine.training_ = {
         name: result[name] for name in ("data", "rows", "features", "label") if result[name] is not None
     }
@@ -286,7 +288,7 @@ def _check_output(output: Path) -> None:
             raise ValueError(f"{output} exists and is not a model, so it is not overwritten.") from error
 
 
-def _result(fitted: BaseEstimator, found: Training, job: _Job, positive: str | None) -> dict[str, Any]:
+def _result(fitted: BaseEstimator, found: TrainingData, job: _Job, positive: str | None) -> dict[str, Any]:
     """What there is to say of a training, in JSON's terms."""
     import numpy as np
 

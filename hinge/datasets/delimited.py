@@ -135,7 +135,7 @@ COMPARED = 1 << 18
 """Characters of the rows that are compared with the first line, to tell whether it is a header."""
 
 
-class Layout(NamedTuple):
+class TextLayout(NamedTuple):
     """What the first lines of a file tell."""
 
     delimiter: str
@@ -168,7 +168,7 @@ def read_delimited(
 
 
 def _pieces(
-    path: Path, layout: Layout, wide: bool = False, spelled: bool = False
+    path: Path, layout: TextLayout, wide: bool = False, spelled: bool = False
 ) -> tuple[list[NDArray[Any]], list[NDArray[Any]], list[str]]:
     """The rows in blocks, their labels as positions in a list of names, and that list."""
     blocks, codes, known = list[NDArray[Any]](), list[NDArray[Any]](), dict[str, int]()
@@ -184,7 +184,7 @@ def _pieces(
 
 
 def parse(
-    text: str, layout: Layout, path: Path, above: int, wide: bool = False, spelled: bool = True
+    text: str, layout: TextLayout, path: Path, above: int, wide: bool = False, spelled: bool = True
 ) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     """Rows of whole lines, the labels as positions in a list of names, and that list; `above` lines come before.
 
@@ -257,7 +257,9 @@ def rows_of(text: Iterable[str], delimiter: str, path: Path, above: int = 0) -> 
         ) from error
 
 
-def layout_of(path: Path, label: str | int | None, known: Collection[str] = (), header: bool | None = None) -> Layout:
+def layout_of(
+    path: Path, label: str | int | None, known: Collection[str] = (), header: bool | None = None
+) -> TextLayout:
     """Delimiter, header and label column, found from the first lines; see `kind_of_first` for the `known` names."""
     with in_words(path), lines_of(path) as text:
         first_line = next((line for line in text if line.strip()), "")
@@ -281,7 +283,7 @@ def layout_of(path: Path, label: str | int | None, known: Collection[str] = (), 
     if len(first) < 2:
         raise DataFormatError(f"{path} has one column, but a label and at least one feature are needed.")
     names, skip = (first, first_end) if header else (None, 0)
-    return Layout(delimiter, names, skip, len(first), _label_column(path, names, len(first), label))
+    return TextLayout(delimiter, names, skip, len(first), _label_column(path, names, len(first), label))
 
 
 def _has_header(path: Path, first: list[str], beneath: list[list[str]], known: Collection[str]) -> bool:
@@ -318,13 +320,13 @@ def _label_column(path: Path, header: list[str] | None, width: int, label: str |
 
 
 def parse_table(
-    text: str, layout: Layout, path: Path, above: Callable[[], int], spelled: bool = True
+    text: str, layout: TextLayout, path: Path, above: Callable[[], int], spelled: bool = True
 ) -> tuple[NDArray[Any], list[str]]:
     """All rows of a text, labels as positions in a list of names; `above` counts the lines before it."""
     return parse_fast(text, layout, spelled) or parse_by_cell(io.StringIO(text), layout, path, above())
 
 
-def parse_fast(text: str, layout: Layout, spelled: bool) -> tuple[NDArray[Any], list[str]] | None:
+def parse_fast(text: str, layout: TextLayout, spelled: bool) -> tuple[NDArray[Any], list[str]] | None:
     """The same by NumPy's own parser, in half the time where labels need not be looked up by their text.
 
     None where something is no finite number, and no label.
@@ -346,7 +348,7 @@ def parse_fast(text: str, layout: Layout, spelled: bool) -> tuple[NDArray[Any], 
 
 
 def parse_numbers(
-    text: str, layout: Layout, converters: Mapping[int | str, Callable[[str], Any]] | None = None
+    text: str, layout: TextLayout, converters: Mapping[int | str, Callable[[str], Any]] | None = None
 ) -> NDArray[Any] | None:
     """All cells of a text as finite numbers; None where some cell is none."""
     if text.count('"') % 2:  # NumPy would not complain of an open quote
@@ -361,7 +363,7 @@ def parse_numbers(
     return table if table.shape[1] == layout.width and np.isfinite(table).all() else None
 
 
-def parse_by_cell(text: TextIO, layout: Layout, path: Path, above: int) -> tuple[NDArray[Any], list[str]]:
+def parse_by_cell(text: TextIO, layout: TextLayout, path: Path, above: int) -> tuple[NDArray[Any], list[str]]:
     """The same cell by cell: slow, but it can say which cell is broken; `above` lines come before the text."""
     codes: dict[str, float] = {}
     table = []

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.datasets.base import DataFormatError, number_of, stack_rows, whole_labels
-from hinge.datasets.delimited import MISSING, WITH_COMMAS, Layout, layout_of, pieces_of, rows_of
+from hinge.datasets.delimited import MISSING, WITH_COMMAS, TextLayout, layout_of, pieces_of, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -165,14 +165,14 @@ def _delimited(path: Path, words: set[str], known: Collection[str], header: bool
 
 
 def frame_in(
-    text: str, layout: Layout, path: Path, above: int, texts: Collection[int], needed: Collection[int]
+    text: str, layout: TextLayout, path: Path, above: int, texts: Collection[int], needed: Collection[int]
 ) -> Frame:
     """The rows of a piece of a text file, before which `above` lines come.
 
     Parameters
     ----------
     text : str
-    layout : Layout
+    layout : TextLayout
     path : Path
     above : int
     texts : collection of int
@@ -195,7 +195,7 @@ def frame_in(
 
 def _columns(
     text: str,
-    layout: Layout,
+    layout: TextLayout,
     path: Path,
     above: int,
     texts: Collection[int],

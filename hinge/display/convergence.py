@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hinge.display.figure import Panel, Series
-from hinge.display.watched import Watched, Watcher, axes_or_new, checked, compile_for, gaps, watch
+from hinge.display.watched import WatchedRecord, Watcher, axes_or_new, checked, compile_for, gaps, watch
 from hinge.monitoring import Record
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class ConvergenceDisplay:
 
     Parameters
     ----------
-    curves : dict of str to sequences of Watched
+    curves : dict of str to sequences of WatchedRecord
         The evaluations of each run, by name.
 
     Attributes
@@ -61,7 +61,7 @@ class ConvergenceDisplay:
     ax_: Axes
     figure_: Drawn
 
-    def __init__(self, curves: dict[str, Sequence[Watched]]) -> None:
+    def __init__(self, curves: dict[str, Sequence[WatchedRecord]]) -> None:
         self.curves = curves
 
     @classmethod
@@ -155,7 +155,7 @@ class ConvergenceDisplay:
         ConvergenceDisplay
         """
         runs = [history] if not history or isinstance(history[0], Record) else list(history)
-        looks = [[Watched(record, record.objective, record.score) for record in run] for run in runs]
+        looks = [[WatchedRecord(record, record.objective, record.score) for record in run] for run in runs]
         display = cls(_named(looks, name, classes))
         return display.plot(ax, **options) if draw else display
 
@@ -195,7 +195,7 @@ class ConvergenceDisplay:
         return self
 
     @staticmethod
-    def _series(name: str, looks: Sequence[Watched], against: str, quantity: str) -> Series:
+    def _series(name: str, looks: Sequence[WatchedRecord], against: str, quantity: str) -> Series:
         field = AGAINST[against][0]
         at = np.array([getattr(look.record, field) for look in looks], np.float64)
         if quantity == "gap":
@@ -207,8 +207,8 @@ class ConvergenceDisplay:
 
 
 def _named(
-    runs: Sequence[Sequence[Watched]], name: str, classes: Sequence[Any] | np.ndarray | None
-) -> dict[str, Sequence[Watched]]:
+    runs: Sequence[Sequence[WatchedRecord]], name: str, classes: Sequence[Any] | np.ndarray | None
+) -> dict[str, Sequence[WatchedRecord]]:
     """The runs by name; several by class, or by number for pairs of classes."""
     if len(runs) == 1:
         return {name: runs[0]}

@@ -33,7 +33,7 @@ def axes_or_new(ax: Axes | None) -> Axes:
     return plt.subplots()[1]
 
 
-class Watched(NamedTuple):
+class WatchedRecord(NamedTuple):
     """One evaluation of a fit: the record, objective and error, measured without being timed, and the run."""
 
     record: Record
@@ -64,7 +64,7 @@ class Watcher:
     def __init__(self, X_test: Items | None = None, y_test: ArrayLike | None = None, objectives: bool = True) -> None:
         self.X_test, self.objectives = X_test, objectives
         self.y_test = None if y_test is None else np.asarray(y_test)
-        self.looks: list[Watched] = []
+        self.looks: list[WatchedRecord] = []
 
     def setup(self, estimator: Classifier, context: CallbackContext) -> None:
         """Begin anew."""
@@ -88,7 +88,7 @@ class Watcher:
             error = float(np.mean(fitted_estimator.predict(self.X_test) != self.y_test))
         if self.objectives and not np.isfinite(objective) and context.measure_objective is not None:
             objective = context.measure_objective()
-        self.looks.append(Watched(record, objective, error, context.run))
+        self.looks.append(WatchedRecord(record, objective, error, context.run))
         return False
 
 
@@ -116,7 +116,7 @@ def compile_for(estimator: Classifier, X: Items, y: ArrayLike, rows: int = 100) 
         clone(estimator).fit(_safe_indexing(X, some), y[some])
 
 
-def gaps(looks: Sequence[Watched]) -> list[float]:
+def gaps(looks: Sequence[WatchedRecord]) -> list[float]:
     """The gap at every evaluation, by the best lower bound that any certificate of the run gave."""
     bounds = [
         look.record.objective / (1.0 + look.record.certificate)

@@ -103,7 +103,9 @@ def spread(label: str, results: CellResults, parameter: str, value: str) -> Seri
 
 
 def spread_of(
-    label: str, groups: Mapping[float, Sequence[float]], middle: Callable[..., float | np.floating] = np.median
+    label: str,
+    groups: Mapping[float, Sequence[float]] | Mapping[int, Sequence[float]],
+    middle: Callable[..., float | np.floating] = np.median,
 ) -> Series:
     """The middle of the values at each x, with their range as the band."""
     centre, low, high = ([float(f(group)) for group in groups.values()] for f in (middle, np.min, np.max))

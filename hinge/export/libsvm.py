@@ -27,7 +27,7 @@ OURS = {"polynomial": "poly"}
 MOST_FEATURES = 1 << 31
 
 
-class Parts(NamedTuple):
+class LibsvmParts(NamedTuple):
     """What a file says.
 
     Attributes
@@ -165,7 +165,7 @@ def _joined(numbers: np.ndarray) -> str:
 # --- and back ------------------------------------------------------------------------------------
 
 
-def _parts_of(text: str) -> Parts:
+def _parts_of(text: str) -> LibsvmParts:
     head, separator, tail = text.partition("\nSV")
     if not separator:
         raise ValueError("it has no support vectors")
@@ -184,10 +184,10 @@ def _parts_of(text: str) -> Parts:
     width = int(indices.max(initial=0)) + 1
     vectors = sp.csr_matrix((values, indices, indptr), shape=(len(rows), width))
     vectors.sum_duplicates()
-    return Parts(said, dual, vectors)
+    return LibsvmParts(said, dual, vectors)
 
 
-def _model_of(parts: Parts, n_features: int | None) -> Any:
+def _model_of(parts: LibsvmParts, n_features: int | None) -> Any:
     said, dual, vectors = parts
     cls, kind = TYPES[said["svm_type"][0]], KERNELS[said["kernel_type"][0]]
     name = OURS.get(said["kernel_type"][0], said["kernel_type"][0])
