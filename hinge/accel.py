@@ -27,7 +27,7 @@ USAGE = "usage: python -m hinge.accel (script.py | -m module | -c code) [argumen
 def patch_sklearn() -> None:
     """Replace the classes of ``sklearn.svm`` by hinge's, in this process and from now on.
 
-    Names that were imported from it before are not changed. The new classes are those of ``hinge`` themselves, so that
+    Names that were imported from it before are not changed. The new classes are ``hinge``'s own, so that
     models can go to other processes (``n_jobs``), and pickles load wherever ``hinge`` is installed, patched or not.
 
     Examples

@@ -5,7 +5,7 @@ Each says what it leaves out: *Exact*, nothing; *O*, constants, which are taken 
 With O and Õ only slopes and ratios mean something. The letters are the same for all papers:
 
 - lam is λ, the weight of the norm; delta is δ, the chance of failure (1/e makes ln(1/δ) = 1);
-- eps is ε, the accuracy asked for (δ in SIMBA's Section 5); rho is ρ, that of the optimisation alone;
+- eps is ε, the accuracy asked for (δ in SIMBA's Section 5); rho is ρ, the accuracy of the optimisation alone;
 - B is the norm of the classifier to compete with (‖u‖ in the SBP paper); loss, or ℓ, is its expected hinge
   loss (R* and L(u) in the papers); r = (ℓ + ε)/ε;
 - m or n are examples, as in the paper; d features, or the nonzeros of a row; T iterations;
@@ -499,7 +499,7 @@ def perceptron_mistakes(n: Numbers, B: Numbers, loss: Numbers) -> Numbers:
 
 @_bound()
 def sdca_kernel_iterations(n: Numbers, lam: Numbers, eps: Numbers) -> Numbers:
-    r"""Iterations of SDCA: :math:`n/(\lambda\epsilon)`, n times those of Pegasos; each costs n kernel values.
+    r"""Iterations of SDCA: :math:`n/(\lambda\epsilon)`, n times Pegasos' number; each costs n kernel values.
 
     SBP, Section 4.4, "not satisfying". Õ. `dca_gap` of the talk is better.
 
@@ -575,7 +575,7 @@ def sublinear_perceptron_runtime(n: Numbers, d: Numbers, eps: Numbers) -> Number
 def generic_iterations(n: Numbers, eps: Numbers, lra_iterations: Numbers | None = None) -> Numbers:
     r"""Iterations of the generic primal-dual method: :math:`\max(T_\epsilon(LRA), \log n/\epsilon^2)`.
 
-    Survey, Theorem 3.1. O. If none is given, the LRA is that of Lemma 2.7: :math:`8/\epsilon^2`.
+    Survey, Theorem 3.1. O. If none is given, the LRA of Lemma 2.7 is used: :math:`8/\epsilon^2`.
 
     Examples
     --------

@@ -23,6 +23,8 @@ class Constraint:
         Completes "it must be ..."; a function of the wrong value where the words depend on it, or on a registry.
     allows : function
         Whether a value is one of them.
+    names : tuple of str
+        Values that are names, for lists of choices; empty if there are none, or too many to list.
 
     Examples
     --------
@@ -36,6 +38,7 @@ class Constraint:
 
     words: str | Callable[[object], str]
     allows: Callable[[Any], bool]
+    names: tuple[str, ...] = ()
 
     def check(self, name: str, value: object) -> None:
         """Raise an error that names the parameter, unless it may have this value."""
@@ -49,9 +52,13 @@ class Constraint:
     def __or__(self, other: "Constraint | None") -> "Constraint":
         first = self.allows
         if other is None:
-            return Constraint(lambda v: f"{self.describe(v)}, or None", lambda v: v is None or first(v))
+            return Constraint(lambda v: f"{self.describe(v)}, or None", lambda v: v is None or first(v), self.names)
         second = other.allows
-        return Constraint(lambda v: f"{self.describe(v)}, or {other.describe(v)}", lambda v: first(v) or second(v))
+        return Constraint(
+            lambda v: f"{self.describe(v)}, or {other.describe(v)}",
+            lambda v: first(v) or second(v),
+            self.names + other.names,
+        )
 
 
 def number(
@@ -110,7 +117,7 @@ def count(least: int = 1, most: int | None = None) -> Constraint:
 def choice(*names: str) -> Constraint:
     """One of some names."""
     words = ("one of " if len(names) > 1 else "") + ", ".join(map(repr, names))
-    return Constraint(words, lambda value: isinstance(value, str) and value in names)
+    return Constraint(words, lambda value: isinstance(value, str) and value in names, names)
 
 
 FLAG = Constraint("True or False", lambda value: isinstance(value, (bool, int, np.bool_, np.integer)))

@@ -1,24 +1,28 @@
-"""The command line: its commands, and how errors are told."""
+"""The command line: its commands, and how errors are reported."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import io
+import json
 import multiprocessing
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any, NoReturn
+from inspect import Parameter, Signature, signature, unwrap
+from typing import Annotated, Any, NoReturn, get_args
 
-from hinge.cli.options import CODES
-from hinge.cli.show import INTERRUPTED, say
 from hinge.version import __version__
 
 try:
     import typer
+    from typer.core import TyperGroup
+
+    from hinge.cli.options import CODES, READING, Json, ReadOptions
+    from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, say, show_table
 except ImportError:  # `main` says how to get it; the annotations below are not evaluated before that
-    typer = None  # type: ignore[assignment]
+    typer, TyperGroup = None, object  # type: ignore[assignment, misc]
 
 
 def main() -> None:
@@ -40,7 +44,7 @@ def main() -> None:
 
 
 def _leave() -> NoReturn:
-    """Exit at once after Ctrl-C, without waiting for compiling threads or for memory to be freed."""
+    """Exit immediately after Ctrl-C, without waiting for compiling threads or for memory to be freed."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):  # the reading end of a pipe may be closed
             stream.flush()
@@ -51,14 +55,12 @@ def _leave() -> NoReturn:
 
 def application() -> typer.Typer:
     """The commands, ready to be called."""
-    app = typer.Typer(add_completion=True, no_args_is_help=True, pretty_exceptions_enable=False)
+    app = typer.Typer(cls=_Commands, add_completion=True, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback(epilog=CODES)(_common)
     from hinge.cli.compare import compare
-    from hinge.cli.datasets import datasets
     from hinge.cli.evaluate import evaluate
     from hinge.cli.inspect import inspect
-    from hinge.cli.liblinear import linear_predict, linear_train
-    from hinge.cli.libsvm import svm_predict, svm_train
+    from hinge.cli.libsvm import linear_predict, linear_train, svm_predict, svm_train
     from hinge.cli.pair import pair
     from hinge.cli.path import path
     from hinge.cli.predict import predict
@@ -66,11 +68,26 @@ def application() -> typer.Typer:
     from hinge.cli.train import train
 
     for command in (train, predict, evaluate, inspect, datasets, pair, compare, path, reproduce):
-        app.command(epilog=CODES)(_in_sentences(command))
+        app.command(epilog=CODES)(_as_command(command))
     raw = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": True}
     for old in (svm_train, svm_predict, linear_train, linear_predict):
-        app.command(old.__name__.replace("_", "-"), context_settings=raw, epilog=CODES)(_in_sentences(old))
+        app.command(old.__name__.replace("_", "-"), context_settings=raw, epilog=CODES)(_as_command(old))
     return app
+
+
+class _Commands(TyperGroup):
+    """The commands; those with parameters of estimators get these options when they are called, and not before."""
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
+        name, command, rest = super().resolve_command(ctx, args)
+        plain = getattr(command, "callback", None)
+        if plain is not None and any(p.kind is p.VAR_KEYWORD for p in signature(unwrap(plain)).parameters.values()):
+            from hinge.cli.machines import settings
+
+            alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+            alone.command(name, epilog=CODES)(_as_command(unwrap(plain), settings()))
+            command = typer.main.get_command(alone)
+        return name, command, rest
 
 
 def _show_version(wanted: bool) -> None:
@@ -90,12 +107,30 @@ def _common(
     ctx.obj = debug
 
 
-def _in_sentences(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with errors printed as one line instead of a traceback."""
+def _as_command(command: Callable[..., None], settings: list[Parameter] | None = None) -> Callable[..., None]:
+    """A command as typer takes it: with an option for each field of a `ReadOptions`, and errors as one line.
+
+    `settings` take the place of the parameter ``**settings``.
+    """
+    parameters, fields = list[Parameter](), tuple[str, ...]()
+    for one in signature(command, eval_str=True).parameters.values():
+        if get_args(one.annotation)[:1] == (ReadOptions,):
+            fields = get_args(one.annotation)[1:]
+            parameters += [_reading_option(name) for name in fields]
+        elif one.kind is one.VAR_KEYWORD:
+            parameters += settings or []
+        else:
+            parameters.append(one.replace(kind=one.KEYWORD_ONLY))
 
     @functools.wraps(command)
     def run(ctx: typer.Context, **options: Any) -> None:
         try:
+            if fields:
+                from hinge.cli.rows import split_names
+
+                how = {name: options.pop(name) for name in fields}
+                how |= {name: split_names(how[name]) for name in ("drop", "categorical") if name in how}
+                options["how"] = ReadOptions(**how)
             command(ctx, **options)
             sys.stdout.flush()  # raises here, not at exit, if the reading end of a pipe is closed
         except KeyboardInterrupt:
@@ -109,7 +144,15 @@ def _in_sentences(command: Callable[..., None]) -> Callable[..., None]:
             say(f"error: {_sentence(error)}", style="red")
             raise typer.Exit(1) from None
 
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return run
+
+
+def _reading_option(name: str) -> Parameter:
+    default = ReadOptions._field_defaults[name]
+    default = None if default == () else default
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=READING[name])
 
 
 def _sentence(error: Exception) -> str:
@@ -120,3 +163,24 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return " ".join(str(error).split())
+
+
+def datasets(ctx: typer.Context, as_json: Json = False) -> None:
+    """List the data sets that have a name."""
+    from hinge.datasets import catalog
+
+    if as_json:
+        entries = [
+            {"name": e.name, "rows": e.rows, "features": e.features or None, "task": e.task, "paper": e.paper}
+            | {"found": str(e.found) if e.found else None, "how": e.how}
+            for e in catalog()
+        ]
+        typer.echo(json.dumps(entries, indent=1))
+        return
+    lines = [["name", "rows", "features", "task", "paper", "where, or how to get it"]]
+    for e in catalog():
+        features = f"{e.features:,}" if e.features else ""
+        lines.append([e.name, e.rows, features, e.task, e.paper.partition(" (")[0], e.found or e.how])
+    if console().width < PIPED_WIDTH:  # no terminal is wide enough for six columns
+        lines = [[*line[:3], "\n".join(line[3:])] for line in lines]
+    show_table(lines)

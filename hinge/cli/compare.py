@@ -10,30 +10,11 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from hinge.cli.options import (
-    Categorical,
-    Data,
-    Drop,
-    Fetch,
-    Fill,
-    Format,
-    Header,
-    Json,
-    Label,
-    NoIntercept,
-    OldFormat,
-    Positive,
-    ZeroBased,
-)
-from hinge.cli.show import INTERRUPTED, console, made, say
+import typer
+from rich.table import Table
 
-try:
-    import typer
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    from rich.table import Table
-except ImportError:  # `hinge.cli.app.main` says how to get them
-    typer = None  # type: ignore[assignment]
+from hinge.cli.options import Data, Fill, Format, Json, NoIntercept, OldFormat, Positive, ReadOptions, Test
+from hinge.cli.show import INTERRUPTED, console, make_folder, progress_bar, say
 
 if TYPE_CHECKING:
     from hinge.cli.data import TwoClasses
@@ -45,11 +26,12 @@ KernelName = Enum("KernelName", {"rbf": "rbf"})
 def compare(
     ctx: typer.Context,
     data: Data,
+    *,
     solvers: Annotated[str | None, typer.Option(help="Names with commas between; 'all' for all.")] = None,
     lam: Annotated[float | None, typer.Option(help="Weight of the norm, in place of C: 1/(C rows).")] = None,
     C: Annotated[float | None, typer.Option("--C", help="Weight of the losses, 1 by default.")] = None,
     no_intercept: NoIntercept = False,
-    test: Annotated[str | None, typer.Option(help="Data to measure the test error on.")] = None,
+    test: Test = None,
     kernel: Annotated[KernelName | None, typer.Option(help="Race kernel solvers.")] = None,
     gamma: Annotated[float | None, typer.Option(help="Of exp(-gamma |x - z|^2).")] = None,
     target: Annotated[tuple[str, float], typer.Option(metavar="gap|error VALUE", help="What is raced to.")] = (
@@ -61,25 +43,19 @@ def compare(
     rows: Annotated[int | None, typer.Option(min=2, help="At most so many training rows.")] = None,
     seed: Annotated[int, typer.Option(help="Of the first run; the next ones count on.")] = 0,
     positive: Positive = None,
-    label: Label = None,
     impute: Fill = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
-    zero_based: ZeroBased = False,
-    header: Header = None,
-    fetch: Fetch = False,
+    how: Annotated[ReadOptions, "label", "drop", "categorical", "zero_based", "header", "fetch"],
     out: Annotated[Path | None, typer.Option(help="Folder for curves, tables and a report.")] = None,
     as_json: Json = False,
     format_: OldFormat = Format.table,
 ) -> None:
     """Race solvers to a common target on the same rows. Ctrl-C ends the race and shows what there is.
 
-    All solve the same problem: that of 'hinge train --loss hinge', with a penalised bias and C = 1; kernel
+    All solve the problem of 'hinge train --loss hinge', with a penalised bias and C = 1; kernel
     solvers have no bias (LIBSVM always has one). One thread, in turns; clocks hold no evaluation.
     Without test rows a fifth of the rows is held out.
     """
     from hinge.cli.data import two_classes
-    from hinge.cli.rows import Reading, split_names
     from hinge.racing import PEERS, Target, all_contestants, default_names, find, results, run_race
 
     if lam is not None and C is not None:
@@ -97,17 +73,9 @@ def compare(
     if asked == []:
         raise typer.BadParameter("--solvers names none: leave it out for the usual ones.")
     everybody = asked is None or "all" in asked
-    made(out)
+    make_folder(out)
     if asked is not None and "all" not in asked:
         find(asked)  # complains of a name before data is read
-    how = Reading(
-        label,
-        drop=split_names(drop),
-        categorical=split_names(categorical),
-        zero_based=zero_based,
-        fetch=fetch,
-        header=header,
-    )
     found = two_classes(data, test, how, positive, seed, impute and impute.value)
     course = _course(found, rows, lam, C, not no_intercept, kernel is not None, gamma, seed)
     if kind == "error" and len(course.y_test) == 0:
@@ -116,10 +84,7 @@ def compare(
         asked = default_names(course)
     elif "all" in asked:
         asked = [name for name, one in all_contestants().items() if not _is_other_kind(one, course)]
-    bar = Progress(
-        TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True
-    )
-    with bar:
+    with progress_bar() as bar:
         task = bar.add_task("", total=None)
         done = run_race(
             course,

@@ -1,43 +1,63 @@
-"""The rows behind the argument DATA of a command: a data set by name, or a file."""
+"""The rows behind the argument DATA of a command: a data set by name or a file, all of it or a block at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from hinge.cli.blocks import in_blocks, read_blocks, stacked
-from hinge.cli.rows import STDIN, Columns, Reading, Rows, is_file, read_rows
-from hinge.datasets import load
-from hinge.datasets.base import number_of, whole_labels
+from hinge.cli.options import ReadOptions
+from hinge.cli.rows import (
+    STDIN,
+    FileRows,
+    Kind,
+    ModelColumns,
+    check_count,
+    choose_columns,
+    column_of,
+    is_file,
+    known_names,
+    labels_from,
+    matrix_of,
+    of_standard_input,
+    read_rows,
+    rows_of_frame,
+    source_of,
+    standard_input,
+    without_name,
+)
+from hinge.constraints import FAR
+from hinge.datasets import DataFormatError, load, read
+from hinge.datasets.base import number_of, smallest_float, whole_labels
 from hinge.datasets.compressed import inner_suffix
+from hinge.datasets.delimited import TextLayout, labels_of, layout_of, parse_fast, parse_numbers, pieces_of
+from hinge.datasets.frames import Frame, as_words, check_names, frame_in, is_words, read_parquet_frames
+from hinge.datasets.readers import svmlight_blocks
 from hinge.types import Stored
 
-HELD_OUT = 0.2
-LARGEST = 1e100
 
-
-class Training(NamedTuple):
+class TrainingData(NamedTuple):
     """What to learn from, and what to test on where there is something."""
 
     name: str
-    train: Rows
-    test: Rows | None = None
+    train: FileRows
+    test: FileRows | None = None
 
 
 def training_data(
-    data: str, test: str | None, how: Reading, positive: str | None = None, labelled: bool = True
-) -> Training:
+    data: str, test: str | None, how: ReadOptions, positive: str | None = None, labelled: bool = True
+) -> TrainingData:
     """The training part and, where there is one, the test part, both with the same features."""
     if not is_file(data):
         found = _named(data, how, positive)
-    elif inner_suffix(Path(data)) == ".train" and how == Reading(fetch=how.fetch):  # its test file lies beside it
+    elif inner_suffix(Path(data)) == ".train" and how == ReadOptions(fetch=how.fetch):  # its test file lies beside it
         found = _named(data, how, "all")
     else:
         name = "standard input" if data == STDIN else Path(data).name
-        found = Training(name, read_rows(data, how, labelled=labelled))
+        found = TrainingData(name, read_rows(data, how, labelled=labelled))
     if is_file(data) and positive is not None:
         found = _against_the_rest(found, positive, data)
     if test is None:
@@ -47,8 +67,8 @@ def training_data(
     return found._replace(test=_test_rows(test, found.train, how, data))
 
 
-def blocks(data: str, how: Reading, wanted: Columns) -> Iterator[Rows]:
-    """The rows of a file for a model, or those of the test part of a set, a block at a time."""
+def blocks(data: str, how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
+    """The rows of a file, or of the test part of a named set, for a model, a block at a time."""
     if is_file(data):
         return read_blocks(data, how, wanted)
     found = _named(data, how, None)
@@ -56,18 +76,18 @@ def blocks(data: str, how: Reading, wanted: Columns) -> Iterator[Rows]:
     return in_blocks(part._replace(X=_widened(part.X, wanted.width)))
 
 
-def _named(data: str, how: Reading, positive: str | None) -> Training:
+def _named(data: str, how: ReadOptions, positive: str | None) -> TrainingData:
     found = load(data, positive=positive, fetch=how.fetch)
     for option, value in (("label", how.label), ("labels", how.labels), ("sample-weight-column", how.weight)):
         if value is not None:
             raise ValueError(f"--{option} chooses from a file, but {data} is a set with a name.")
-    test = None if found.X_test is None else Rows(found.X_test, found.y_test)
-    return Training(found.name, Rows(found.X_train, found.y_train), test)
+    test = None if found.X_test is None else FileRows(found.X_test, found.y_test)
+    return TrainingData(found.name, FileRows(found.X_train, found.y_train), test)
 
 
-def _test_rows(test: str, train: Rows, how: Reading, data: str) -> Rows:
+def _test_rows(test: str, train: FileRows, how: ReadOptions, data: str) -> FileRows:
     if not is_file(test):
-        found = _named(test, Reading(fetch=how.fetch), None)
+        found = _named(test, ReadOptions(fetch=how.fetch), None)
         part = found.train if found.test is None else found.test
     else:
         sparse = inner_suffix(Path(test)) not in (".csv", ".tsv", ".parquet", ".pq")
@@ -90,11 +110,11 @@ def _widened(X: Any, width: int | None) -> Any:
 
 
 def rest_of(positive: str) -> str:
-    """What all other classes are called, where one is told from them."""
+    """The name of all other classes together, where one class is learned against the rest."""
     return f"not {positive}"
 
 
-def _against_the_rest(found: Training, positive: str, data: str) -> Training:
+def _against_the_rest(found: TrainingData, positive: str, data: str) -> TrainingData:
     """Labels that name one class and call all others not that; two classes keep their names."""
     if found.train.y is None:
         raise ValueError(f"--positive is one of the labels, and {data} has none.")
@@ -110,7 +130,7 @@ def _against_the_rest(found: Training, positive: str, data: str) -> Training:
         for part in (found.train, found.test)
     ]
     assert parts[0] is not None
-    return Training(found.name, parts[0], parts[1])
+    return TrainingData(found.name, parts[0], parts[1])
 
 
 def in_classes(y: np.ndarray, classes: np.ndarray, positive: str | None = None) -> np.ndarray:
@@ -158,7 +178,7 @@ class TwoClasses(NamedTuple):
 
 
 def two_classes(
-    data: str, test: str | None, how: Reading, positive: str | None, seed: int, impute: str | None = None
+    data: str, test: str | None, how: ReadOptions, positive: str | None, seed: int, impute: str | None = None
 ) -> TwoClasses:
     """Training rows and labels of two classes, -1 and +1, test rows and labels, and the name of the data."""
     from hinge.cli.preparation import check_missing, preparation_of
@@ -189,12 +209,176 @@ def two_classes(
                 check_missing(part)
     X, y = train.X if preparation is None else preparation.fit_transform(train.X), signed(y_all)
     largest = max(abs(float(X.max())), abs(float(X.min())))
-    if largest > LARGEST:
+    if largest > FAR:
         raise ValueError(f"{data} has values up to {largest:.1g}, whose squares overflow: scale them first.")
     if found.test is not None and found.test.y is not None:
         if set(np.unique(found.test.y).tolist()).isdisjoint(classes.tolist()):
             raise ValueError(f"No label of the test rows is one of {data}'s: {classes[0]} and {classes[1]}.")
         X_test = found.test.X if preparation is None else preparation.transform(found.test.X)
         return TwoClasses(X, y, X_test, signed(found.test.y), found.name)
-    X, y, X_test, y_test = hold_out(X, y, HELD_OUT, seed)
+    X, y, X_test, y_test = hold_out(X, y, seed=seed)
     return TwoClasses(X, y, X_test, y_test, f"{found.name} (a fifth held out)" if len(y_test) else found.name)
+
+
+BLOCK = 1 << 22
+"""Numbers of a matrix that are read at once."""
+
+
+def read_blocks(data: str, how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
+    """The rows of a file, a folder, a pattern with ``*``, or standard input, in blocks of some megabytes.
+
+    Parameters
+    ----------
+    data : str
+    how : ReadOptions
+    wanted : ModelColumns
+        Those of the model that the rows are for: taken by name where both have names. Such rows may lack labels.
+    """
+    if data == STDIN:
+        yield from _of_standard_input(how, wanted)
+        return
+    kind, path, files = source_of(data, how)
+    if kind is Kind.PAIR:
+        raise ValueError(f"{path} is a pair, which is for training: give the file that it was made from.")
+    if kind is Kind.TABLE:
+        blocks = _of_parquet(files, how, wanted)
+    elif kind is Kind.DELIMITED:
+        blocks = _of_text(path, how, wanted)
+    elif kind is Kind.OTHER and inner_suffix(path) != ".npz" and how.label is None:
+        blocks = (FileRows(X, y) for X, y in svmlight_blocks(path, wanted.width, how.zero_based))
+    elif kind is Kind.OTHER:
+        X, y = read(path, n_features=wanted.width, label=column_of(how.label), zero_based=how.zero_based)
+        blocks = in_blocks(FileRows(X, y))
+    else:
+        X, own, label = matrix_of(kind, path, how._replace(labels=None), labelled=False)
+        blocks = in_blocks(FileRows(X, own, label=label), None if label is None else int(label))
+    filled = _not_empty(blocks, data)
+    yield from filled if how.labels is None else _with_labels(filled, how.labels)
+
+
+def _not_empty(blocks: Iterator[FileRows], data: str) -> Iterator[FileRows]:
+    """Those blocks that have rows, of which there must be some."""
+    n = 0
+    for rows in blocks:
+        if rows.X.shape[0]:
+            n += rows.X.shape[0]
+            yield rows
+    if n == 0:
+        raise DataFormatError(f"{data} holds no rows.")
+
+
+def in_blocks(rows: FileRows, label: int | None = None) -> Iterator[FileRows]:
+    """Rows of a matrix, without its column of labels, some at a time."""
+    n, d = rows.X.shape
+    step = max(1, BLOCK // max(1, d))
+    for lo in range(0, n, step):
+        X = rows.X[lo : lo + step]
+        if label is not None:
+            X = np.ascontiguousarray(np.delete(X, label, axis=1))
+        y = None if rows.y is None else rows.y[lo : lo + step]
+        yield rows._replace(X=X if sp.issparse(X) else np.asarray(X), y=y, place=_counted_from(lo))
+
+
+def stacked(blocks: Iterable[FileRows]) -> FileRows:
+    """All rows of the blocks in one array."""
+    parts = list(blocks)
+    if len(parts) == 1:
+        return parts[0]
+    X = [part.X for part in parts]
+    y, weight = ([getattr(part, name) for part in parts] for name in ("y", "weight"))
+    return parts[0]._replace(
+        X=sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X),
+        y=None if y[0] is None else np.concatenate(y),
+        weight=None if weight[0] is None else np.concatenate(weight),
+        place=None,
+    )
+
+
+def _counted_from(start: int) -> Callable[[int], str]:
+    return lambda row: f"Row {start + row + 1}"
+
+
+def _of_standard_input(how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
+    path = standard_input()
+    with of_standard_input(path):
+        for rows in read_blocks(str(path), how, wanted):
+            yield without_name(rows)
+
+
+def _with_labels(blocks: Iterator[FileRows], path: Path) -> Iterator[FileRows]:
+    """The same rows with labels from a file of their own."""
+    y, n = labels_from(path), 0
+    for rows in blocks:
+        lo, n = n, n + rows.X.shape[0]
+        if n > len(y):
+            n += sum(rest.X.shape[0] for rest in blocks)
+            break
+        yield rows._replace(y=y[lo:n])
+    check_count(path, len(y), n)
+
+
+def _of_parquet(files: Path | list[Path], how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
+    chosen: list[tuple[int | None, int | None, list[int]]] = []
+
+    def choose(names: list[str], source: str) -> list[str]:
+        check_names(names, source)
+        chosen.append(choose_columns(names, True, source, how, wanted, True))
+        return [names[j] for j in _needed(*chosen[0])]
+
+    for frame in read_parquet_frames(files, choose):
+        yield _of_frame(frame, wanted, *chosen[0])
+
+
+def _of_text(path: Path, how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
+    """The rows of a csv or tsv file: by NumPy's parser until a piece of it holds words or gaps."""
+    layout = layout_of(path, 0, known_names(how, wanted), how.header)
+    names = layout.header or [str(j + 1) for j in range(layout.width)]
+    check_names(names, str(path))
+    label, weight, features = choose_columns(names, layout.header is not None, str(path), how, wanted, True)
+    texts = {features[k] for k in wanted.words}
+    if wanted.spelled and label is not None:
+        texts.add(label)
+    fast = not wanted.words and weight is None
+    for piece, above in pieces_of(path, layout.skip):
+        rows = _numbers_in(piece, layout, label, features, wanted.spelled) if fast else None
+        fast = rows is not None
+        if rows is None:
+            frame = frame_in(piece, layout, path, above, texts, _needed(label, weight, features))
+            rows = _of_frame(frame, wanted, label, weight, features)
+        named = [names[j] for j in features] if layout.header else None
+        yield rows._replace(names=named, label=None if label is None else names[label])
+
+
+def _numbers_in(
+    text: str, layout: TextLayout, label: int | None, features: list[int], spelled: bool
+) -> FileRows | None:
+    """The rows of a piece that holds nothing but numbers and labels; None where it does not."""
+    if not text.strip():
+        return FileRows(np.zeros((0, len(features)), np.float32), None)
+    if label is None:
+        table = parse_numbers(text, layout)
+        return None if table is None else FileRows(np.ascontiguousarray(smallest_float(table[:, features])), None)
+    found = parse_fast(text, layout._replace(label=label), spelled)
+    if found is None:
+        return None
+    table, names = found
+    codes = table[:, label].astype(np.intp)
+    y = np.array(names)[codes] if spelled else labels_of(codes, names)
+    return FileRows(np.ascontiguousarray(smallest_float(table[:, features])), y)
+
+
+def _of_frame(
+    frame: Frame, wanted: ModelColumns, label: int | None, weight: int | None, features: list[int]
+) -> FileRows:
+    """The rows of a frame, with words in the columns in which the model has words."""
+    columns = list(frame.columns)
+    for k, j in enumerate(features):
+        if is_words(columns[j]) and k not in wanted.words:
+            raise ValueError(f"{frame.source}, column {frame.names[j]}: holds words, but numbers when it was learned.")
+        if k in wanted.words and not is_words(columns[j]):
+            columns[j] = as_words(columns[j])
+    return rows_of_frame(frame._replace(columns=columns), label, weight, features)
+
+
+def _needed(label: int | None, weight: int | None, features: list[int]) -> set[int]:
+    return {j for j in (label, weight, *features) if j is not None}

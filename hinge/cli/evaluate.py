@@ -5,37 +5,30 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hinge.cli.options import Data, Header, Json, Label, Labels, ModelFile, Positive, ZeroBased
-from hinge.cli.show import percent, say, show_table
+import typer
 
-try:
-    import typer
-except ImportError:  # `hinge.cli.app.main` says how to get it
-    typer = None  # type: ignore[assignment]
+from hinge.cli.options import Data, Json, ModelFile, Positive, ReadOptions
+from hinge.cli.show import percent, say, show_table
 
 if TYPE_CHECKING:
     import numpy as np
-
-MOST_CLASSES = 12
-"""Classes of which a confusion matrix is shown as a table on a terminal."""
 
 
 def evaluate(
     ctx: typer.Context,
     model: ModelFile,
     data: Data,
+    *,
     html: Annotated[
         Path | None, typer.Option("--html", help="Also write a page with pictures; - is standard output.")
     ] = None,
     positive: Positive = None,
-    label: Label = None,
-    labels: Labels = None,
-    zero_based: ZeroBased = False,
-    header: Header = None,
+    how: Annotated[ReadOptions, "label", "labels", "zero_based", "header"],
     as_json: Json = False,
 ) -> None:
     """Measure a model on rows that have labels.
@@ -46,15 +39,14 @@ def evaluate(
     """
     from hinge.cli.measures import is_one_class, measured
     from hinge.cli.predict import blocks_for
-    from hinge.cli.preparation import machine_of, told
-    from hinge.cli.rows import Reading
+    from hinge.cli.preparation import machine_of, training_facts
     from hinge.files import model_files
     from hinge.files.replacing import replacing
 
     fitted = model_files.load(model)
 
     def pairs() -> Iterator[tuple[Any, np.ndarray | None]]:
-        for rows in blocks_for(fitted, data, Reading(label, labels, zero_based=zero_based, header=header)):
+        for rows in blocks_for(fitted, data, how):
             if rows.y is None and not is_one_class(machine_of(fitted)):
                 raise ValueError(
                     f"{data} has no labels to compare with: name their column with --label, or use hinge predict."
@@ -63,11 +55,9 @@ def evaluate(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rows have no column names here, and a model may
-        result = measured(fitted, pairs(), positive or told(fitted).get("positive"))
+        result = measured(fitted, pairs(), positive or training_facts(fitted).get("positive"))
     result = {"model": str(model), "data": data, **result}
     if html is not None:
-        from hinge.cli.evaluation_page import page
-
         text = page(result)
         if str(html) == "-":
             sys.stdout.write(text)
@@ -82,12 +72,13 @@ def evaluate(
         say(f"Written to {html}.")
 
 
-def _show(result: dict[str, Any]) -> None:
+def _show(result: dict[str, Any], widest: int = 12) -> None:
+    """Show tables; of confusion, if there are at most `widest` classes, which a terminal has space for."""
     from hinge.cli.measures import lines_of
 
     show_table(lines_of(result))
     classes = result.get("classes", [])
-    if "confusion" in result and len(classes) <= MOST_CLASSES:
+    if "confusion" in result and len(classes) <= widest:
         typer.echo("")
         head = ("truth \\ predicted", *classes)
         show_table([head, *((name, *map(str, row)) for name, row in zip(classes, result["confusion"], strict=True))])
@@ -99,3 +90,101 @@ def _show(result: dict[str, Any]) -> None:
             for one in result["by_class"]
         ]
         show_table(lines)
+
+
+STYLE = """
+:root{color-scheme:light dark}
+body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
+table{border-collapse:collapse;margin:.5rem 0 1.5rem}
+th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid #8884}
+th:first-child,td:first-child{text-align:left}
+.wide{overflow-x:auto}
+figure{display:inline-block;vertical-align:top;margin:0 1.5rem 1rem 0}
+figcaption{max-width:18rem;font-size:.9em}
+"""
+
+
+def page(result: dict[str, Any]) -> str:
+    """One page of HTML: tables and two pictures, in one file that needs nothing else."""
+    from hinge.cli.measures import lines_of
+
+    title = f"{escape(result['model'])} on {escape(result['data'])}"
+    parts = [f"<h1>{title}</h1>", _table([], lines_of(result))]
+    if result.get("confusion"):
+        classes = result["classes"]
+        rows = [(name, *row) for name, row in zip(classes, result["confusion"], strict=True)]
+        parts += ["<h2>Confusion matrix</h2><p>Rows are true classes, columns predicted ones.</p>"]
+        parts += [_shaded(classes, rows)]
+    if result.get("by_class"):
+        rows = [
+            (one["class"], one["rows"], _share(one["recall"]), _share(one["precision"])) for one in result["by_class"]
+        ]
+        parts += ["<h2>By class</h2>", _table(("class", "rows", "recall", "precision"), rows)]
+    pictures = []
+    if result.get("roc"):
+        pictures.append(
+            _picture(
+                result["roc"],
+                "false positive rate",
+                "true positive rate",
+                f"ROC of {result['positive']}: area {result['roc_auc']:.4f}",
+            )
+        )
+    if result.get("calibration"):
+        points = [(line["said"], line["so"]) for line in result["calibration"]]
+        of = f" of {result['positive']}" if result.get("positive") else ""
+        words = f"Predicted probabilities{of} against observed shares, in bins of equal size; the diagonal is perfect"
+        pictures.append(_picture(points, "predicted probability", "observed share", words, dots=True))
+    if pictures:
+        parts += ["<h2>Pictures</h2>", *pictures]
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
+    )
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.2f} %"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    top = f"<tr>{''.join(f'<th>{escape(str(cell))}</th>' for cell in head)}</tr>" if head else ""
+    body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    return f'<div class="wide"><table>{top}{body}</table></div>'
+
+
+def _shaded(classes: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A confusion matrix whose cells are the darker the more of their row they hold."""
+    body = ""
+    for row in rows:
+        total = max(1, sum(row[1:]))
+        cells = "".join(
+            f'<td style="background:rgb(70 130 200 / {0.75 * count / total:.2f})">{count:,}</td>' for count in row[1:]
+        )
+        body += f"<tr><th>{escape(str(row[0]))}</th>{cells}</tr>"
+    head = "".join(f"<th>{escape(name)}</th>" for name in classes)
+    return f'<div class="wide"><table><tr><th></th>{head}</tr>{body}</table></div>'
+
+
+def _picture(points: Sequence[Sequence[float]], x: str, y: str, words: str, dots: bool = False) -> str:
+    """A curve within the unit square, with its diagonal; size and edge are in pixels."""
+    size, edge = 260, 34
+    inner = size - 2 * edge
+    places = [(edge + inner * a, size - edge - inner * b) for a, b in points]
+    path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
+    marks = "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="#3b7dd8"/>' for a, b in places if dots)
+    low, high = edge, size - edge
+    return (
+        f'<figure><svg width="{size}" height="{size}" role="img" aria-label="{escape(words)}">'
+        f'<rect x="{low}" y="{low}" width="{inner}" height="{inner}" fill="none" stroke="currentColor" '
+        'stroke-opacity=".4"/>'
+        f'<line x1="{low}" y1="{high}" x2="{high}" y2="{low}" stroke="currentColor" stroke-dasharray="4 3" '
+        'stroke-opacity=".5"/>'
+        f'<polyline points="{path}" fill="none" stroke="#3b7dd8" stroke-width="2"/>{marks}'
+        f'<g fill="currentColor" font-size="11"><text x="{low}" y="{size - 20}">0</text>'
+        f'<text x="{high}" y="{size - 20}" text-anchor="end">1</text>'
+        f'<text x="{size / 2}" y="{size - 6}" text-anchor="middle">{escape(x)}</text>'
+        f'<text x="12" y="{size / 2}" text-anchor="middle" transform="rotate(-90 12 {size / 2})">{escape(y)}</text></g>'
+        f"</svg><figcaption>{escape(words)}.</figcaption></figure>"
+    )

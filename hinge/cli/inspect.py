@@ -6,13 +6,10 @@ import json
 import math
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from hinge.cli.options import Json, ModelFile
 from hinge.cli.show import number, percent, show_table
-
-try:
-    import typer
-except ImportError:  # `hinge.cli.app.main` says how to get it
-    typer = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -39,7 +36,7 @@ def described(fitted: BaseEstimator, top: int) -> dict[str, Any]:
     """All there is to say of a fitted model, in JSON's terms."""
     import numpy as np
 
-    from hinge.cli.preparation import columns_of, machine_of, steps_of, told
+    from hinge.cli.preparation import columns_of, machine_of, steps_of, training_facts
 
     machine, columns = machine_of(fitted), columns_of(fitted)
     plain = type(machine)().get_params()
@@ -63,7 +60,7 @@ def described(fitted: BaseEstimator, top: int) -> dict[str, Any]:
         "classes": [str(name) for name in machine.classes_] if hasattr(machine, "classes_") else None,
         "columns": columns.names or columns.width,
         "features": int(machine.n_features_in_),
-        "probabilities": bool(_has_probabilities(machine)),
+        "probabilities": any(len(getattr(machine, name, ())) > 0 for name in ("probA_", "_step_cuts")),
         "certificate": {
             "gap": gap if math.isfinite(gap) else None,
             "tol": float(machine.tol),
@@ -74,7 +71,7 @@ def described(fitted: BaseEstimator, top: int) -> dict[str, Any]:
         "kernel_values": int(getattr(machine, "n_kernel_evals_", 0)) or None,
         "support_vectors": None if support is None else len(support),
         "support_vectors_by_class": None if per_class is None else [int(n) for n in np.atleast_1d(per_class)],
-        "training": told(fitted) or None,
+        "training": training_facts(fitted) or None,
         "weights": _weights(fitted, machine, top),
         "intercept": [float(b) for b in np.atleast_1d(machine.intercept_)],
     }
@@ -94,10 +91,6 @@ def _step(step: BaseEstimator) -> str:
     if hasattr(step, "steps"):
         return " then ".join(type(one).__name__ for _, one in step.steps)
     return type(step).__name__
-
-
-def _has_probabilities(machine: BaseEstimator) -> bool:
-    return any(hasattr(machine, name) and len(getattr(machine, name)) for name in ("probA_", "_step_cuts"))
 
 
 def _weights(fitted: BaseEstimator, machine: BaseEstimator, top: int) -> list[dict[str, Any]] | None:

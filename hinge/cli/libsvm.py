@@ -1,24 +1,158 @@
-"""``hinge svm-train`` and ``hinge svm-predict``: LIBSVM's programs, with their flags, files and sentences."""
+"""``hinge svm-train``, ``linear-predict``, ...: LIBSVM's and LIBLINEAR's programs, with their flags and sentences."""
 
 from __future__ import annotations
 
+import os
+import re
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hinge.cli.old_flags import class_weights, cross_validated, files_of, parsed, spelled, verdict, write_lines
-from hinge.cli.show import INTERRUPTED, compiling_told
+import typer
 
-try:
-    import typer
-except ImportError:  # `hinge.cli.app.main` says how to get it
-    typer = None  # type: ignore[assignment]
+from hinge.cli.show import INTERRUPTED, tell_of_compiling
 
 if TYPE_CHECKING:
+    import numpy as np
     from scipy.sparse import csr_array
+    from sklearn.base import BaseEstimator
+
+    from hinge.types import Stored
+
+
+class Flags(NamedTuple):
+    """What was typed: values by letter, weights by class, and the names of files."""
+
+    values: dict[str, float]
+    weights: dict[str, float]
+    files: list[str]
+
+    def whole(self, letter: str, usual: int) -> int:
+        """The value after a letter, where that is a whole number."""
+        value = self.values.get(letter, float(usual))
+        if not value.is_integer():
+            raise ValueError(f"A whole number is needed after -{letter}, not {value:g}.")
+        return int(value)
+
+
+def parsed(arguments: list[str], known: str, alone: str = "q") -> Flags:
+    """Read flags the way the old programs do.
+
+    Parameters
+    ----------
+    arguments : list of str
+    known : str
+        Letters that have a value; "w" stands for weights of classes.
+    alone : str
+        Letters that have none.
+    """
+    values, weights, files = dict[str, float](), dict[str, float](), list[str]()
+    rest = iter(arguments)
+    for word in rest:
+        if not re.match(r"-[A-Za-z]", word):
+            files.append(word)
+            continue
+        letter, tail = word[1], word[2:]
+        if letter in alone and not tail:
+            values[letter] = 1.0
+            continue
+        if letter not in known or (tail and letter != "w"):
+            raise ValueError(f"There is no flag {word}: those that have a value are -{', -'.join(known)}.")
+        value = next(rest, None)
+        if value is None:
+            raise ValueError(f"A value is missing after {word}.")
+        try:
+            number = float(value)
+        except ValueError:
+            raise ValueError(f"A number is needed after {word}, not {value!r}.") from None
+        if letter == "w":
+            try:
+                float(tail)
+            except ValueError:
+                raise ValueError(f"A class follows -w, which is a number, as in -w1 5, not {word!r}.") from None
+            weights[tail] = number
+        else:
+            values[letter] = number
+    return Flags(values, weights, files)
+
+
+def files_of(flags: Flags, names: tuple[str, ...], optional: int = 0) -> list[str]:
+    """The names of files: one for each of `names`, of which the last `optional` may be missing."""
+    if not len(names) - optional <= len(flags.files) <= len(names):
+        raise ValueError(f"These files are needed: {' '.join(names)}; {len(flags.files)} were named.")
+    return flags.files
+
+
+def class_weights(weights: Mapping[str, float], y: np.ndarray) -> dict[Any, float] | None:
+    """Weights by the labels themselves; labels that do not occur are ignored, as in the old programs."""
+    import numpy as np
+
+    if not weights:
+        return None
+    labels = {float(value): value for value in np.unique(y).tolist()}
+    found = {labels.get(float(name)): value for name, value in weights.items()}
+    return {label: found.get(label, 1.0) for label in labels.values()}
+
+
+def cross_validated(model: BaseEstimator, X: Stored, y: np.ndarray, folds: int, numbers: bool) -> str:
+    """What ``-v`` writes."""
+    import numpy as np
+    from sklearn.model_selection import cross_val_predict
+
+    from hinge.cli.machines import broken_off
+
+    if folds < 2:
+        raise ValueError("-v takes the number of folds, 2 or more.")
+    said = cross_val_predict(broken_off(model), X, y, cv=folds)
+    if not numbers:
+        return f"Cross Validation Accuracy = {100 * np.mean(said == y):g}%"
+    return (
+        f"Cross Validation Mean squared error = {np.mean((said - y) ** 2):g}\n"
+        f"Cross Validation Squared correlation coefficient = {_squared_correlation(said, y):g}"
+    )
+
+
+def verdict(said: np.ndarray, y: np.ndarray, numbers: bool, words: tuple[str, str]) -> str:
+    """What the old programs say after a prediction."""
+    import numpy as np
+
+    if not numbers:
+        right = int(np.sum(said == y))
+        return f"Accuracy = {100 * right / len(y):g}% ({right}/{len(y)}){words[0]}"
+    return (
+        f"Mean squared error = {np.mean((said - y) ** 2):g}{words[1]}\n"
+        f"Squared correlation coefficient = {_squared_correlation(said, y):g}{words[1]}"
+    )
+
+
+def _squared_correlation(said: np.ndarray, y: np.ndarray) -> float:
+    import numpy as np
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        a, b = said - said.mean(), y - y.mean()
+        return float((a @ b) ** 2 / ((a @ a) * (b @ b)))
+
+
+def write_lines(path: str, lines: list[str]) -> None:
+    """Write predictions to a file that appears whole."""
+    from hinge.files.replacing import replacing
+
+    if path == os.devnull:
+        return
+    with replacing(Path(path)) as stream:
+        stream.write("".join(line + "\n" for line in lines).encode())
+
+
+def spelled(value: float) -> str:
+    """A label or a number the way the old programs write it."""
+    return f"{float(value):.17g}" if isinstance(value, float) and not float(value).is_integer() else f"{value:g}"
+
+
+# --- LIBSVM ------------------------------------------------------------------------------------
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 MODELS = ("svc", "nusvc", "oneclass", "svr", "nusvr")
-WORDS = (" (classification)", " (regression)")
 
 
 def svm_train(ctx: typer.Context) -> None:
@@ -29,11 +163,7 @@ def svm_train(ctx: typer.Context) -> None:
     -e tolerance (of the certified relative gap), -h shrinking (ignored), -b 1 probabilities, -wLABEL weight,
     -v folds, -q quiet. The model file is LIBSVM's own text form.
     """
-    import warnings
-
-    from hinge.cli.machines import check_learned, machine
-    from hinge.datasets.svmlight import read_svmlight
-    from hinge.export import write_libsvm
+    from hinge.datasets.readers import read_svmlight
 
     flags = parsed(ctx.args, "stdgrcnpmehbwv")
     data, *rest = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
@@ -53,32 +183,12 @@ def svm_train(ctx: typer.Context) -> None:
     given |= {letters[letter]: value for letter, value in flags.values.items() if letter in letters}
     if flags.values.get("b") and name in ("svc", "nusvc"):
         given["probability"] = True
-    weights = class_weights(flags.weights, y) if name in ("svc", "nusvc") else None
-    model = machine(name, {**given, "random_state": 0} | ({} if weights is None else {"class_weight": weights}))
-    quiet = "q" in flags.values
-    with warnings.catch_warnings(), compiling_told(quiet):
-        warnings.simplefilter("ignore")
-        if "v" in flags.values and name != "oneclass":
-            typer.echo(cross_validated(model, X, y, flags.whole("v", 5), name in ("svr", "nusvr")))
-            return
-        model.fit(X) if name == "oneclass" else model.fit(X, y)
-    check_learned(model)
-    place = rest[0] if rest else f"{Path(data).name}.model"
-    write_libsvm(model, place)
-    if not quiet:
-        typer.echo(f"nSV = {len(model.support_)}, certified gap = {model.gap_:.2e}, {model.stop_reason_}")
-    if model.stop_reason_ == "interrupted":
-        raise typer.Exit(INTERRUPTED)
+    _train(flags, name, given, X, y, rest[0] if rest else f"{Path(data).name}.model", True)
 
 
 def svm_predict(ctx: typer.Context) -> None:
     """Predict like LIBSVM: svm-predict [-b 0|1] [-q] TEST_FILE MODEL_FILE OUTPUT_FILE."""
-    import warnings
-
-    import numpy as np
-
-    from hinge.cli.measures import is_one_class
-    from hinge.datasets.svmlight import read_svmlight
+    from hinge.datasets.readers import read_svmlight
 
     flags = parsed(ctx.args, "b")
     data, place, output = files_of(flags, ("TEST_FILE", "MODEL_FILE", "OUTPUT_FILE"))
@@ -91,20 +201,9 @@ def svm_predict(ctx: typer.Context) -> None:
         model = read_model(place, X.shape[1])
     else:
         X.resize((X.shape[0], model.n_features_in_))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        said = model.predict(X)
-        lines = [spelled(value) for value in said.tolist()]
-        if flags.values.get("b"):
-            if not hasattr(model, "predict_proba"):
-                raise ValueError(f"{place} has no probabilities: train with -b 1.")
-            head = "labels " + " ".join(spelled(value) for value in model.classes_.tolist())
-            chances = np.asarray(model.predict_proba(X))
-            lines = [head, *(f"{a} {' '.join(f'{p:g}' for p in row)}" for a, row in zip(lines, chances, strict=True))]
-    write_lines(output, lines)
-    if "q" not in flags.values:
-        numbers = not hasattr(model, "classes_") and not is_one_class(model)
-        typer.echo(verdict(said, y, numbers, WORDS))
+    if flags.values.get("b") and not hasattr(model, "predict_proba"):
+        raise ValueError(f"{place} has no probabilities: train with -b 1.")
+    _predict(flags, model, X, y, output, (" (classification)", " (regression)"))
 
 
 def _kernel_values(X: csr_array, data: str) -> Any:
@@ -133,3 +232,117 @@ def read_model(place: str, width: int | None = None) -> Any:
             raise ValueError(f"{place} has classes that are words, and labels here are numbers: use hinge predict.")
         return model
     return read_liblinear(place) if head.startswith(b"solver_type") else read_libsvm(place, n_features=width)
+
+
+# --- LIBLINEAR ----------------------------------------------------------------------------------
+
+CLASSIFIERS: dict[int, dict[str, Any]] = {
+    1: {"loss": "squared_hinge"},
+    2: {"loss": "squared_hinge"},
+    3: {"loss": "hinge"},
+    4: {"multi_class": "crammer_singer"},
+    5: {"penalty": "l1", "loss": "squared_hinge"},
+}
+REGRESSORS: dict[int, dict[str, Any]] = {
+    11: {"loss": "squared_epsilon_insensitive"},
+    12: {"loss": "squared_epsilon_insensitive"},
+    13: {"loss": "epsilon_insensitive"},
+}
+
+
+def linear_train(ctx: typer.Context) -> None:
+    """Train like LIBLINEAR: linear-train FLAGS TRAINING_FILE [MODEL_FILE].
+
+    -s 1, 2 squared hinge (the default), 3 hinge, 4 all classes together, 5 1-norm, 11, 12, 13 regression, 21 one
+    class; logistic regression (0, 6, 7) is not there. -c cost, -p epsilon, -n nu, -e tolerance (of the certified
+    relative gap), -B bias (none by default), -R not penalised, -wLABEL weight, -v folds, -C choose the cost,
+    -q quiet. The model file is LIBLINEAR's own text form, of one class LIBSVM's.
+    """
+    from hinge.datasets.readers import read_svmlight
+
+    flags = parsed(ctx.args, "scpneBwv", alone="qCR")
+    data, *rest = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
+    kind = flags.whole("s", 1)
+    name = "linearsvc" if kind in CLASSIFIERS else "linearsvr" if kind in REGRESSORS else "oneclass"
+    if name == "oneclass" and kind != 21:
+        raise ValueError(f"-s {kind} is logistic regression, or nothing: -s is 1 to 5, 11 to 13, or 21.")
+    X, y = read_svmlight(Path(data))
+    given: dict[str, Any] = {**CLASSIFIERS.get(kind, {}), **REGRESSORS.get(kind, {})}
+    bias = flags.values.get("B", -1.0)
+    if name == "oneclass":
+        given |= {"kernel": "linear", "nu": flags.values.get("n", 0.5)}
+    else:
+        given |= {"C": flags.values.get("c", 1.0), "fit_intercept": bias >= 0}
+        given |= {"intercept_scaling": bias} if bias > 0 else {}
+        given |= {"intercept": "free"} if "R" in flags.values and bias > 0 else {}
+    given |= {"epsilon": flags.values.get("p", 0.1)} if name == "linearsvr" else {}
+    given |= {"tol": flags.values["e"]} if "e" in flags.values else {}
+    _train(flags, name, given, X, y, rest[0] if rest else f"{Path(data).name}.model", False)
+
+
+def linear_predict(ctx: typer.Context) -> None:
+    """Predict like LIBLINEAR: linear-predict [-q] TEST_FILE MODEL_FILE OUTPUT_FILE."""
+    from hinge.datasets.readers import read_svmlight
+
+    flags = parsed(ctx.args, "b")
+    data, place, output = files_of(flags, ("TEST_FILE", "MODEL_FILE", "OUTPUT_FILE"))
+    if flags.values.get("b"):
+        raise ValueError("-b 1 is for logistic regression, which is not there: use hinge train --probability.")
+    model = read_model(place)
+    X, y = read_svmlight(Path(data))
+    width = model.n_features_in_
+    X = X[:, :width]  # features that were not learned say nothing to a linear machine
+    X.resize((X.shape[0], width))
+    _predict(flags, model, X, y, output, ("", " (regression)"))
+
+
+# --- both ---------------------------------------------------------------------------------------
+
+
+def _train(flags: Flags, name: str, given: dict[str, Any], X: Stored, y: np.ndarray, place: str, support: bool) -> None:
+    """Train and write a model, or show what cross-validation says of it; count support vectors if `support`."""
+    from hinge.cli.machines import check_learned, machine
+    from hinge.export import write_liblinear, write_libsvm
+
+    classifies = name.endswith("svc")
+    weights = class_weights(flags.weights, y) if classifies else None
+    model = machine(name, {**given, "random_state": 0} | ({} if weights is None else {"class_weight": weights}))
+    quiet = "q" in flags.values
+    with warnings.catch_warnings(), tell_of_compiling(quiet):
+        warnings.simplefilter("ignore")
+        if "C" in flags.values:
+            from hinge.selection import tune
+
+            found = tune(model, X, y, cv=flags.whole("v", 5), refit=False)
+            typer.echo(f"Best C = {found.C:g}  CV accuracy = {100 * found.best_score:g}%")
+            return
+        if "v" in flags.values and name != "oneclass":
+            typer.echo(cross_validated(model, X, y, flags.whole("v", 5), not classifies))
+            return
+        model.fit(X) if name == "oneclass" else model.fit(X, y)
+    check_learned(model)
+    (write_liblinear if name.startswith("linear") else write_libsvm)(model, place)
+    if not quiet:
+        counted = f"nSV = {len(model.support_)}, " if support else ""
+        typer.echo(f"{counted}certified gap = {model.gap_:.2e}, {model.stop_reason_}")
+    if model.stop_reason_ == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+
+
+def _predict(flags: Flags, model: BaseEstimator, X: Stored, y: np.ndarray, output: str, words: tuple[str, str]) -> None:
+    """Write predictions, and show how many are right."""
+    import numpy as np
+
+    from hinge.cli.measures import is_one_class
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        said = model.predict(X)
+        lines = [spelled(value) for value in said.tolist()]
+        if flags.values.get("b"):
+            head = "labels " + " ".join(spelled(value) for value in model.classes_.tolist())
+            chances = np.asarray(model.predict_proba(X))
+            lines = [head, *(f"{a} {' '.join(f'{p:g}' for p in row)}" for a, row in zip(lines, chances, strict=True))]
+    write_lines(output, lines)
+    if "q" not in flags.values:
+        typer.echo(verdict(said, y, not hasattr(model, "classes_") and not is_one_class(model), words))

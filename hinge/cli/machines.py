@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import typer
+
+from hinge.cli.options import OF_ENDS, OF_MODEL, FreeIntercept, NoIntercept
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,18 +21,6 @@ if TYPE_CHECKING:
 
     from hinge.files.machines import Machine
 
-ModelName = Enum(
-    "ModelName",
-    {
-        "linearsvc": "linearsvc",
-        "svc": "svc",
-        "nusvc": "nusvc",
-        "linearsvr": "linearsvr",
-        "svr": "svr",
-        "nusvr": "nusvr",
-        "oneclass": "oneclass",
-    },
-)
 CLASSES = {
     "linearsvc": "LinearSVC",
     "svc": "SVC",
@@ -33,14 +30,148 @@ CLASSES = {
     "nusvr": "NuSVR",
     "oneclass": "OneClassSVM",
 }
-REGRESSORS = ("linearsvr", "svr", "nusvr")
-OPTIONS = {"fit_intercept": "--no-intercept", "intercept": "--free-intercept", "random_state": "--seed"}
-"""Parameters whose options are not called like them."""
+ModelName = Enum("ModelName", {name: name for name in CLASSES})  # type: ignore[misc]
+
+# --- options ------------------------------------------------------------------------------------
+
+NAMES = {
+    "fit_intercept": "--no-intercept",
+    "intercept": "--free-intercept",
+    "n_jobs": "--jobs",
+    "random_state": "--seed",
+}
+"""Options that are not called like their parameters."""
+FLAGS: dict[str, tuple[Any, object]] = {"fit_intercept": (NoIntercept, False), "intercept": (FreeIntercept, "free")}
+"""Parameters that have a flag for one value."""
+PRESETS = {"random_state": 0}
+"""Defaults that are not Python's: the same command trains the same model."""
+NOT_OPTIONS = {"class_weight", "probability", "on_interrupt", "verbose", "warm_start", "dual", "shrinking"}
+"""Parameters that the command has options of its own for, that it sets itself, or that change nothing here."""
+ENDS = re.compile("solver|tol|max_|target_|validation_|checkpoint|cache_|device|precision|n_jobs|random_state")
+"""Parameters that say how a model is found, and not which."""
+
+
+def estimator_classes() -> dict[str, Any]:
+    """The estimators that can be trained, by the names of the command line."""
+    import hinge.estimators as estimators
+
+    return {name: getattr(estimators, of) for name, of in CLASSES.items()}
+
+
+def option_of(parameter: str) -> str:
+    """The option that sets a parameter of estimators."""
+    return NAMES.get(parameter, "--" + parameter.replace("_", "-"))
+
+
+def settings() -> list[inspect.Parameter]:
+    """An option for each parameter of any estimator: its name, type, choices and help come from the estimators."""
+    takers: dict[str, dict[str, inspect.Parameter]] = {}
+    classes = estimator_classes()
+    for model, cls in classes.items():
+        for name, parameter in inspect.signature(cls).parameters.items():
+            takers.setdefault(name, {})[model] = parameter
+    found = []
+    for name, by_model in takers.items():
+        if name in NOT_OPTIONS:
+            continue
+        default: object = PRESETS.get(name)
+        if name in FLAGS:
+            default, kind = False, FLAGS[name][0]
+        else:
+            of = {model: classes[model] for model in by_model}
+            panel = OF_ENDS if ENDS.match(name) else OF_MODEL
+            option, kind = option_of(name), _type_of(name, list(of.values()))
+            option += f"/--no-{option[2:]}" if kind is bool else ""
+            text = _help_of(name, of, [one.default for one in by_model.values()])
+            kind = Annotated[kind | None, typer.Option(option, help=text, rich_help_panel=panel)]
+        found.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+    return found
+
+
+def _type_of(name: str, classes: list[Any]) -> Any:
+    """What is typed after an option: one of some names, a number, a path, or words that `READERS` read."""
+    kinds = [kind for cls in classes for kind in _alternatives(get_type_hints(cls.__init__)[name])]
+    constraints = [cls._constraints.by_name.get(name) for cls in classes]
+    names = [one for constraint in constraints if constraint is not None for one in constraint.names]
+    if name in READERS:
+        return str
+    if names:
+        return str if float in kinds else Enum(name, {one: one for one in names})
+    if any(get_origin(kind) is PathLike for kind in kinds):
+        return Path
+    return next((kind for kind in (bool, float, int) if kind in kinds), str)
+
+
+def _alternatives(hint: object) -> list[Any]:
+    """The types that a parameter may have."""
+    parts = get_args(hint) if get_origin(hint) not in (None, Literal, PathLike) else ()
+    return [kind for part in parts for kind in _alternatives(part)] or [hint]
+
+
+def _help_of(name: str, classes: dict[str, Any], defaults: list[Any]) -> str:
+    """The first sentence of a parameter's documentation, the models that have it, and their defaults."""
+    texts = (parameter_help(cls).get(name, "") for cls in classes.values())
+    known = dict.fromkeys(f"{value}" for value in defaults if value is not None)
+    notes = [] if len(classes) == len(CLASSES) else [", ".join(classes)]
+    notes += [f"default {' or '.join(known)}"] if known and name not in PRESETS else []
+    notes += [UNITS[name]] if name in UNITS else []
+    return " ".join([next(filter(None, texts), ""), f"({'; '.join(notes)})" if notes else ""]).strip()
+
+
+def parameter_help(cls: type) -> dict[str, str]:
+    """The first sentence on each parameter of an estimator, from its docstring."""
+    section = (inspect.getdoc(cls) or "").partition("Parameters\n----------\n")[2].partition("\nAttributes\n")[0]
+    entries = re.findall(r"^(\w+(?:, \w+)*)(?: :.*)?\n((?: {4}.*\n)*)", section + "\n", re.MULTILINE)
+    first = {names: re.split(r"(?<=\.)\s", " ".join(text.split()))[0].replace("`", "") for names, text in entries}
+    return {name: text for names, text in first.items() for name in names.split(", ")}
+
+
+def given_settings(typed: dict[str, Any]) -> dict[str, Any]:
+    """Parameters for an estimator from what was typed, without those that were not given."""
+    found = {}
+    for name, value in typed.items():
+        if name in FLAGS:
+            value = FLAGS[name][1] if value else None
+        elif isinstance(value, Enum | Path):
+            value = value.value if isinstance(value, Enum) else str(value)
+        if value is not None:
+            found[name] = READERS[name](value) if name in READERS else value
+    return found
 
 
 def plain_name(solver: str) -> str:
     """The name of a solver, however it is spelled: "Cutting-Plane", "cutting_plane", "cuttingplane"."""
     return solver.lower().replace("-", "").replace("_", "").replace(" ", "")
+
+
+def gamma_of(text: str | None) -> float | str | None:
+    """The γ of a kernel: a number, "scale" or "auto"."""
+    if text is None or text in ("scale", "auto"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--gamma is a positive number, scale or auto, not {text!r}.") from None
+
+
+def megabytes(text: str | None) -> float | None:
+    """Bytes from a number with a unit, such as 800M, 2G or 2GB; megabytes where there is none."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kKmMgGtT]?)(i?[bB])?\s*", text)
+    if found is None:
+        raise ValueError(f"--max-memory is a number of megabytes or one with a unit, such as 800M or 2G, not {text!r}.")
+    power = {"": 2, "k": 1, "m": 2, "g": 3, "t": 4}[found[2].lower()]
+    return float(found[1]) * 1024**power
+
+
+READERS: dict[str, Callable[[str], Any]] = {"gamma": gamma_of, "max_memory": megabytes, "solver": plain_name}
+"""How words after an option become the value of a parameter."""
+UNITS = {"max_memory": "here megabytes, or with a unit: 800M, 2G"}
+"""What a reader takes that the documentation of the parameter does not say."""
+
+
+# --- estimators ---------------------------------------------------------------------------------
 
 
 def machine(name: str, given: dict[str, Any]) -> Any:
@@ -51,19 +182,13 @@ def machine(name: str, given: dict[str, Any]) -> Any:
     ValueError
         If one of them is not a parameter of the estimator.
     """
-    import hinge.estimators as estimators
-
-    cls: Any = getattr(estimators, CLASSES[name])
-    takes = set(cls._get_param_names())
+    takes = {model: set(cls._get_param_names()) for model, cls in estimator_classes().items()}
     for parameter in given:
-        if parameter not in takes:
-            others = [
-                one for one, other in CLASSES.items() if parameter in getattr(estimators, other)._get_param_names()
-            ]
-            option = OPTIONS.get(parameter, "--" + parameter.replace("_", "-"))
-            raise ValueError(f"{option} is no setting of {name}; it is one of {', '.join(others)}.")
-    kept = {"on_interrupt": "keep"} if "on_interrupt" in takes else {}
-    return cls(**given, **kept)
+        if parameter not in takes[name]:
+            others = ", ".join(model for model, names in takes.items() if parameter in names)
+            raise ValueError(f"{option_of(parameter)} is no setting of {name}; it is one of {others}.")
+    kept = {"on_interrupt": "keep"} if "on_interrupt" in takes[name] else {}
+    return estimator_classes()[name](**given, **kept)
 
 
 def broken_off(estimator: BaseEstimator) -> BaseEstimator:
@@ -96,18 +221,8 @@ def implied_loss(given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def gamma_of(text: str | None) -> float | str | None:
-    """The γ of a kernel: a number, "scale" or "auto"."""
-    if text is None or text in ("scale", "auto"):
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"--gamma is a positive number, scale or auto, not {text!r}.") from None
-
-
 def class_weight_of(text: str | None, y: np.ndarray | None) -> Any:
-    """Weights of classes: "balanced", or JSON such as {"spam": 5}, whose names are those of the labels."""
+    """Weights of classes: "balanced", or JSON such as {"spam": 5}, with the names of the labels."""
     import numpy as np
 
     if text is None or text == "balanced":

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from hinge.access import Table
     from hinge.types import MatrixLike
 
-BINS = 10
-
 
 def error_of(model: BaseEstimator, X: MatrixLike | Table, y: np.ndarray | None) -> float | None:
     """The share of wrong labels, the mean absolute error of a regression, or the share of rows outside of one class."""
@@ -75,7 +73,7 @@ def measured(
     said = _Said(*columns)
     if is_one_class(machine):
         return _of_one_class(said, y)
-    assert y is not None  # whoever asks has said so
+    assert y is not None  # the caller has checked it
     return _of_numbers(said.predicted, y) if classes is None else _of_classes(said, y, classes, positive)
 
 
@@ -171,7 +169,7 @@ def _by_class(matrix: np.ndarray, classes: np.ndarray) -> list[dict[str, Any]]:
 
 
 def _positive_at(classes: np.ndarray, positive: str | None) -> int:
-    """Which of two classes is looked for: the one that was named, told from the rest, or the second."""
+    """The position of the positive class: the one that was named or learned against the rest, else the second."""
     names = [str(name) for name in classes]
     if positive in names:
         return names.index(positive)
@@ -194,7 +192,7 @@ def _probabilities(model: BaseEstimator, X: MatrixLike) -> np.ndarray | None:
         return None
     try:
         return np.asarray(model.predict_proba(X))
-    except (AttributeError, ValueError):  # those of a machine that was not calibrated
+    except (AttributeError, ValueError):  # the machine was not calibrated
         return None
 
 
@@ -219,18 +217,18 @@ def _roc(
     return (float(np.mean(areas)) if areas else None), None
 
 
-def _calibration(said: np.ndarray, y: np.ndarray, classes: np.ndarray, which: int) -> dict[str, Any]:
-    """Log-loss, Brier score, and what was said against what was so, in bins of as many rows each."""
+def _calibration(said: np.ndarray, y: np.ndarray, classes: np.ndarray, which: int, bins: int = 10) -> dict[str, Any]:
+    """Log-loss, Brier score, and a calibration curve: predicted against observed, in bins of equal size."""
     truth = (y[:, None] == classes[None, :]).astype(float)
     own = np.clip((said * truth).sum(axis=1), np.finfo(float).tiny, 1.0)
     brier = float(np.mean(((said - truth) ** 2).sum(axis=1))) / (2.0 if len(classes) == 2 else 1.0)
-    # Of two classes the one that is looked for; of several the one that is predicted.
+    # With two classes the positive one; with several the predicted one.
     column = np.full(len(said), which) if len(classes) == 2 else said.argmax(axis=1)
     every = np.arange(len(said))
     sure, so = said[every, column], truth[every, column]
     order = np.argsort(sure, kind="stable")
-    bins = [part for part in np.array_split(order, min(BINS, max(1, len(order) // 5))) if len(part)]
-    table = [{"rows": len(part), "said": float(sure[part].mean()), "so": float(so[part].mean())} for part in bins]
+    parts = [part for part in np.array_split(order, min(bins, max(1, len(order) // 5))) if len(part)]
+    table = [{"rows": len(part), "said": float(sure[part].mean()), "so": float(so[part].mean())} for part in parts]
     error = sum(line["rows"] * abs(line["said"] - line["so"]) for line in table) / max(1, len(order))
     return {
         "log_loss": float(-np.mean(np.log(own))),

@@ -1,15 +1,13 @@
-"""What several commands take, and what they say in common."""
+"""Options that several commands have."""
 
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
-try:
-    import typer
-except ImportError:  # `hinge.cli.app.main` says how to get it
-    typer = None  # type: ignore[assignment]
+import typer
 
 Format = Enum("Format", {"table": "table", "json": "json"})
 Impute = Enum("Impute", {"median": "median", "mean": "mean", "most_frequent": "most_frequent"})
@@ -23,38 +21,70 @@ DATA = "A name that 'hinge datasets' lists; a csv, tsv, svmlight, npz, npy, Zarr
 OF_DATA, OF_MODEL, OF_ENDS = "Data", "Model", "Solver and limits"
 """Headings of options in the help."""
 
-if typer is not None:
-    Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA)]
-    ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'hinge train -o' wrote.")]
-    Label = Annotated[
-        str | None,
-        typer.Option(help="Label column of a csv or Parquet file: name or position.", rich_help_panel=OF_DATA),
-    ]
-    Labels = Annotated[
-        Path | None, typer.Option(help="File of the labels: .npy, or text with one a line.", rich_help_panel=OF_DATA)
-    ]
-    Drop = Annotated[
-        str | None, typer.Option(help="Columns to leave out, with commas between.", rich_help_panel=OF_DATA)
-    ]
-    Categorical = Annotated[
-        str | None,
-        typer.Option(help="Columns of numbers that are names, with commas between.", rich_help_panel=OF_DATA),
-    ]
-    ZeroBased = Annotated[
-        bool, typer.Option("--zero-based", help="Features of svmlight files count from 0.", rich_help_panel=OF_DATA)
-    ]
-    Header = Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header", help="Whether a csv file begins with names, if in doubt.", rich_help_panel=OF_DATA
-        ),
-    ]
-    Positive = Annotated[str | None, typer.Option(help="The class to tell from all others.", rich_help_panel=OF_DATA)]
-    Fetch = Annotated[bool, typer.Option("--fetch", help="Download a set that is not here.", rich_help_panel=OF_DATA)]
-    Fill = Annotated[
-        Impute | None,
-        typer.Option(help="Fill in missing values: numbers by this, words by the commonest.", rich_help_panel=OF_DATA),
-    ]
-    Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
-    OldFormat = Annotated[Format, typer.Option("--format", hidden=True, help="The same as --json.")]
-    NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Learn no bias.", rich_help_panel=OF_MODEL)]
+Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA)]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'hinge train -o' wrote.")]
+Test = Annotated[str | None, typer.Option(help="Data to measure the test error on.")]
+Positive = Annotated[str | None, typer.Option(help="The class to tell from all others.", rich_help_panel=OF_DATA)]
+Fill = Annotated[
+    Impute | None,
+    typer.Option(help="Fill in missing values: numbers by this, words by the commonest.", rich_help_panel=OF_DATA),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+OldFormat = Annotated[Format, typer.Option("--format", hidden=True, help="The same as --json.")]
+NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Learn no bias.", rich_help_panel=OF_MODEL)]
+FreeIntercept = Annotated[
+    bool, typer.Option("--free-intercept", help="A bias that is not penalised.", rich_help_panel=OF_MODEL)
+]
+
+
+class ReadOptions(NamedTuple):
+    """How files are read.
+
+    A command that has a parameter of this type lists the fields that it has options for.
+
+    Attributes
+    ----------
+    label : str, optional
+        The label column, by name or position.
+    labels : Path, optional
+        The file of the labels, for matrices without.
+    weight : str, optional
+        The column of the rows' weights.
+    drop, categorical : tuple of str
+        Columns to leave out, and columns that are categories even if they hold numbers.
+    zero_based : bool
+        Whether features of svmlight files count from 0.
+    fetch : bool
+        Whether a set that is not here may be downloaded.
+    unlabelled : bool
+        Whether files hold features only.
+    header : bool, optional
+        Whether the first line of a csv file names its columns; by default the file is examined.
+    """
+
+    label: str | None = None
+    labels: Path | None = None
+    weight: str | None = None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    zero_based: bool = False
+    fetch: bool = False
+    unlabelled: bool = False
+    header: bool | None = None
+
+
+_of_data = partial(typer.Option, rich_help_panel=OF_DATA)
+READING = {
+    "label": Annotated[str | None, _of_data(help="Label column of a csv or Parquet file: name or position.")],
+    "labels": Annotated[Path | None, _of_data(help="File of the labels: .npy, or text with one a line.")],
+    "weight": Annotated[str | None, _of_data("--sample-weight-column", help="Column of the rows' weights.")],
+    "drop": Annotated[str | None, _of_data(help="Columns to leave out, with commas between.")],
+    "categorical": Annotated[str | None, _of_data(help="Columns of numbers that are names, with commas between.")],
+    "zero_based": Annotated[bool, _of_data("--zero-based", help="Features of svmlight files count from 0.")],
+    "fetch": Annotated[bool, _of_data("--fetch", help="Download a set that is not here.")],
+    "unlabelled": Annotated[bool, _of_data("--no-labels", help="The file holds features only.")],
+    "header": Annotated[
+        bool | None, _of_data("--header/--no-header", help="Whether a csv file begins with names, if in doubt.")
+    ],
+}
+"""The options of `ReadOptions`; several names of columns are one word, with commas between."""

@@ -7,42 +7,34 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hinge.cli.options import Header, Json, Label, ZeroBased
-from hinge.cli.show import say
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
-try:
-    import typer
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
-except ImportError:  # `hinge.cli.app.main` says how to get them
-    typer = None  # type: ignore[assignment]
+from hinge.cli.options import Json, Positive, ReadOptions
+from hinge.cli.show import say
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from hinge.cli.rows import Reading
 
 
 def pair(
     ctx: typer.Context,
     data: Annotated[str, typer.Argument(metavar="DATA", help="A .npy or .parquet file, or as for train.")],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the pair, made at the end.")],
+    *,
     labels: Annotated[Path | None, typer.Option(help="File for the labels, FOLDER.labels.npy by default.")] = None,
     memory: Annotated[int, typer.Option(min=1, help="Megabytes to work with.")] = 256,
-    positive: Annotated[str | None, typer.Option(help="The class to tell from all others.")] = None,
-    label: Label = None,
-    zero_based: ZeroBased = False,
-    header: Header = None,
+    positive: Positive = None,
+    how: Annotated[ReadOptions, "label", "zero_based", "header"],
     as_json: Json = False,
 ) -> None:
     """Write a matrix by rows and by columns, out of core, for fits that read only part of it."""
     import numpy as np
 
     from hinge.access.two_way.writer import write_pair
-    from hinge.cli.rows import Reading
     from hinge.files.replacing import replacing
 
-    how = Reading(label, zero_based=zero_based, header=header)
     X, y, shape = _rows_and_labels(data, how, positive, memory << 20)
     if y is None and labels is not None:
         raise ValueError(f"{data} is taken as a matrix without labels: leave --labels out.")
@@ -76,13 +68,13 @@ def pair(
 
 
 def _rows_and_labels(
-    data: str, how: Reading, positive: str | None, nbytes: int
+    data: str, how: ReadOptions, positive: str | None, nbytes: int
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
     """What `write_pair` takes, the labels where there are any, and the shape where X does not tell it."""
     from hinge.cli.data import training_data
     from hinge.cli.rows import PAIR_HEADER, is_file
     from hinge.datasets.base import Parts
-    from hinge.datasets.tasks import binary
+    from hinge.datasets.catalog import binary
 
     label, kind = how.label, Path(data).suffix.lower()
     if kind == ".pq" or (Path(data).is_dir() and not (Path(data) / PAIR_HEADER).exists()):
@@ -108,8 +100,8 @@ def _from_parquet(
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
     from hinge.access.tables.columnar import parquet_blocks, parquet_labels, parquet_names
     from hinge.datasets.base import Parts
-    from hinge.datasets.headers import LABEL_NAMES
-    from hinge.datasets.tasks import binary
+    from hinge.datasets.catalog import binary
+    from hinge.datasets.delimited import LABEL_NAMES
 
     names = parquet_names(path)
     if label is None:

@@ -7,36 +7,16 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from hinge.cli.options import (
-    Categorical,
-    Data,
-    Drop,
-    Fetch,
-    Fill,
-    Format,
-    Header,
-    Json,
-    Label,
-    NoIntercept,
-    OldFormat,
-    Positive,
-    ZeroBased,
-)
-from hinge.cli.show import INTERRUPTED, console, made, say
-from hinge.report.plain import csv_text, finite, write_text
+import typer
+from rich.table import Table
 
-try:
-    import typer
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    from rich.table import Table
-except ImportError:  # `hinge.cli.app.main` says how to get them
-    typer = None  # type: ignore[assignment]
+from hinge.cli.options import Data, Fill, Format, Json, NoIntercept, OldFormat, Positive, ReadOptions, Test
+from hinge.cli.show import INTERRUPTED, console, make_folder, progress_bar, say
+from hinge.report.outcome import csv_text, finite, write_text
 
 if TYPE_CHECKING:
     from hinge.display.pareto import FrontPoint
 
-WIDE = 100  # columns that all numbers need
 HEADS = {
     "lam": "λ",
     "norm": "‖w‖",
@@ -53,10 +33,11 @@ HEADS = {
 def path(
     ctx: typer.Context,
     data: Data,
+    *,
     points: Annotated[int, typer.Option(min=2, help="Values of λ.")] = 20,
     lam_from: Annotated[float | None, typer.Option(help="Largest λ; by default all rows err there.")] = None,
     lam_to: Annotated[float | None, typer.Option(help="Smallest λ.")] = None,
-    test: Annotated[str | None, typer.Option(help="Data to measure the test error on.")] = None,
+    test: Test = None,
     tol: Annotated[float, typer.Option(help="Certified relative gap of each answer.")] = 1e-3,
     max_time: Annotated[float, typer.Option(help="Limit in seconds for one λ.")] = 10.0,
     no_intercept: NoIntercept = False,
@@ -65,38 +46,24 @@ def path(
     ] = False,
     seed: Annotated[int, typer.Option(help="Same seed, same answers.")] = 0,
     positive: Positive = None,
-    label: Label = None,
     impute: Fill = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
-    zero_based: ZeroBased = False,
-    header: Header = None,
-    fetch: Fetch = False,
+    how: Annotated[ReadOptions, "label", "drop", "categorical", "zero_based", "header", "fetch"],
     out: Annotated[Path | None, typer.Option(help="Folder for the figure and the table.")] = None,
     as_json: Json = False,
     format_: OldFormat = Format.table,
 ) -> None:
     """Follow the trade-off of margin and slack over a grid of λ, each answer with a proof of how good it is.
 
-    The problem is that of 'hinge train --loss hinge', whose C is 1/(λ rows). Without test rows a fifth of the
+    The problem is the one of 'hinge train --loss hinge', whose C is 1/(λ rows). Without test rows a fifth of the
     rows is held out. Ctrl-C shows the points that are there. To choose a C take 'hinge train --tune', which judges by
     five folds and solves only as far as scores need: here every point has to be proved.
     """
     from hinge.cli.data import two_classes
-    from hinge.cli.rows import Reading, split_names
     from hinge.display.pareto import best_of, front_figure, pareto_points, spread_lams
 
     if not (tol > 0 and max_time > 0):
         raise typer.BadParameter("--tol and --max-time take positive numbers.")
-    made(out)
-    how = Reading(
-        label,
-        drop=split_names(drop),
-        categorical=split_names(categorical),
-        zero_based=zero_based,
-        fetch=fetch,
-        header=header,
-    )
+    make_folder(out)
     X, y, X_test, y_test, name = two_classes(data, test, how, positive, seed, impute and impute.value)
     bias: Literal["none", "free", "penalized"] = "none" if no_intercept else "free" if free_intercept else "penalized"
     lams = spread_lams(X, y, points)
@@ -107,11 +74,8 @@ def path(
     tested = len(y_test) > 0
     found: list[FrontPoint] = []
     interrupted = False
-    bar = Progress(
-        TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True
-    )
     try:
-        with bar:
+        with progress_bar() as bar:
             task = bar.add_task(f"λ = {lams[0]:.3g}", total=len(lams))
             for point in pareto_points(
                 X,
@@ -185,9 +149,10 @@ def _between(first: float, last: float, points: int) -> Any:
     return np.geomspace(first, last, points)
 
 
-def _show(found: list[FrontPoint], caption: str, tol: float) -> None:
+def _show(found: list[FrontPoint], caption: str, tol: float, wide: int = 100) -> None:
+    """Show the points; a terminal of fewer columns than `wide` has no space for all numbers."""
     screen = console()
-    shown = [name for name in HEADS if screen.width >= WIDE or name not in ("norm", "nu", "reads")]
+    shown = [name for name in HEADS if screen.width >= wide or name not in ("norm", "nu", "reads")]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in shown:
         table.add_column(HEADS[name], justify="right", no_wrap=True)

@@ -10,19 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hinge.cli.options import Data, Header, Json, Label, Labels, ModelFile, Positive, ZeroBased
-from hinge.cli.show import number, percent, say, visible
+import typer
 
-try:
-    import typer
-except ImportError:  # `hinge.cli.app.main` says how to get it
-    typer = None  # type: ignore[assignment]
+from hinge.cli.options import Data, Json, ModelFile, Positive, ReadOptions
+from hinge.cli.show import number, percent, say, visible
 
 if TYPE_CHECKING:
     import numpy as np
     from sklearn.base import BaseEstimator
 
-    from hinge.cli.rows import Reading, Rows
+    from hinge.cli.rows import FileRows
     from hinge.types import MatrixLike
 
 
@@ -30,6 +27,7 @@ def predict(
     ctx: typer.Context,
     model: ModelFile,
     data: Data,
+    *,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", "--out", help="File for the labels; - is standard output.")
     ] = None,
@@ -38,11 +36,7 @@ def predict(
     ] = False,
     scores: Annotated[bool, typer.Option("--scores", help="Add the scores, after tabs.")] = False,
     positive: Positive = None,
-    label: Label = None,
-    labels: Labels = None,
-    no_labels: Annotated[bool, typer.Option("--no-labels", help="The file holds features only.")] = False,
-    zero_based: ZeroBased = False,
-    header: Header = None,
+    how: Annotated[ReadOptions, "label", "labels", "unlabelled", "zero_based", "header"],
     as_json: Json = False,
 ) -> None:
     """Write one prediction a line, and the error, if there are labels, to standard error.
@@ -52,7 +46,6 @@ def predict(
     once all of it is written.
     """
     from hinge.cli.preparation import machine_of
-    from hinge.cli.rows import Reading
     from hinge.files import model_files
 
     fitted = model_files.load(model)
@@ -64,8 +57,7 @@ def predict(
     summary = _Summary(machine, positive)
 
     def predicted() -> Iterator[list[np.ndarray]]:
-        how = Reading(label, labels, zero_based=zero_based, header=header)
-        for rows in blocks_for(fitted, data, how, no_labels):
+        for rows in blocks_for(fitted, data, how):
             columns = _columns(fitted, rows.X, model, probabilities, scores)
             summary.add(columns[0], rows.y)
             yield columns
@@ -87,25 +79,23 @@ def _write(lines: Iterator[str], output: Path | None) -> None:
             stream.writelines(line.encode() for line in lines)
 
 
-def blocks_for(fitted: BaseEstimator, data: str, how: Reading, no_labels: bool = False) -> Iterator[Rows]:
+def blocks_for(fitted: BaseEstimator, data: str, how: ReadOptions) -> Iterator[FileRows]:
     """Rows in the form that a model takes them, a block at a time, with labels where there are some."""
     from hinge.cli.data import blocks
     from hinge.cli.preparation import check_missing, columns_of, fills_gaps, machine_of
     from hinge.datasets.compressed import inner_suffix
     from hinge.kernels import Precomputed
 
-    if no_labels:
-        if inner_suffix(Path(data)) not in (".csv", ".tsv", ".npy", ".parquet", ".pq"):
-            raise ValueError(
-                "--no-labels is for csv, tsv, npy and Parquet files; in svmlight files put 0 for unknown labels."
-            )
-        how = how._replace(unlabelled=True)
+    if how.unlabelled and inner_suffix(Path(data)) not in (".csv", ".tsv", ".npy", ".parquet", ".pq"):
+        raise ValueError(
+            "--no-labels is for csv, tsv, npy and Parquet files; in svmlight files put 0 for unknown labels."
+        )
     has_gaps, of_values = fills_gaps(fitted), isinstance(getattr(machine_of(fitted), "kernel_", None), Precomputed)
     for rows in blocks(data, how, columns_of(fitted)):
         if not has_gaps:
             check_missing(rows)
         X = rows.X.toarray() if of_values and hasattr(rows.X, "toarray") else rows.X
-        yield rows._replace(X=X, y=None if no_labels else rows.y)
+        yield rows._replace(X=X, y=None if how.unlabelled else rows.y)
 
 
 def _columns(fitted: BaseEstimator, X: MatrixLike, model: Path, probabilities: bool, scores: bool) -> list[np.ndarray]:

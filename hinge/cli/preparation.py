@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.cli.rows import Columns, Rows
+from hinge.cli.rows import FileRows, ModelColumns
 from hinge.datasets.frames import is_missing
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ PREPARE, MODEL = "prepare", "model"
 """Names of the steps of a pipeline."""
 
 
-def preparation_of(rows: Rows, impute: str | None = None, scale: bool = False) -> Any:
+def preparation_of(rows: FileRows, impute: str | None = None, scale: bool = False) -> Any:
     """The transformer that a machine for these rows needs, made of scikit-learn's; None where it needs none.
 
     Words become one column of 0 and 1 for each word that was learned; a word that was not is none of them.
@@ -45,7 +45,7 @@ def preparation_of(rows: Rows, impute: str | None = None, scale: bool = False) -
     return ColumnTransformer([part for part in parts if part[2]])
 
 
-def check_missing(rows: Rows) -> None:
+def check_missing(rows: FileRows) -> None:
     """Raise, with the place of the first one, if a value is missing."""
     X = rows.X
     if sp.issparse(X) or not isinstance(X, np.ndarray) or X.dtype.kind not in "fO":
@@ -80,7 +80,7 @@ def steps_of(model: BaseEstimator) -> list[Any]:
 
 
 def keep_names(model: BaseEstimator, names: list[str] | None) -> None:
-    """Tell a fitted model what its columns are called, so that it takes those of a file or a frame by name."""
+    """Store the names of the columns in a fitted model, so that it selects columns of files and frames by name."""
     if names is None:
         return
     steps = steps_of(model)
@@ -92,13 +92,13 @@ def keep_names(model: BaseEstimator, names: list[str] | None) -> None:
 
 
 def _name(part: BaseEstimator, names: list[str]) -> None:
-    if hasattr(part, "steps"):  # the names of a pipeline are those of its first step
+    if hasattr(part, "steps"):  # a pipeline takes its names from its first step
         _name(part.steps[0][1], names)
     else:
         part.feature_names_in_ = np.array(names, object)
 
 
-def columns_of(model: BaseEstimator) -> Columns:
+def columns_of(model: BaseEstimator) -> ModelColumns:
     """The columns that a fitted model takes."""
     steps = steps_of(model)
     first = steps[0] if steps else model
@@ -107,11 +107,11 @@ def columns_of(model: BaseEstimator) -> Columns:
     for part in _transformers(first):
         if part[0] == "words":
             spelled = tuple(places_of(first, part[0]))
-    label = told(model).get("label")
+    label = training_facts(model).get("label")
     width = int(first.n_features_in_) if hasattr(first, "n_features_in_") else int(machine_of(model).n_features_in_)
     classes = getattr(machine_of(model), "classes_", None)
     of_text = classes is not None and np.asarray(classes).dtype.kind in "UO"
-    return Columns(width, None if names is None else [str(name) for name in names], spelled, label, of_text)
+    return ModelColumns(width, None if names is None else [str(name) for name in names], spelled, label, of_text)
 
 
 def fills_gaps(model: BaseEstimator) -> bool:
@@ -152,7 +152,7 @@ def feature_names(model: BaseEstimator) -> list[str]:
     return names if len(names) == machine.n_features_in_ else [f"x{j + 1}" for j in range(machine.n_features_in_)]
 
 
-def told(model: BaseEstimator) -> dict[str, Any]:
+def training_facts(model: BaseEstimator) -> dict[str, Any]:
     """What the command line wrote down of a training, where it did."""
     found = getattr(machine_of(model), "training_", None)
     return found if isinstance(found, dict) else {}

@@ -11,21 +11,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
 from hinge.cli.options import Json
-from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, made, number, say, show_table
+from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, make_folder, number, say, show_table
 from hinge.experiments import Experiment, find, registry
-from hinge.report.plain import finite
+from hinge.report.outcome import finite
 
 if TYPE_CHECKING:
     from hinge.experiments.base import Cell, Outcome
 
-try:
-    import typer
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-except ImportError:  # `hinge.cli.app.main` says how to get them
-    typer = None  # type: ignore[assignment]
 
 Scale = Enum("Scale", {"tiny": "tiny", "full": "full"})
 
@@ -42,7 +40,7 @@ def reproduce(
 ) -> None:
     """Measure tables and figures of the papers again, and write a report that puts ours beside them.
 
-    Finished cells are kept in the folder of the report: after Ctrl-C the same command goes on where it was.
+    Finished cells are kept in the folder of the report: after Ctrl-C the same command continues from there.
     """
     if not names:
         _show_names(as_json)
@@ -53,7 +51,7 @@ def reproduce(
         raise ValueError(f'The report needs {" and ".join(missing)}: pip install "hinge[report]"')
     from hinge.experiments.runner import Run, machine, names_in, run, stored_results
 
-    made(out)
+    make_folder(out)
     began = time.perf_counter()
     with _Bars(chosen, scale.value) as progress:
         try:
@@ -63,8 +61,8 @@ def reproduce(
             progress.stop()
             say(f"Interrupted: {progress.kept} cells are kept in {out}; the same command goes on.")
             raise typer.Exit(INTERRUPTED) from None
+    from hinge.report.outcome import Section
     from hinge.report.report import write_report
-    from hinge.report.section import Section
 
     others = [e for e in find(names_in(out)) if e not in chosen]
     earlier = [Run(e, stored_results(e, scale.value, out), []) for e in others]

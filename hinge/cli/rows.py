@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hinge.cli.options import ReadOptions
 from hinge.datasets import DataFormatError, read
 from hinge.datasets.base import smallest_float
 from hinge.datasets.compressed import inner_suffix, opened
-from hinge.datasets.delimited import layout_of, read_delimited
+from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
 from hinge.datasets.frames import PARQUET, Frame, check_categories, check_names, is_words, labels_in, read_frame
-from hinge.datasets.headers import LABEL_NAMES
 from hinge.datasets.readers import DELIMITED
 
 PAIR_HEADER = "pair.json"
@@ -35,41 +35,7 @@ PACKED = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz"}
 """First bytes of what may come from standard input."""
 
 
-class Reading(NamedTuple):
-    """How files are read: what the options say that several commands have.
-
-    Attributes
-    ----------
-    label : str, optional
-        The label column, by name or position.
-    labels : Path, optional
-        The file of the labels, for matrices without.
-    weight : str, optional
-        The column of the rows' weights.
-    drop, categorical : tuple of str
-        Columns to leave out, and those that hold words whatever they look like.
-    zero_based : bool
-        Whether features of svmlight files count from 0.
-    fetch : bool
-        Whether a set that is not here may be downloaded.
-    unlabelled : bool
-        Whether files hold features only.
-    header : bool, optional
-        Whether the first line of a csv file names its columns; told from the file by default.
-    """
-
-    label: str | None = None
-    labels: Path | None = None
-    weight: str | None = None
-    drop: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    zero_based: bool = False
-    fetch: bool = False
-    unlabelled: bool = False
-    header: bool | None = None
-
-
-class Columns(NamedTuple):
+class ModelColumns(NamedTuple):
     """The columns that a model was trained on.
 
     Attributes
@@ -81,7 +47,7 @@ class Columns(NamedTuple):
     label : str, optional
         What the column of labels was called.
     spelled : bool
-        Whether its labels are text, so that those of rows to be compared are taken as they are spelled.
+        Whether its labels are text, so that labels to compare with them are not parsed as numbers.
     """
 
     width: int
@@ -91,7 +57,7 @@ class Columns(NamedTuple):
     spelled: bool = False
 
 
-class Rows(NamedTuple):
+class FileRows(NamedTuple):
     """What a file holds.
 
     Attributes
@@ -118,10 +84,10 @@ class Rows(NamedTuple):
     place: Callable[[int], str] | None = None
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> ModelColumns:
         """What a model learns that is trained on these."""
         spelled = self.y is not None and self.y.dtype.kind in "UO"
-        return Columns(self.X.shape[1], self.names, self.words, self.label, spelled)
+        return ModelColumns(self.X.shape[1], self.names, self.words, self.label, spelled)
 
 
 class Kind(Enum):
@@ -135,13 +101,13 @@ class Kind(Enum):
     OTHER = "svmlight or npz"
 
 
-def read_rows(data: str, how: Reading, labelled: bool = True) -> Rows:
+def read_rows(data: str, how: ReadOptions, labelled: bool = True) -> FileRows:
     """The rows of a file, a folder, a pattern with ``*``, or standard input, to be learned from.
 
     Parameters
     ----------
     data : str
-    how : Reading
+    how : ReadOptions
     labelled : bool
         Whether labels are needed.
     """
@@ -158,13 +124,13 @@ def read_rows(data: str, how: Reading, labelled: bool = True) -> Rows:
         return _numbers_only(path, how, labelled) or _of_frame(path, how, labelled)
     if kind is Kind.OTHER:
         X, y = read(path, label=column_of(how.label), zero_based=how.zero_based)
-        return Rows(X, labels_from(how.labels, X.shape[0]) if how.labels else y)
+        return FileRows(X, labels_from(how.labels, X.shape[0]) if how.labels else y)
     found, own, label = matrix_of(kind, path, how, labelled)
     X = np.array(found[:])
-    return Rows(X if label is None else np.ascontiguousarray(np.delete(X, int(label), axis=1)), own, label=label)
+    return FileRows(X if label is None else np.ascontiguousarray(np.delete(X, int(label), axis=1)), own, label=label)
 
 
-def source_of(data: str, how: Reading) -> tuple[Kind, Path, Path | list[Path]]:
+def source_of(data: str, how: ReadOptions) -> tuple[Kind, Path, Path | list[Path]]:
     """What files are read as, where they are, and the files themselves where there are several.
 
     Raises if there are none, or if options are given that choose nothing of them.
@@ -209,7 +175,7 @@ def of_standard_input(path: Path) -> Iterator[None]:
         raise ValueError(str(error).replace(str(path), "Standard input")) from error
 
 
-def without_name(rows: Rows) -> Rows:
+def without_name(rows: FileRows) -> FileRows:
     """Rows of standard input, whose places are without the name of a file."""
     place = rows.place
     if place is None:
@@ -255,7 +221,7 @@ def _head(path: Path) -> bytes:
 # --- columns with names -------------------------------------------------------------------------
 
 
-def _numbers_only(path: Path, how: Reading, labelled: bool) -> Rows | None:
+def _numbers_only(path: Path, how: ReadOptions, labelled: bool) -> FileRows | None:
     """The rows of a text file that holds nothing but numbers and labels, in little memory; None where it does not."""
     if how.categorical:
         return None
@@ -278,10 +244,10 @@ def _numbers_only(path: Path, how: Reading, labelled: bool) -> Rows | None:
     X = X if chosen == list(range(X.shape[1])) else np.ascontiguousarray(X[:, chosen])
     named = [names[j] for j in features] if layout.header else None
     own = None if label is None else y
-    return Rows(X, _labels(own, how, len(X)), named, (), mass, None if label is None else names[label])
+    return FileRows(X, _labels(own, how, len(X)), named, (), mass, None if label is None else names[label])
 
 
-def _of_frame(path: Path | list[Path], how: Reading, labelled: bool) -> Rows:
+def _of_frame(path: Path | list[Path], how: ReadOptions, labelled: bool) -> FileRows:
     """The rows of a table that may have words and gaps."""
     frame = read_frame(path, how.categorical, known_names(how), how.drop, how.header)
     chosen = choose_columns(frame.names, frame.named, frame.source, how, None, labelled)
@@ -291,7 +257,7 @@ def _of_frame(path: Path | list[Path], how: Reading, labelled: bool) -> Rows:
     return rows._replace(y=_labels(rows.y, how, len(rows.X)))
 
 
-def rows_of_frame(frame: Frame, label: int | None, weight: int | None, features: list[int]) -> Rows:
+def rows_of_frame(frame: Frame, label: int | None, weight: int | None, features: list[int]) -> FileRows:
     """Rows of the columns at these positions, with words as objects."""
     columns = [frame.columns[j] for j in features]
     spelled = tuple(k for k, column in enumerate(columns) if is_words(column))
@@ -305,17 +271,17 @@ def rows_of_frame(frame: Frame, label: int | None, weight: int | None, features:
     y = None if label is None else labels_in(frame, label)
     mass = None if weight is None else _weights(frame, weight)
     named = [frame.names[j] for j in features] if frame.named else None
-    return Rows(X, y, named, spelled, mass, None if label is None else frame.names[label], frame.place)
+    return FileRows(X, y, named, spelled, mass, None if label is None else frame.names[label], frame.place)
 
 
-def known_names(how: Reading, wanted: Columns | None = None) -> list[str]:
+def known_names(how: ReadOptions, wanted: ModelColumns | None = None) -> list[str]:
     """Names that prove a first line to be a header."""
     asked = [name for name in (how.label, how.weight, *how.drop, *how.categorical) if isinstance(column_of(name), str)]
     return [*(name for name in asked if name), *((wanted.names if wanted else None) or ())]
 
 
 def choose_columns(
-    names: list[str], named: bool, source: str, how: Reading, wanted: Columns | None, labelled: bool
+    names: list[str], named: bool, source: str, how: ReadOptions, wanted: ModelColumns | None, labelled: bool
 ) -> tuple[int | None, int | None, list[int]]:
     """Positions of the label, of the weights, and of the features: by name where both file and model have names."""
     weight = None if how.weight is None else _position(names, how.weight, source)
@@ -343,7 +309,7 @@ def choose_columns(
     return label, weight, features
 
 
-def _label_beside(names: list[str], wanted: Columns) -> int | None:
+def _label_beside(names: list[str], wanted: ModelColumns) -> int | None:
     """The label among columns that are no features of the model."""
     assert wanted.names is not None
     features = set(wanted.names)
@@ -354,7 +320,7 @@ def _label_beside(names: list[str], wanted: Columns) -> int | None:
     return names.index((alike or rest)[0]) if len(alike or rest) == 1 else None
 
 
-def _usual_label(names: list[str], named: bool, width: int, wanted: Columns | None, labelled: bool) -> int | None:
+def _usual_label(names: list[str], named: bool, width: int, wanted: ModelColumns | None, labelled: bool) -> int | None:
     """The label where nobody named it: the column called so, else the last; none where all columns are features."""
     if wanted is not None and width == wanted.width:
         return None
@@ -391,9 +357,11 @@ def _weights(frame: Frame, column: int) -> np.ndarray:
 # --- matrices -----------------------------------------------------------------------------------
 
 
-def matrix_of(kind: Kind, path: Path, how: Reading, labelled: bool) -> tuple[Any, np.ndarray | None, str | None]:
+def matrix_of(kind: Kind, path: Path, how: ReadOptions, labelled: bool) -> tuple[Any, np.ndarray | None, str | None]:
     """An .npy file, mapped, or a Zarr array, its labels, and the position of their column if it is one of its own."""
-    X = _mapped(path) if kind is Kind.ARRAY else _zarr(path)
+    from hinge.access.tables.zarr import array_of
+
+    X = _mapped(path) if kind is Kind.ARRAY else array_of(path)
     if how.label is not None:
         at = _position([str(j) for j in range(X.shape[1])], how.label, str(path))
         return X, as_labels(np.asarray(X[:, at])), str(at)
@@ -421,20 +389,14 @@ def _is_zarr(path: Path) -> bool:
     return is_zarr(path)
 
 
-def _zarr(path: Path) -> Any:
-    from hinge.access.tables.zarr import array_of
-
-    return array_of(path)
-
-
-def _pair(path: Path, how: Reading) -> Rows:
+def _pair(path: Path, how: ReadOptions) -> FileRows:
     from hinge.access.two_way.reader import open_pair
 
     table = open_pair(path)
-    return Rows(table, _beside(path, path.with_name(f"{path.name}.labels.npy"), how, table.shape[0], True))
+    return FileRows(table, _beside(path, path.with_name(f"{path.name}.labels.npy"), how, table.shape[0], True))
 
 
-def _beside(path: Path, usual: Path, how: Reading, n: int, needed: bool) -> np.ndarray | None:
+def _beside(path: Path, usual: Path, how: ReadOptions, n: int, needed: bool) -> np.ndarray | None:
     """Labels from the file that was named, else from the one that lies beside a matrix."""
     place = how.labels or (usual if usual.exists() else None)
     if place is None and needed:
@@ -464,7 +426,7 @@ def check_count(path: Path, labels: int, n: int | None) -> None:
         raise ValueError(f"{path} holds {labels} labels, but there are {n} rows: one each is needed.")
 
 
-def _labels(own: np.ndarray | None, how: Reading, n: int) -> np.ndarray | None:
+def _labels(own: np.ndarray | None, how: ReadOptions, n: int) -> np.ndarray | None:
     return labels_from(how.labels, n) if how.labels is not None else own
 
 
@@ -480,17 +442,6 @@ def split_names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
-def megabytes(text: str | None) -> float | None:
-    """Bytes from a number with a unit, such as 800M, 2G or 2GB; megabytes where there is none."""
-    if text is None:
-        return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kKmMgGtT]?)(i?[bB])?\s*", text)
-    if found is None:
-        raise ValueError(f"--max-memory is a number of megabytes or one with a unit, such as 800M or 2G, not {text!r}.")
-    power = {"": 2, "k": 1, "m": 2, "g": 3, "t": 4}[found[2].lower()]
-    return float(found[1]) * 1024**power
-
-
 def is_file(data: str) -> bool:
     """Whether something names files and not a set of the catalog: names of the catalog come first."""
     from hinge.datasets.entries import ENTRIES
@@ -500,13 +451,7 @@ def is_file(data: str) -> bool:
     return data == STDIN or os.path.exists(data) or bool(glob.has_magic(data) and glob.glob(data, recursive=True))
 
 
-def many(names: Sequence[str], most: int = 6) -> str:
-    """Some names, and how many more there are."""
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest
-
-
-def stream_label(data: str, how: Reading) -> str | None:
+def stream_label(data: str, how: ReadOptions) -> str | None:
     """The label column of rows that stay on disk, by name; None where the file says it, or there is another file."""
     path = Path(data)
     columnar = glob.has_magic(data) or (path.is_dir() and not _is_zarr(path)) or path.suffix.lower() in PARQUET

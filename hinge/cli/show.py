@@ -8,11 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-try:
-    from rich.console import Console
-    from rich.table import Table
-except ImportError:  # `hinge.cli.app.main` says how to get them
-    pass
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
 PIPED_WIDTH = 1000  # width of tables in a pipe or file: wide enough that no line is wrapped
@@ -52,8 +50,8 @@ def show_table(lines: Sequence[Sequence[str]]) -> None:
     console().print(table)
 
 
-def made(folder: Path | None) -> None:
-    """Make the folder for results before the work begins, so that a failure shows at once."""
+def make_folder(folder: Path | None) -> None:
+    """Make the folder for results before the work begins, so that a failure shows early."""
     if folder is None:
         return
     if folder.exists() and not folder.is_dir():
@@ -73,8 +71,14 @@ def percent(share: float | None) -> str:
     return "not measured" if share is None else f"{100 * share:.2f} %"
 
 
+def progress_bar() -> Progress:
+    """A bar on standard error, which vanishes at its end."""
+    columns = (TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"))
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
 @contextmanager
-def compiling_told(quiet: bool = False) -> Iterator[None]:
+def tell_of_compiling(quiet: bool = False) -> Iterator[None]:
     """Say on a terminal that a first fit waits for the compiler, if it does for a while."""
     if quiet or not Console(stderr=True).is_terminal:
         yield

@@ -8,235 +8,90 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from hinge.cli.machines import ModelName, plain_name
-from hinge.cli.options import (
-    OF_DATA,
-    OF_ENDS,
-    OF_MODEL,
-    Categorical,
-    Data,
-    Drop,
-    Fetch,
-    Fill,
-    Format,
-    Header,
-    Json,
-    Label,
-    Labels,
-    NoIntercept,
-    OldFormat,
-    Positive,
-    ZeroBased,
-)
-from hinge.cli.show import INTERRUPTED, compiling_told, number, percent, say, show_table
+import typer
+from rich.console import Console
 
-try:
-    import typer
-    from rich.console import Console
-except ImportError:  # `hinge.cli.app.main` says how to get it
-    typer = None  # type: ignore[assignment]
+from hinge.cli.machines import ModelName
+from hinge.cli.options import OF_DATA, OF_MODEL, Data, Fill, Format, Json, OldFormat, Positive, ReadOptions, Test
+from hinge.cli.show import INTERRUPTED, number, percent, say, show_table, tell_of_compiling
 
 if TYPE_CHECKING:
     import numpy as np
     from sklearn.base import BaseEstimator
 
     from hinge.access import Table
-    from hinge.cli.data import Training
-    from hinge.cli.rows import Reading
+    from hinge.cli.data import TrainingData
     from hinge.types import MatrixLike
-
-Penalty = Enum("Penalty", {"l2": "l2", "l1": "l1"})
-Loss = Enum(
-    "Loss",
-    {
-        "hinge": "hinge",
-        "squared_hinge": "squared_hinge",
-        "epsilon_insensitive": "epsilon_insensitive",
-        "squared_epsilon_insensitive": "squared_epsilon_insensitive",
-    },
-)
-MultiClass = Enum("MultiClass", {"ovr": "ovr", "crammer_singer": "crammer_singer"})
-KernelName = Enum(
-    "KernelName",
-    {
-        "linear": "linear",
-        "rbf": "rbf",
-        "poly": "poly",
-        "sigmoid": "sigmoid",
-        "laplacian": "laplacian",
-        "precomputed": "precomputed",
-    },
-)
 
 
 def train(
     ctx: typer.Context,
     data: Data,
-    test: Annotated[str | None, typer.Option(help="Data to measure the test error on.")] = None,
+    *,
+    test: Test = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", "--out", help="File for the model.")] = None,
-    model: Annotated[ModelName, typer.Option(help="The estimator.", rich_help_panel=OF_MODEL)] = ModelName.linearsvc,
-    C: Annotated[
-        float | None, typer.Option("--C", help="Weight of the losses, 1 by default.", rich_help_panel=OF_MODEL)
-    ] = None,
-    lam: Annotated[
-        float | None, typer.Option(help="Weight of the norm, in place of C: 1/(C rows).", rich_help_panel=OF_MODEL)
-    ] = None,
-    slack: Annotated[
-        float | None, typer.Option(help="Mean slack allowed at unit norm, in place of C.", rich_help_panel=OF_MODEL)
-    ] = None,
-    nu: Annotated[float | None, typer.Option(help="Of nusvc, nusvr, oneclass.", rich_help_panel=OF_MODEL)] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Errors that cost nothing in a regression.", rich_help_panel=OF_MODEL)
-    ] = None,
-    kernel: Annotated[
-        KernelName | None, typer.Option(help="Of kernel machines, rbf by default.", rich_help_panel=OF_MODEL)
-    ] = None,
-    gamma: Annotated[
-        str | None, typer.Option(help="Of the kernel: a number, scale or auto.", rich_help_panel=OF_MODEL)
-    ] = None,
-    degree: Annotated[int | None, typer.Option(help="Of the polynomial kernel.", rich_help_panel=OF_MODEL)] = None,
-    coef0: Annotated[
-        float | None, typer.Option(help="Of the polynomial and sigmoid kernel.", rich_help_panel=OF_MODEL)
-    ] = None,
-    penalty: Annotated[
-        Penalty | None, typer.Option(help="Pay for the squared norm (l2), or the 1-norm.", rich_help_panel=OF_MODEL)
-    ] = None,
-    loss: Annotated[
-        Loss | None, typer.Option(help="Of linear machines; squared_hinge by default.", rich_help_panel=OF_MODEL)
-    ] = None,
-    multi_class: Annotated[
-        MultiClass | None, typer.Option(help="Each class against the rest, or all at once.", rich_help_panel=OF_MODEL)
-    ] = None,
-    no_intercept: NoIntercept = False,
-    free_intercept: Annotated[
-        bool, typer.Option("--free-intercept", help="A bias that is not penalised.", rich_help_panel=OF_MODEL)
-    ] = False,
+    model: Annotated[ModelName, typer.Option(help="The estimator.", rich_help_panel=OF_MODEL)] = ModelName["linearsvc"],
     probability: Annotated[
         bool, typer.Option("--probability", help="Learn probabilities of the classes.", rich_help_panel=OF_MODEL)
     ] = False,
     tune: Annotated[
         bool,
-        typer.Option("--tune", help="Choose C (and gamma) by folds, and foretell the error.", rich_help_panel=OF_MODEL),
+        typer.Option("--tune", help="Choose C (and gamma) by folds, and estimate the error.", rich_help_panel=OF_MODEL),
     ] = False,
     cv: Annotated[
-        int | None, typer.Option(min=2, help="Also show the scores of so many folds.", rich_help_panel=OF_MODEL)
+        int | None, typer.Option(min=2, help="Also show the scores of this many folds.", rich_help_panel=OF_MODEL)
     ] = None,
     class_weight: Annotated[
         str | None, typer.Option(help="balanced, or JSON: '{\"spam\": 5}'.", rich_help_panel=OF_MODEL)
-    ] = None,
-    sample_weight_column: Annotated[
-        str | None, typer.Option(help="Column of the rows' weights.", rich_help_panel=OF_DATA)
     ] = None,
     impute: Fill = None,
     scale: Annotated[
         bool, typer.Option("--scale", help="Bring numbers to mean 0 and spread 1 first.", rich_help_panel=OF_DATA)
     ] = False,
-    solver: Annotated[
-        str | None, typer.Option(help="auto, newton, sdca, pegasos, ...", rich_help_panel=OF_ENDS)
-    ] = None,
-    tol: Annotated[
-        float | None, typer.Option(help="Stop at this certified relative gap.", rich_help_panel=OF_ENDS)
-    ] = None,
-    max_time: Annotated[float | None, typer.Option(help="Limit in seconds.", rich_help_panel=OF_ENDS)] = None,
-    max_reads: Annotated[
-        int | None, typer.Option(help="Limit in cells of the data read.", rich_help_panel=OF_ENDS)
-    ] = None,
-    max_memory: Annotated[
-        str | None, typer.Option(help="Rows stay on disk beyond this: 800M, 2G.", rich_help_panel=OF_ENDS)
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Folder to go on from; rows stay on disk.", rich_help_panel=OF_ENDS)
-    ] = None,
-    target_error: Annotated[
-        float | None, typer.Option(help="Stop at this error on held-out rows.", rich_help_panel=OF_ENDS)
-    ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads, -1 for all.", rich_help_panel=OF_ENDS)] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same model.", rich_help_panel=OF_ENDS)] = 0,
     positive: Positive = None,
-    label: Label = None,
-    labels: Labels = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
-    zero_based: ZeroBased = False,
-    header: Header = None,
-    fetch: Fetch = False,
+    how: Annotated[ReadOptions, "label", "labels", "weight", "drop", "categorical", "zero_based", "header", "fetch"],
     as_json: Json = False,
     format_: OldFormat = Format.table,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
+    **settings: object,
 ) -> None:
     """Train a model and show how good it is. Ctrl-C ends the training and keeps the best model so far.
 
     Columns of words become one column of 0 and 1 for each word; that, and what missing values are filled
     with, is part of the model.
     """
-    from hinge.cli.machines import gamma_of, machine
-    from hinge.cli.rows import Reading, megabytes, split_names
+    from hinge.cli.machines import given_settings, machine
 
-    trade_off = {"C": C, "lam": lam, "slack": slack}
-    if sum(value is not None for value in trade_off.values()) > 1:
+    given = given_settings(settings)
+    trade_off = {"C", "lam", "slack"} & given.keys()
+    if len(trade_off) > 1:
         raise typer.BadParameter("give one of --C, --lam and --slack.")
-    if tune and any(value is not None for value in trade_off.values()):
+    if tune and trade_off:
         raise typer.BadParameter("--tune chooses C: leave out --C, --lam and --slack.")
-    if no_intercept and free_intercept:
+    if {"fit_intercept", "intercept"} <= given.keys():
         raise typer.BadParameter("give one of --no-intercept and --free-intercept.")
-    chosen = {
-        **trade_off,
-        "nu": nu,
-        "epsilon": epsilon,
-        "kernel": kernel and kernel.value,
-        "gamma": gamma_of(gamma),
-        "degree": degree,
-        "coef0": coef0,
-        "penalty": penalty and penalty.value,
-        "loss": loss and loss.value,
-        "multi_class": multi_class and multi_class.value,
-        "fit_intercept": False if no_intercept else None,
-        "intercept": "free" if free_intercept else None,
-        "solver": solver and plain_name(solver),
-        "tol": tol,
-        "max_time": max_time,
-        "max_reads": max_reads,
-        "max_memory": megabytes(max_memory),
-        "checkpoint": checkpoint and str(checkpoint),
-        "target_error": target_error,
-        "n_jobs": jobs,
-        "random_state": seed,
-    }
-    given = {name: value for name, value in chosen.items() if value is not None}
-    if probability and model in (ModelName.svc, ModelName.nusvc):
+    if probability and model.value in ("svc", "nusvc"):
         given["probability"] = True
-    elif probability and model is not ModelName.linearsvc:
+    elif probability and model.value != "linearsvc":
         raise typer.BadParameter("--probability is for classifiers: linearsvc, svc and nusvc.")
-    how = Reading(label, labels, sample_weight_column, split_names(drop), split_names(categorical), zero_based, fetch)
-    how = how._replace(header=header)
     machine(model.value, given)  # complains of settings before data is read
     if output is not None:
         _check_output(output)
-    on_disk = max_memory is not None or checkpoint is not None
-    if on_disk and (
-        tune
-        or cv
-        or impute
-        or scale
-        or how.drop
-        or how.categorical
-        or how.weight
-        or probability
-        or test
-        or (header is not None)
-    ):
+    on_disk = bool({"max_memory", "checkpoint"} & given.keys())
+    in_memory = (tune, cv, impute, scale, how.drop, how.categorical, how.weight, probability, test)
+    if on_disk and (any(in_memory) or how.header is not None):
         raise typer.BadParameter(
             "rows that stay on disk (--max-memory, --checkpoint) are trained on as they are: without --test, --tune, "
             "--cv, --impute, --scale, --drop, --categorical, --sample-weight-column, --header and --probability."
         )
     job = _Job(model.value, given, class_weight, impute and impute.value, scale, probability, tune, cv, quiet)
-    with warnings.catch_warnings(), compiling_told(quiet):
+    with warnings.catch_warnings(), tell_of_compiling(quiet):
         warnings.simplefilter("ignore")  # the result says in words how the training ended
-        fitted, result = _streamed(job, data, how) if on_disk else _trained(job, data, test, how, positive)
+        fitted, result = _train_on_disk(job, data, how) if on_disk else _train(job, data, test, how, positive)
     result["model_file"] = None if output is None else str(output)
     if output is not None:
         from hinge.files import model_files
@@ -246,29 +101,23 @@ def train(
         if as_json or format_ is Format.json:
             typer.echo(json.dumps(result, indent=1, allow_nan=False))
         else:
-            _show_result(result, by_default=not any(value is not None for value in trade_off.values()))
+            _show_result(result, by_default=not trade_off)
     if result["stop_reason"] == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
 
-class _Job:
+class _Job(NamedTuple):
     """What is to be trained, and how."""
 
-    def __init__(
-        self,
-        name: str,
-        given: dict[str, Any],
-        class_weight: str | None,
-        impute: str | None,
-        scale: bool,
-        probability: bool,
-        tune: bool,
-        cv: int | None,
-        quiet: bool,
-    ) -> None:
-        self.name, self.given, self.class_weight = name, given, class_weight
-        self.impute, self.scale, self.probability = impute, scale, probability
-        self.tune, self.cv, self.quiet = tune, cv, quiet
+    name: str
+    given: dict[str, Any]
+    class_weight: str | None
+    impute: str | None
+    scale: bool
+    probability: bool
+    tune: bool
+    cv: int | None
+    quiet: bool
 
     def machine(self, y: np.ndarray | None) -> Any:
         """The estimator, not fitted."""
@@ -285,7 +134,9 @@ class _Job:
         return model
 
 
-def _trained(job: _Job, data: str, test: str | None, how: Reading, positive: str | None) -> tuple[Any, dict[str, Any]]:
+def _train(
+    job: _Job, data: str, test: str | None, how: ReadOptions, positive: str | None
+) -> tuple[Any, dict[str, Any]]:
     """Rows in memory, or a pair on disk: the fitted model, and what there is to say of it."""
     from hinge.cli import data as source
     from hinge.cli.machines import check_learned
@@ -315,7 +166,7 @@ def _trained(job: _Job, data: str, test: str | None, how: Reading, positive: str
         fitted = joined(preparation, machine)
         name = "sample_weight" if preparation is None else f"{MODEL}__sample_weight"
         weights = {} if rows.weight is None else {name: rows.weight}
-        with _one_class_told(job.quiet):
+        with _warn_of_one_class(job.quiet):
             fitted.fit(X, **weights) if y is None else fitted.fit(X, y, **weights)
     machine = machine_of(fitted)
     check_learned(machine)
@@ -387,12 +238,12 @@ def _tuned(
     return found.model, extra
 
 
-def _streamed(job: _Job, data: str, how: Reading) -> tuple[Any, dict[str, Any]]:
+def _train_on_disk(job: _Job, data: str, how: ReadOptions) -> tuple[Any, dict[str, Any]]:
     """Rows that are read from a disk as they are needed."""
     from hinge.access.streams.opening import as_stream
-    from hinge.cli.data import Training
+    from hinge.cli.data import TrainingData
     from hinge.cli.machines import check_learned
-    from hinge.cli.rows import STDIN, Rows, labels_from, stream_label
+    from hinge.cli.rows import STDIN, FileRows, labels_from, stream_label
     from hinge.monitoring.clock import now
 
     if data == STDIN:
@@ -410,7 +261,7 @@ def _streamed(job: _Job, data: str, how: Reading) -> tuple[Any, dict[str, Any]]:
     machine.fit(data, y)
     check_learned(machine)
     seconds = now() - began
-    result = _result(machine, Training(Path(data).name, Rows(stream, None, names, label=label)), job, None)
+    result = _result(machine, TrainingData(Path(data).name, FileRows(stream, None, names, label=label)), job, None)
     machine.training_ = {
         name: result[name] for name in ("data", "rows", "features", "label") if result[name] is not None
     }
@@ -437,7 +288,7 @@ def _check_output(output: Path) -> None:
             raise ValueError(f"{output} exists and is not a model, so it is not overwritten.") from error
 
 
-def _result(fitted: BaseEstimator, found: Training, job: _Job, positive: str | None) -> dict[str, Any]:
+def _result(fitted: BaseEstimator, found: TrainingData, job: _Job, positive: str | None) -> dict[str, Any]:
     """What there is to say of a training, in JSON's terms."""
     import numpy as np
 
@@ -485,7 +336,7 @@ def _result(fitted: BaseEstimator, found: Training, job: _Job, positive: str | N
 
 
 @contextmanager
-def _one_class_told(quiet: bool) -> Iterator[None]:
+def _warn_of_one_class(quiet: bool) -> Iterator[None]:
     """Say so if a classifier predicts one class for all of its rows."""
     from hinge.estimators.fitting.constant_predictions import ConstantPredictionWarning
 
@@ -510,12 +361,11 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     objectives = result["objective"] if isinstance(result["objective"], list) else [result["objective"]]
     expected = []
     if "expected_error" in result:
-        foretold = result["expected_error"]
-        expected = [("expected error", "not known" if foretold is None else _foretold(result))]
+        words = f"{percent(result['expected_error'])} ± {percent(result['expected_error_std'])}, by leave-one-out"
+        expected = [("expected error", "not known" if result["expected_error"] is None else words)]
     if "cv_scores" in result:
         scores = result["cv_scores"]
-        mean = sum(scores) / len(scores)
-        spread = math.sqrt(sum((score - mean) ** 2 for score in scores) / len(scores))
+        mean, spread = fmean(scores), pstdev(scores)
         shown = ", ".join(f"{score:.4f}" for score in scores)
         expected.append((f"scores of {len(scores)} folds", f"{mean:.4f} ± {spread:.4f} ({shown})"))
     work = []
@@ -553,7 +403,3 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
             ("model file", result["model_file"] or "none, -o FILE writes one"),
         ]
     )
-
-
-def _foretold(result: dict[str, Any]) -> str:
-    return f"{percent(result['expected_error'])} ± {percent(result['expected_error_std'])}, by leave-one-out"

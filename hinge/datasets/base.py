@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -99,10 +99,10 @@ class Dataset:
 
 
 def most_features(entries: int) -> int:
-    """Features that a file with so many entries may declare.
+    """The largest number of features that a file with this number of entries may declare.
 
-    A model has a number for each feature, and every look at it is a pass over them: one damaged digit of an
-    index must not ask for all memory, nor for minutes.
+    A model has a number for each feature, and every evaluation is a pass over them: one damaged digit of an index must
+    not take all memory, nor minutes.
     """
     return max(1 << 21, 1000 * entries)
 
@@ -150,3 +150,15 @@ def number_of(text: str | bytes) -> float | None:
         return None if "_" in str(text) else float(text)
     except ValueError:
         return None
+
+
+def unit_rows(X: DataMatrix) -> DataMatrix:
+    """Rows divided by their Euclidean norm; rows of zeros stay."""
+    if sp.issparse(X):
+        S = cast(sp.csr_matrix, X)
+        norm = np.sqrt(np.asarray(S.multiply(S).sum(axis=1), dtype=np.float64).ravel())
+        scale = (1 / np.where(norm > 0, norm, 1)).astype(S.dtype)
+        data = S.data * np.repeat(scale, np.diff(S.indptr))
+        return sp.csr_matrix((data, S.indices, S.indptr), shape=S.shape)
+    norm = np.linalg.norm(X, axis=1, keepdims=True)
+    return X / np.where(norm > 0, norm, 1)

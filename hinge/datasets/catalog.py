@@ -1,21 +1,24 @@
-"""Finding data sets by name: bundled, in the data folder, or fetched by scikit-learn."""
+"""Data sets by name: where they are found, how they are downloaded, and the rows and labels of their tasks."""
 
 from __future__ import annotations
 
 import difflib
 import lzma
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import Any, cast
 
-from .archive import parse_archive
-from .base import Dataset, DatasetNotFoundError, Parts
-from .compressed import SUFFIXES, inner_suffix
-from .entries import ENTRIES, Entry
-from .fetchers import fetch as fetch_parts
-from .readers import read_parts
-from .tasks import binary, cut, prepare
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hinge.datasets.base import DataMatrix, Dataset, DatasetNotFoundError, Parts, unit_rows
+from hinge.datasets.compressed import SUFFIXES, inner_suffix
+from hinge.datasets.entries import ENTRIES, Entry, Preparation
+from hinge.datasets.readers import parse_archive, read_parts
 
 HOME_VARIABLE = "HINGE_DATA"
 BUNDLED = {"adult": "adult.npz.xz"}
@@ -139,10 +142,6 @@ def load(
             positive = None if entry.fetcher == "fetch_rcv1" else positive
         else:
             raise _missing(entry, folder, fetch)
-    return _finished(entry, parts, positive)
-
-
-def _finished(entry: Entry, parts: Parts, positive: str | int | None) -> Dataset:
     parts = binary(cut(prepare(parts, entry.preparation), entry.train_rows), positive, entry.positive, entry.name)
     return Dataset(entry.name, *parts, entry.description, entry.source, entry.license)
 
@@ -249,3 +248,129 @@ def _unknown(name: str, folder: Path) -> DatasetNotFoundError:
     near = difflib.get_close_matches(_plain(name), spellings, 1)
     hint = f"did you mean {spellings[near[0]]!r}?" if near else "give a name of the catalog or the path of a file."
     return DatasetNotFoundError(f"There is no data set or file {name!r}: {hint} The names are {', '.join(names)}.")
+
+
+def fetch_parts(entry: Entry, positive: str | int | None = None) -> Parts:
+    """The parts of `entry` by scikit-learn's fetcher.
+
+    `positive` matters only to RCV1, whose rows carry several topics: it chooses the topic.
+    """
+    try:
+        return FETCHERS[entry.fetcher](entry.positive if positive is None else positive)
+    except OSError as error:  # no network, a refused connection, a full disk: urllib's errors are OSErrors
+        raise DatasetNotFoundError(
+            f"{entry.name!r} could not be fetched with scikit-learn's {entry.fetcher} ({error}):"
+            " check the network, or fetch it on another machine and copy scikit-learn's data folder."
+        ) from error
+
+
+def _rcv1(topic: str | int | None) -> Parts:
+    from sklearn.datasets import fetch_rcv1
+
+    rcv1 = fetch_rcv1()
+    names = [str(name) for name in rcv1.target_names]
+    if topic not in names:
+        raise ValueError(f"ccat has no topic {topic!r} to make positive: its topics are {', '.join(names)}.")
+    member = np.asarray(rcv1.target[:, [names.index(str(topic))]].todense()).ravel() > 0
+    X = sp.csr_matrix(rcv1.data, dtype=np.float32)
+    y = np.where(member, 1, -1).astype(np.int8)
+    # scikit-learn puts the 23,149 rows of the official training part first; the papers test on them.
+    n = 23149
+    return Parts(X[n:], y[n:], X[:n], y[:n])
+
+
+def _covtype(_: str | int | None) -> Parts:
+    from sklearn.datasets import fetch_covtype
+
+    X, y = fetch_covtype(return_X_y=True)
+    return Parts(np.asarray(X, dtype=np.float32), np.asarray(y))
+
+
+def _mnist(_: str | int | None) -> Parts:
+    from sklearn.datasets import fetch_openml
+
+    X, y = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False)
+    X, y = np.asarray(X, dtype=np.float32), np.asarray(y).astype(np.int64)
+    n = 60000  # the official training part comes first
+    return Parts(X[:n], y[:n], X[n:], y[n:])
+
+
+def _news20(_: str | int | None) -> Parts:
+    from sklearn.datasets import fetch_20newsgroups_vectorized
+
+    parts = []
+    for subset in ("train", "test"):
+        group = fetch_20newsgroups_vectorized(subset=subset)
+        chosen = [name.startswith(("comp.", "sci.", "misc.")) for name in group.target_names]
+        y = np.where(np.array(chosen)[group.target], 1, -1).astype(np.int8)
+        parts += [sp.csr_matrix(group.data, dtype=np.float32), y]
+    return Parts(*parts)
+
+
+FETCHERS: dict[str, Callable[[str | int | None], Parts]] = {
+    "fetch_rcv1": _rcv1,
+    "fetch_covtype": _covtype,
+    "fetch_openml": _mnist,
+    "fetch_20newsgroups_vectorized": _news20,
+}
+
+
+def cut(parts: Parts, train_rows: int) -> Parts:
+    """Shuffle by a fixed seed and cut a test part off, unless there is one or too few rows."""
+    n = parts.X_train.shape[0]
+    if parts.X_test is not None or not 0 < train_rows < n:
+        return parts
+    order = np.random.default_rng(0).permutation(n)
+    train, test = order[:train_rows], order[train_rows:]
+    X, y = parts.X_train, parts.y_train
+    return Parts(X[train], y[train], X[test], y[test])
+
+
+def prepare(parts: Parts, preparation: Preparation) -> Parts:
+    """Scale the rows the way the papers have them."""
+    if preparation == "as stored":
+        return parts
+    if preparation == "unit rows":
+        X, X_test = (None if part is None else unit_rows(part) for part in (parts.X_train, parts.X_test))
+    elif preparation == "pixels":
+        scale = 255 if parts.X_train.max() > 1 else 1
+        X, X_test = (None if part is None else part / np.float32(scale) for part in (parts.X_train, parts.X_test))
+    else:
+        X, X_test = _unit_columns(parts.X_train, parts.X_test)
+    return parts._replace(X_train=X, X_test=X_test)
+
+
+def _unit_columns(X: DataMatrix, X_test: DataMatrix | None) -> tuple[DataMatrix, DataMatrix | None]:
+    """Columns to [0, 1] by the training rows' extremes."""
+    full = _full(X)
+    low = full.min(axis=0)
+    span = full.max(axis=0) - low
+    span[span == 0] = 1
+    return (full - low) / span, None if X_test is None else (_full(X_test) - low) / span
+
+
+def _full(X: DataMatrix) -> NDArray[Any]:
+    return cast(sp.csr_matrix, X).toarray() if sp.issparse(X) else X
+
+
+def binary(parts: Parts, positive: str | int | None, default: str | int | None, name: str) -> Parts:
+    """Labels -1 and +1 (int8) if a class was chosen or they are those already; otherwise as they are."""
+    classes = np.unique(parts.y_train)
+    signs = classes.dtype.kind in "iuf" and set(classes.tolist()) <= {-1, 1}
+    if positive == "all":
+        return parts
+    if positive is None and (signs or default is None):
+        return _relabelled(parts, 1) if signs else parts
+    wanted = default if positive is None else positive
+    match = [value for value in classes.tolist() if str(value) == str(wanted) or value == wanted]
+    if not match:
+        some = ", ".join(str(value) for value in classes[:20].tolist())
+        raise ValueError(f"{name} has no class {wanted!r} to make positive: its classes are {some}.")
+    return _relabelled(parts, match[0])
+
+
+def _relabelled(parts: Parts, positive: str | float) -> Parts:
+    def sign(y: NDArray[Any]) -> NDArray[Any]:
+        return np.where(y == positive, 1, -1).astype(np.int8)
+
+    return parts._replace(y_train=sign(parts.y_train), y_test=None if parts.y_test is None else sign(parts.y_test))

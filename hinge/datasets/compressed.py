@@ -1,4 +1,4 @@
-"""Opening plain and compressed files, and saying so when one is cut short or damaged."""
+"""Opening plain and compressed files, and arrays from untrusted bytes: no code is run, and memory is bounded."""
 
 from __future__ import annotations
 
@@ -6,17 +6,61 @@ import bz2
 import gzip
 import io
 import lzma
+import math
+import sys
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from .base import DataFormatError
-from .plain_arrays import MOST_UNPACKED
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from hinge.datasets.base import DataFormatError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+MOST_UNPACKED = 1000
+"""Largest ratio of unpacked to packed size; real files stay below it, as zlib cannot do much better."""
+READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+def plain_array(content: bytes) -> NDArray[Any]:
+    """The array of an .npy file given as bytes.
+
+    Raises
+    ------
+    ValueError
+        If it is none, holds objects, or declares another size than it has.
+    """
+    stream = io.BytesIO(content)
+    version = npy.read_magic(stream)
+    if version not in READERS:
+        raise ValueError(f"version {version} of the npy format is not that of plain numbers or text.")
+    shape, by_columns, dtype = READERS[version](stream)
+    if dtype.hasobject or dtype.names or dtype.itemsize == 0:
+        raise ValueError(f"{dtype} is neither numbers nor text.")
+    declared, found = math.prod(shape) * dtype.itemsize, len(content) - stream.tell()
+    if declared != found or min(shape, default=1) < 0:
+        raise ValueError(f"an array of shape {shape} has {declared} bytes, but {found} are there.")
+    array = np.frombuffer(content, dtype, offset=stream.tell())
+    if dtype.kind == "U" and array.size and array.view(dtype.byteorder.replace("|", "=") + "u4").max() > sys.maxunicode:
+        raise ValueError("it holds text of letters that there are not.")
+    return array.reshape(shape, order="F" if by_columns else "C").copy()
+
+
+def members_of(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
+    """The contents of a zip archive, unless they would be vast when unpacked, compared with its size in bytes."""
+    members = archive.infolist()
+    packed, unpacked = (sum(getattr(m, name) for m in members) for name in ("compress_size", "file_size"))
+    if packed > size or unpacked > MOST_UNPACKED * size:
+        raise ValueError(f"its members would unpack to {unpacked} bytes from {size}.")
+    return {member.filename: archive.read(member) for member in members}
+
 
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 UNPACK: dict[str, Callable[[Any], Any]] = {

@@ -7,18 +7,123 @@ import difflib
 import io
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import DataFormatError, number_of, smallest_float, stack_rows, whole_labels
-from .compressed import inner_suffix, opened
-from .headers import DOUBTFUL, HEADER, LABEL_NAMES, MISSING, is_index, kind_of_first
+from hinge.datasets.base import DataFormatError, number_of, smallest_float, stack_rows, whole_labels
+from hinge.datasets.compressed import inner_suffix, opened
+
+LABEL_NAMES = ("label", "target", "class", "y")
+MISSING = ("", "na", "nan", "null", "?")
+ENOUGH = 20
+"""Rows beneath from which a range is told: of 21 like rows the first one is outside it in 2 of 21 cases."""
+DECIMALS = re.compile(r"[-+]?\d*\.\d+|[-+]?\d+(\.\d*)?[eE][-+]?\d+")
+HEADER, DATA, DOUBTFUL = "header", "data", "doubtful"
+
+
+class _Column(NamedTuple):
+    """A cell of the first line, and what stands beneath it, without gaps."""
+
+    cell: str
+    beneath: list[str]
+
+    @property
+    def of_numbers(self) -> bool:
+        return bool(self.beneath) and all(map(_is_number, self.beneath))
+
+    @property
+    def of_words(self) -> bool:
+        return len(self.beneath) > 1 and not any(map(_is_number, self.beneath))  # one word may be a slip
+
+    @property
+    def is_decimal(self) -> bool:
+        """Whether every number beneath is written with a fraction or an exponent."""
+        return bool(self.beneath) and all(map(DECIMALS.fullmatch, self.beneath))
+
+    @property
+    def is_unlike(self) -> bool:
+        """Whether a whole number stands above fractions, above words, or outside the range of the numbers."""
+        if self.is_decimal or self.of_words:
+            return True
+        values = [float(cell) for cell in self.beneath if _is_number(cell)]
+        return bool(values) and not min(values) <= float(self.cell) <= max(values)
+
+
+def kind_of_first(first: Sequence[str], beneath: Sequence[Sequence[str]], known: Collection[str] = ()) -> str:
+    """Whether a first line is a ``"header"``, ``"data"`` or ``"doubtful"``.
+
+    A word above a column of numbers is a name; so is a word above words that recur, where it does not itself. Beside
+    such names, or on their own, numbers are names if they are distinct, whole and unlike what stands beneath.
+
+    Parameters
+    ----------
+    first : sequence of str
+        Its cells, without blanks around them.
+    beneath : sequence of sequences of str
+        The first rows below it; rows of another width are ignored.
+    known : collection of str
+        Names that prove a header: words, any of them; numbers, all of them, unless it clearly is data.
+    """
+    # "y" alone does not prove a header: in the mushroom data it is a value.
+    proofs = {name for name in known if not _is_number(name)}
+    if proofs & set(first) or any(cell.lower() in LABEL_NAMES[:3] for cell in first):
+        return HEADER
+    kind = _compared(first, [[cell.strip() for cell in row] for row in beneath if len(row) == len(first)])
+    return HEADER if kind == DOUBTFUL and known and set(known) <= set(first) else kind
+
+
+def _compared(first: Sequence[str], rows: list[list[str]]) -> str:
+    filled = [j for j, cell in enumerate(first) if cell.lower() not in MISSING]
+    columns = [_Column(first[j], [row[j] for row in rows if row[j].lower() not in MISSING]) for j in filled]
+    numbers = [column for column in columns if _is_number(column.cell)]
+    words = [column for column in columns if not _is_number(column.cell)]
+    if not rows:
+        return DATA if numbers else HEADER
+    recurs = any(column.cell in column.beneath for column in words)
+    alone = any(column.of_numbers for column in words) or any(column.of_words for column in numbers)
+    if not numbers:
+        return DATA if recurs and not alone else HEADER
+    named, strange, counted = _as_names(numbers, rows, [j for j in filled if _is_number(first[j])])
+    if alone and not recurs:
+        return HEADER if named and (counted or strange) else DOUBTFUL
+    if recurs or not named:
+        return DOUBTFUL if alone else DATA
+    if any(len(set(column.beneath)) < len(column.beneath) for column in words):  # these recur, and the first does not
+        return HEADER if counted or strange else DOUBTFUL
+    strange = strange and len(rows) >= ENOUGH
+    if counted and strange and any(column.is_decimal for column in numbers):
+        return HEADER
+    return DOUBTFUL if counted or strange else DATA
+
+
+def _as_names(numbers: list[_Column], rows: list[list[str]], places: list[int]) -> tuple[bool, bool, bool]:
+    """Whether numbers could be names, whether all are unlike what is beneath, and whether they count as no row does."""
+    named = all(column.cell.isdecimal() for column in numbers) and len({c.cell for c in numbers}) == len(numbers)
+    strange = named and all(column.is_unlike for column in numbers)
+    counted = named and len(numbers) > 1 and _counts([column.cell for column in numbers])
+    return named, strange, counted and not any(_counts([row[j] for j in places]) for row in rows)
+
+
+def _counts(cells: list[str]) -> bool:
+    """Whether each is one more than the one before."""
+    return all(cell.isdecimal() for cell in cells) and all(int(b) - int(a) == 1 for a, b in pairwise(cells))
+
+
+def is_index(first: Sequence[str], beneath: Sequence[Sequence[str]]) -> bool:
+    """Whether the first column has no name and numbers the rows, as pandas and R write the names of rows."""
+    cells = [row[0].strip() for row in beneath if row]
+    return not first[0] and len(cells) > 1 and cells[0] in ("0", "1") and _counts(cells)
+
+
+def _is_number(cell: str) -> bool:
+    return number_of(cell) is not None
+
 
 END = "\x1aend\x1a"
 """A line after the last one: where it is not on its own, a quote is open."""
@@ -30,7 +135,7 @@ COMPARED = 1 << 18
 """Characters of the rows that are compared with the first line, to tell whether it is a header."""
 
 
-class Layout(NamedTuple):
+class TextLayout(NamedTuple):
     """What the first lines of a file tell."""
 
     delimiter: str
@@ -63,7 +168,7 @@ def read_delimited(
 
 
 def _pieces(
-    path: Path, layout: Layout, wide: bool = False, spelled: bool = False
+    path: Path, layout: TextLayout, wide: bool = False, spelled: bool = False
 ) -> tuple[list[NDArray[Any]], list[NDArray[Any]], list[str]]:
     """The rows in blocks, their labels as positions in a list of names, and that list."""
     blocks, codes, known = list[NDArray[Any]](), list[NDArray[Any]](), dict[str, int]()
@@ -79,11 +184,11 @@ def _pieces(
 
 
 def parse(
-    text: str, layout: Layout, path: Path, above: int, wide: bool = False, spelled: bool = True
+    text: str, layout: TextLayout, path: Path, above: int, wide: bool = False, spelled: bool = True
 ) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     """Rows of whole lines, the labels as positions in a list of names, and that list; `above` lines come before.
 
-    With `wide` rows are float64 whatever they hold; with `spelled` the names are those of the text, else ``1.0`` may be
+    With `wide` rows are float64 whatever they hold; with `spelled` names are kept as in the text, else ``1.0`` may be
     called 1.
     """
     if not text.strip():
@@ -152,8 +257,10 @@ def rows_of(text: Iterable[str], delimiter: str, path: Path, above: int = 0) -> 
         ) from error
 
 
-def layout_of(path: Path, label: str | int | None, known: Collection[str] = (), header: bool | None = None) -> Layout:
-    """Delimiter, header and label column, told from the first lines; see `kind_of_first` for the `known` names."""
+def layout_of(
+    path: Path, label: str | int | None, known: Collection[str] = (), header: bool | None = None
+) -> TextLayout:
+    """Delimiter, header and label column, found from the first lines; see `kind_of_first` for the `known` names."""
     with in_words(path), lines_of(path) as text:
         first_line = next((line for line in text if line.strip()), "")
     delimiter = "\t" if inner_suffix(path) == ".tsv" else ","
@@ -176,7 +283,7 @@ def layout_of(path: Path, label: str | int | None, known: Collection[str] = (), 
     if len(first) < 2:
         raise DataFormatError(f"{path} has one column, but a label and at least one feature are needed.")
     names, skip = (first, first_end) if header else (None, 0)
-    return Layout(delimiter, names, skip, len(first), _label_column(path, names, len(first), label))
+    return TextLayout(delimiter, names, skip, len(first), _label_column(path, names, len(first), label))
 
 
 def _has_header(path: Path, first: list[str], beneath: list[list[str]], known: Collection[str]) -> bool:
@@ -213,13 +320,13 @@ def _label_column(path: Path, header: list[str] | None, width: int, label: str |
 
 
 def parse_table(
-    text: str, layout: Layout, path: Path, above: Callable[[], int], spelled: bool = True
+    text: str, layout: TextLayout, path: Path, above: Callable[[], int], spelled: bool = True
 ) -> tuple[NDArray[Any], list[str]]:
     """All rows of a text, labels as positions in a list of names; `above` counts the lines before it."""
     return parse_fast(text, layout, spelled) or parse_by_cell(io.StringIO(text), layout, path, above())
 
 
-def parse_fast(text: str, layout: Layout, spelled: bool) -> tuple[NDArray[Any], list[str]] | None:
+def parse_fast(text: str, layout: TextLayout, spelled: bool) -> tuple[NDArray[Any], list[str]] | None:
     """The same by NumPy's own parser, in half the time where labels need not be looked up by their text.
 
     None where something is no finite number, and no label.
@@ -241,7 +348,7 @@ def parse_fast(text: str, layout: Layout, spelled: bool) -> tuple[NDArray[Any], 
 
 
 def parse_numbers(
-    text: str, layout: Layout, converters: Mapping[int | str, Callable[[str], Any]] | None = None
+    text: str, layout: TextLayout, converters: Mapping[int | str, Callable[[str], Any]] | None = None
 ) -> NDArray[Any] | None:
     """All cells of a text as finite numbers; None where some cell is none."""
     if text.count('"') % 2:  # NumPy would not complain of an open quote
@@ -256,7 +363,7 @@ def parse_numbers(
     return table if table.shape[1] == layout.width and np.isfinite(table).all() else None
 
 
-def parse_by_cell(text: TextIO, layout: Layout, path: Path, above: int) -> tuple[NDArray[Any], list[str]]:
+def parse_by_cell(text: TextIO, layout: TextLayout, path: Path, above: int) -> tuple[NDArray[Any], list[str]]:
     """The same cell by cell: slow, but it can say which cell is broken; `above` lines come before the text."""
     codes: dict[str, float] = {}
     table = []

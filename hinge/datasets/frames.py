@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import DataFormatError, number_of, stack_rows, whole_labels
-from .delimited import WITH_COMMAS, Layout, layout_of, pieces_of, rows_of
-from .headers import MISSING
+from hinge.datasets.base import DataFormatError, number_of, stack_rows, whole_labels
+from hinge.datasets.delimited import MISSING, WITH_COMMAS, TextLayout, layout_of, pieces_of, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,8 +24,6 @@ PARQUET = (".parquet", ".pq")
 BATCH = 1 << 14
 """Rows of a Parquet file that are read at once."""
 DIGITS = frozenset("0123456789")
-FEW = 50
-"""So many different words are always taken for the values of a category."""
 
 
 class Frame(NamedTuple):
@@ -86,13 +83,13 @@ def read_frame(
     ----------
     path : Path or list of Path
     words : collection of str
-        Columns that hold words even if these look like numbers.
+        Columns that hold words even if the words are numbers.
     known : collection of str
         Names that prove a first line of a text file to be its header, see `layout_of`.
     drop : collection of str
         Columns to leave out.
     header : bool, optional
-        Whether the first line of a text file names the columns; told from the file by default.
+        Whether the first line of a text file names the columns; by default the file is examined.
 
     Raises
     ------
@@ -168,18 +165,18 @@ def _delimited(path: Path, words: set[str], known: Collection[str], header: bool
 
 
 def frame_in(
-    text: str, layout: Layout, path: Path, above: int, texts: Collection[int], needed: Collection[int]
+    text: str, layout: TextLayout, path: Path, above: int, texts: Collection[int], needed: Collection[int]
 ) -> Frame:
     """The rows of a piece of a text file, before which `above` lines come.
 
     Parameters
     ----------
     text : str
-    layout : Layout
+    layout : TextLayout
     path : Path
     above : int
     texts : collection of int
-        Columns that hold words even if these look like numbers.
+        Columns that hold words even if the words are numbers.
     needed : collection of int
         Columns to read; the others stay empty.
     """
@@ -198,7 +195,7 @@ def frame_in(
 
 def _columns(
     text: str,
-    layout: Layout,
+    layout: TextLayout,
     path: Path,
     above: int,
     texts: Collection[int],
@@ -269,13 +266,13 @@ def _check_words(frame: Frame, j: int) -> None:
         )
 
 
-def check_categories(frame: Frame, columns: Collection[int]) -> None:
-    """Raise if a column of words has so many different ones that they cannot be the values of a category."""
+def check_categories(frame: Frame, columns: Collection[int], few: int = 50) -> None:
+    """Raise if a column of words has too many different ones to be the values of a category; `few` never are."""
     for j in columns:
         column, name = frame.columns[j], frame.names[j]
         there = column[~is_missing(column)]
         different = len(set(there.tolist()))
-        if different > max(FEW, len(there) // 2):
+        if different > max(few, len(there) // 2):
             raise DataFormatError(
                 f"{frame.source}, column {name}: {different:,} different words in {len(there):,} rows are no "
                 f"categories; leave the column out with --drop {name}, or insist with --categorical {name}."

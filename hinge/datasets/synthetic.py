@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import DataMatrix, Dataset
+from hinge.datasets.base import DataMatrix, Dataset
 
 LICENSE = "generated; no rights reserved"
 

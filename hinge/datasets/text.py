@@ -1,31 +1,49 @@
-"""A generator of rows that look like those of CCAT: sparse, high-dimensional, unit tf-idf."""
+"""Generators of rows like text, sparse, high-dimensional and of unit norm: with clear topics, or subtle ones."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import Dataset
-from .synthetic import LICENSE
-from .tasks import unit_rows
+from hinge.datasets.base import Dataset, unit_rows
+from hinge.datasets.synthetic import LICENSE
 
-BLOCK = 1 << 14  # rows made at once, each block from a stream of its own
-ZIPF_OFFSET = 8.0  # flattens the very top of Zipf's law, where a stop list would have cut
-LENGTH_SPREAD = 0.45
-TOPICAL = (3.5, 3.3)  # Beta law of the share of a row's words that come from its own topic
-STRAY = (1.0, 6.0)  # the same for the stray topic, as a share of the words left
-PILOT_ROWS = 2000
+BLOCK = 1 << 14  # rows of a block, each made from a random stream of its own
+Draw = Callable[[int, float, np.random.Generator], tuple[sp.csr_matrix, NDArray[Any]]]
+"""From a number of rows and the mean number of words in a row to rows of 1 + log count, and their labels."""
 
 
-class _Block(NamedTuple):
-    length: NDArray[Any]  # words drawn for each row
-    distinct: NDArray[Any]  # and how many of them differ
-    indices: NDArray[Any]  # the distinct words, row after row in ascending order
-    weights: NDArray[Any]  # 1 + log count of each
-    topic: NDArray[Any]
+class _Laws(NamedTuple):
+    """The distributions that rows are drawn from.
+
+    Attributes
+    ----------
+    length_spread : float
+        Standard deviation of the logarithm of a row's length.
+    zipf_offset : float
+        Ranks are offset · expm1(log(1 + d/offset) · u), u in [0, 1]: 8 flattens the very top of Zipf's law, where a
+        stop list would have cut.
+    topical : (float, float)
+        Beta law of the share of a row's words that come from its topic.
+    """
+
+    length_spread: float
+    zipf_offset: float
+    topical: tuple[float, float]
+
+    def lengths(self, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Lengths of rows, whose mean is 1."""
+        return rng.lognormal(-(self.length_spread**2) / 2, self.length_spread, size)
+
+    def ranks(self, u: NDArray[Any], d: int) -> NDArray[Any]:
+        """Ranks of words by the inverse of the distribution with density proportional to 1/(rank + offset)."""
+        top = np.float32(np.log((d + self.zipf_offset) / self.zipf_offset))
+        return np.minimum((self.zipf_offset * np.expm1(top * u)).astype(np.int64), d - 1)
 
 
 def make_text(
@@ -86,13 +104,24 @@ def make_text(
     if not 0 <= noise <= 0.5:
         raise ValueError(f"noise must lie in [0, 0.5], but is {noise}.")
     setup, train_seed, test_seed, pilot_seed = np.random.SeedSequence(seed).spawn(4)
-    orders = _word_orders(topics, d, np.random.default_rng(setup))
-    words = _words_for(nnz_per_row, orders, pilot_seed)
-    X, y = _documents(n, orders, words, noise, train_seed)
+    # The words by rank: of the common vocabulary in row 0, then of each topic.
+    ranks = np.tile(np.arange(d, dtype=np.int32), (topics + 1, 1))
+    orders = np.random.default_rng(setup).permuted(ranks, axis=1)
+    words = float(nnz_per_row)
+    for _ in range(5):  # until the mean number of distinct words is `nnz_per_row`
+        row, word, _ = _topic_words(2000, orders, words, np.random.default_rng(pilot_seed))
+        words = nnz_per_row * len(row) / _counts(row, word, 2000, d).nnz
+
+    def draw(size: int, words: float, rng: np.random.Generator) -> tuple[sp.csr_matrix, NDArray[Any]]:
+        row, word, topic = _topic_words(size, orders, words, rng)
+        turned = rng.random(size) < noise
+        return _counts(row, word, size, d), np.where((topic % 2 == 1) ^ turned, 1, -1).astype(np.int8)
+
+    X, y = _documents(n, draw, words, train_seed)
     idf = np.log1p(n / (1.0 + np.bincount(X.indices, minlength=d))).astype(np.float32)
     X_test, y_test = None, None
     if n_test:
-        X_test, y_test = _documents(n_test, orders, words, noise, test_seed)
+        X_test, y_test = _documents(n_test, draw, words, test_seed)
         X_test = _weighted(X_test, idf)
     description = (
         f"Synthetic text, not real: {topics} topics over {d} Zipf words, about {nnz_per_row} words a row,"
@@ -103,74 +132,142 @@ def make_text(
 
 
 def check_sizes(n: int, d: int, nnz_per_row: int, n_test: int) -> None:
-    """Whether there can be so many rows of so many words."""
+    """Raise if there cannot be this number of rows with this number of words."""
     if n < 1 or n_test < 0:
         raise ValueError(f"At least 1 training row and 0 test rows are needed, but n={n} and n_test={n_test}.")
     if not 1 <= nnz_per_row <= d / 4:
         raise ValueError(f"nnz_per_row must lie in [1, d / 4], here at most {d // 4}, but is {nnz_per_row}.")
 
 
-def _word_orders(topics: int, d: int, rng: np.random.Generator) -> NDArray[Any]:
-    """The words by rank: of the common vocabulary in row 0, then of each topic."""
-    return rng.permuted(np.tile(np.arange(d, dtype=np.int32), (topics + 1, 1)), axis=1)
-
-
-def _words_for(nnz_per_row: int, orders: NDArray[Any], seed: np.random.SeedSequence) -> float:
-    """The mean number of words to draw so that the mean number of distinct ones is `nnz_per_row`."""
-    words = float(nnz_per_row)
-    for _ in range(5):
-        pilot = _block(PILOT_ROWS, orders, words, np.random.default_rng(seed))
-        words = nnz_per_row * pilot.length.sum() / pilot.distinct.sum()
-    return words
-
-
-def _documents(
-    n: int, orders: NDArray[Any], words: float, noise: float, seed: np.random.SeedSequence
-) -> tuple[sp.csr_matrix, NDArray[Any]]:
-    """Rows of 1 + log count, and their labels."""
+def _documents(n: int, draw: Draw, words: float, seed: np.random.SeedSequence) -> tuple[sp.csr_matrix, NDArray[Any]]:
+    """Rows of 1 + log count, and their labels, in blocks from a stream each."""
     sizes = [min(BLOCK, n - start) for start in range(0, n, BLOCK)]
-    distinct, indices, weights, labels = [], [], [], []
-    for size, block_seed in zip(sizes, seed.spawn(len(sizes)), strict=True):
-        rng = np.random.default_rng(block_seed)
-        block = _block(size, orders, words, rng)
-        turned = rng.random(size) < noise
-        distinct.append(block.distinct)
-        indices.append(block.indices)
-        weights.append(block.weights)
-        labels.append(np.where((block.topic % 2 == 1) ^ turned, 1, -1).astype(np.int8))
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(distinct))])
-    X = sp.csr_matrix((np.concatenate(weights), np.concatenate(indices), indptr), shape=(n, orders.shape[1]))
-    return X, np.concatenate(labels)
+    streams = map(np.random.default_rng, seed.spawn(len(sizes)))
+    blocks = [draw(size, words, rng) for size, rng in zip(sizes, streams, strict=True)]
+    return sp.vstack([X for X, _ in blocks], format="csr"), np.concatenate([y for _, y in blocks])
 
 
-def _block(size: int, orders: NDArray[Any], words: float, rng: np.random.Generator) -> _Block:
-    """Some rows of about `words` words each."""
+def _counts(row: NDArray[Any], word: NDArray[Any], size: int, d: int) -> sp.csr_matrix:
+    """The matrix of 1 + log count, from the row and the word of each occurrence."""
+    key = np.sort(row * d + word)
+    first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    times = np.diff(np.append(first, len(key)))
+    row = key[first] // d
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=size))])
+    values = 1 + np.log(times.astype(np.float32))
+    return sp.csr_matrix((values, (key[first] - row * d).astype(np.int32), indptr), shape=(size, d))
+
+
+def _topic_words(
+    size: int, orders: NDArray[Any], words: float, rng: np.random.Generator
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Row and word of each occurrence in rows of about `words` words, and the topic of each row."""
+    laws = _Laws(length_spread=0.45, zipf_offset=8.0, topical=(3.5, 3.3))
     topics, d = len(orders) - 1, orders.shape[1]
-    spread = rng.lognormal(-(LENGTH_SPREAD**2) / 2, LENGTH_SPREAD, size)
-    length = np.maximum(1, np.rint(words * spread)).astype(np.int64)
+    length = np.maximum(1, np.rint(words * laws.lengths(size, rng))).astype(np.int64)
     topic = rng.integers(1, topics + 1, size)
     stray = rng.integers(1, topics + 1, size)
-    share = rng.beta(*TOPICAL, size).astype(np.float32)
-    stray_share = share + (rng.beta(*STRAY, size) * (1 - share)).astype(np.float32)
-
+    share = rng.beta(*laws.topical, size).astype(np.float32)
+    stray_share = share + (rng.beta(1.0, 6.0, size) * (1 - share)).astype(np.float32)  # of the words left
     row = np.repeat(np.arange(size), length)
     pick = rng.random(len(row), dtype=np.float32)
     origin = np.where(pick < share[row], topic[row], np.where(pick < stray_share[row], stray[row], 0))
-    # Inverse of the distribution with density proportional to 1 / (rank + offset).
-    top = np.float32(np.log((d + ZIPF_OFFSET) / ZIPF_OFFSET))
-    rank = ZIPF_OFFSET * np.expm1(top * rng.random(len(row), dtype=np.float32))
-    word = orders[origin, np.minimum(rank.astype(np.int32), d - 1)]
-
-    key = row * d + word
-    key.sort()
-    first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-    times = np.diff(np.append(first, len(key)))
-    key = key[first]
-    row = key // d
-    weights = 1 + np.log(times.astype(np.float32))
-    return _Block(length, np.bincount(row, minlength=size), (key - row * d).astype(np.int32), weights, topic)
+    return row, orders[origin, laws.ranks(rng.random(len(row), dtype=np.float32), d)], topic
 
 
 def _weighted(X: sp.csr_matrix, idf: NDArray[Any]) -> sp.csr_matrix:
     X.data *= idf[X.indices]
     return unit_rows(X)
+
+
+class _Vocabulary(NamedTuple):
+    """The words of `make_subtle_text`."""
+
+    d: int
+    by_class: NDArray[Any]  # words by rank, one row for each class
+    factor: NDArray[Any]  # word = (factor · rank + shift) mod d, for each topic
+    shift: NDArray[Any]
+    leaning: NDArray[Any]  # the share of positive rows in each topic
+
+
+def make_subtle_text(n: int, d: int = 47236, nnz_per_row: int = 69, *, seed: int = 0, n_test: int = 0) -> Dataset:
+    """Synthetic text of two classes that many words tell apart, each by a little.
+
+    Most words of a row come from a vocabulary that both classes share: a Zipf law over all d words, in whose
+    order every word is a little earlier in the one class and later in the other. The others come from the row's
+    topic, of which there are 200, most of them leaning to one class. Rows are of very different lengths. Counts
+    become 1 + log count, without idf, so that frequent words weigh as much as they do, and rows have unit norm.
+
+    The laws were chosen so that SVM-Perf's cutting planes need about the same number of passes as on real text of the
+    same shape (`tests/datasets/test_subtle_text.py` has the numbers), and by nothing else: on `make_text`, whose
+    classes differ by a few dozen topics, they need a third of them.
+
+    Parameters
+    ----------
+    n : int
+        Training rows.
+    d : int, default=47236
+        Words.
+    nnz_per_row : int, default=69
+        Mean number of distinct words in a row, at most d / 4.
+    seed : int, default=0
+        Seed of the generator; the same arguments give the same rows.
+    n_test : int, default=0
+        Test rows. They leave the training rows as they are.
+
+    Returns
+    -------
+    Dataset
+        CSR in float32 with int32 indices, labels -1 and +1 as int8.
+
+    Examples
+    --------
+    >>> from hinge.datasets import make_subtle_text
+    >>> made = make_subtle_text(100, d=500, nnz_per_row=10, n_test=20)
+    >>> made.X_train.shape, made.X_test.shape
+    ((100, 500), (20, 500))
+    """
+    check_sizes(n, d, nnz_per_row, n_test)
+    setup, train_seed, test_seed, pilot_seed = np.random.SeedSequence(seed).spawn(4)
+    laws, topics = _Laws(length_spread=1.2, zipf_offset=1.0, topical=(3.5, 14.0)), 200
+    vocabulary = _vocabulary(d, topics, laws, np.random.default_rng(setup))
+    draw = partial(_subtle_rows, vocabulary, laws)
+    words = float(nnz_per_row)
+    for _ in range(5):  # until the mean number of distinct words is `nnz_per_row`
+        pilot, _ = draw(2000, words, np.random.default_rng(pilot_seed))
+        words *= nnz_per_row * 2000 / max(1, pilot.nnz)
+    X, y = _documents(n, draw, words, train_seed)
+    X_test, y_test = _documents(n_test, draw, words, test_seed) if n_test else (None, None)
+    X, X_test = unit_rows(X), None if X_test is None else unit_rows(X_test)
+    description = (
+        f"Synthetic text, not real: two classes over {d} Zipf words that differ a little in each, {topics} topics, "
+        f"about {nnz_per_row} words a row, unit rows of 1 + log count."
+    )
+    source = f"make_subtle_text (synthetic), seed {seed}"
+    return Dataset("subtle text", X, y, X_test, y_test, description, source, LICENSE)
+
+
+def _vocabulary(d: int, topics: int, laws: _Laws, rng: np.random.Generator) -> _Vocabulary:
+    # The logarithm of a word's rank differs between the classes with a standard deviation of 0.1.
+    order, lean = rng.permutation(d), 0.1 * rng.standard_normal(d)
+    rank = np.log(np.arange(d) + laws.zipf_offset)
+    by_class = np.stack([order[np.argsort(rank + side * lean, kind="stable")] for side in (-0.5, 0.5)])
+    coprime = np.flatnonzero(np.gcd(np.arange(d), d) == 1)  # so that a topic is a permutation, and no table of one
+    factor, shift = rng.choice(coprime, topics), rng.integers(0, d, topics)
+    return _Vocabulary(d, by_class, factor, shift, rng.beta(0.1, 0.1, topics))
+
+
+def _subtle_rows(
+    words: _Vocabulary, laws: _Laws, size: int, length: float, rng: np.random.Generator
+) -> tuple[sp.csr_matrix, NDArray[Any]]:
+    """Some rows of 1 + log count, of about `length` words each and at least a fifth of that, and their labels."""
+    d = words.d
+    topic = rng.integers(0, len(words.shift), size)
+    y = np.where(rng.random(size) < words.leaning[topic], 1, -1).astype(np.int8)
+    drawn = length * laws.lengths(size, rng)
+    row = np.repeat(np.arange(size), np.maximum(1, np.maximum(0.2 * length, drawn)).astype(np.int64))
+    rank = laws.ranks(rng.random(len(row), dtype=np.float32) ** np.float32(1.3), d)
+    topical = rng.random(len(row), dtype=np.float32) < rng.beta(*laws.topical, size).astype(np.float32)[row]
+    of_topic = (words.factor[topic][row] * rank + words.shift[topic][row]) % d
+    word = np.where(topical, of_topic, words.by_class[(y[row] > 0).astype(np.int64), rank])
+    return _counts(row, word, size, d), y

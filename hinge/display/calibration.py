@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from hinge.display.axes import axes_or_new
-from hinge.display.palette import COLOURS
+from hinge.display.figure import COLOURS
+from hinge.display.watched import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hinge.types import Items
-
-DEVIATIONS = 1.96
-"""Of the bars, which hold the true share in 95 of 100 bins."""
 
 
 class Bins(NamedTuple):
@@ -103,7 +100,7 @@ class CalibrationDisplay:
             Bins of equally many rows, or equally wide ones.
         ax : matplotlib Axes, optional
         draw : bool
-            Whether to draw at once.
+            Whether to draw immediately.
 
         Returns
         -------
@@ -181,7 +178,7 @@ class CalibrationDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            By default a new figure is made.
         title : str
 
         Returns
@@ -226,7 +223,8 @@ def binned(
     def mean(values: np.ndarray) -> np.ndarray:
         return np.bincount(place, values) / rows
 
-    was, z = mean(positive.astype(np.float64)), DEVIATIONS**2 / rows
+    # Wilson's intervals, which hold the true share in 95 of 100 bins: 1.96 is the normal law's 97.5% quantile.
+    was, z = mean(positive.astype(np.float64)), 1.96**2 / rows
     middle, half = (was + z / 2) / (1 + z), np.sqrt(z * was * (1 - was) + z * z / 4) / (1 + z)
     ends = [None if end is None else mean(end) for end in (lower, upper)]
     return Bins(mean(p), was, middle - half, middle + half, rows, ends[0], ends[1])

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hinge.display.axes import axes_or_new
 from hinge.display.figure import Panel, Series
-from hinge.display.watched import Watched, Watcher, checked, compile_for, gaps, watch
+from hinge.display.watched import WatchedRecord, Watcher, axes_or_new, checked, compile_for, gaps, watch
 from hinge.monitoring import Record
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ class ConvergenceDisplay:
 
     Parameters
     ----------
-    curves : dict of str to sequences of Watched
-        The looks of each run, by name.
+    curves : dict of str to sequences of WatchedRecord
+        The evaluations of each run, by name.
 
     Attributes
     ----------
@@ -62,7 +61,7 @@ class ConvergenceDisplay:
     ax_: Axes
     figure_: Drawn
 
-    def __init__(self, curves: dict[str, Sequence[Watched]]) -> None:
+    def __init__(self, curves: dict[str, Sequence[WatchedRecord]]) -> None:
         self.curves = curves
 
     @classmethod
@@ -83,7 +82,7 @@ class ConvergenceDisplay:
 
         A history holds objective and gap only where the fit itself asked for a certificate, and a fit that nobody
         watches may ask for it only once, at its end: a single point. With `X` and `y` the fit is watched, and both are
-        measured at all looks, which does not count as time of the fit; there is a curve for each run.
+        measured at every evaluation, which does not count as time of the fit; there is a curve for each run.
 
         Parameters
         ----------
@@ -97,7 +96,7 @@ class ConvergenceDisplay:
             For the legend; by default the solver.
         ax : matplotlib Axes, optional
         draw : bool
-            Whether to draw at once.
+            Whether to draw immediately.
         **options
             As for `plot`.
 
@@ -156,7 +155,7 @@ class ConvergenceDisplay:
         ConvergenceDisplay
         """
         runs = [history] if not history or isinstance(history[0], Record) else list(history)
-        looks = [[Watched(record, record.objective, record.score) for record in run] for run in runs]
+        looks = [[WatchedRecord(record, record.objective, record.score) for record in run] for run in runs]
         display = cls(_named(looks, name, classes))
         return display.plot(ax, **options) if draw else display
 
@@ -168,7 +167,7 @@ class ConvergenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            By default a new figure is made.
         against : {"seconds", "iterations", "reads", "kernel_evals"}
         quantity : {"objective", "gap", "error"}
         title : str
@@ -196,7 +195,7 @@ class ConvergenceDisplay:
         return self
 
     @staticmethod
-    def _series(name: str, looks: Sequence[Watched], against: str, quantity: str) -> Series:
+    def _series(name: str, looks: Sequence[WatchedRecord], against: str, quantity: str) -> Series:
         field = AGAINST[against][0]
         at = np.array([getattr(look.record, field) for look in looks], np.float64)
         if quantity == "gap":
@@ -208,9 +207,9 @@ class ConvergenceDisplay:
 
 
 def _named(
-    runs: Sequence[Sequence[Watched]], name: str, classes: Sequence[Any] | np.ndarray | None
-) -> dict[str, Sequence[Watched]]:
-    """The runs by name; several by class, or by number if they are those of class pairs."""
+    runs: Sequence[Sequence[WatchedRecord]], name: str, classes: Sequence[Any] | np.ndarray | None
+) -> dict[str, Sequence[WatchedRecord]]:
+    """The runs by name; several by class, or by number for pairs of classes."""
     if len(runs) == 1:
         return {name: runs[0]}
     labels = classes if classes is not None and len(classes) == len(runs) else range(len(runs))

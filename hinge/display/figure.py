@@ -1,10 +1,12 @@
-"""Figures and tables as plain values: what is shown, not with what. `static` draws figures."""
+"""A figure as data: panels of series; and their colours and markers, which also differ without colour."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from itertools import count, cycle
+from typing import Literal, NamedTuple, TypeAlias
 
 Value: TypeAlias = str | float | int | None
 """What stands in one cell of a table; None where nothing is known."""
@@ -92,3 +94,103 @@ class ReportTable:
     columns: Sequence[str]
     rows: Sequence[Sequence[Value]]
     digits: int = 3
+
+
+Dash = Literal["solid", "dash", "dot", "dashdot", "longdash"]
+
+
+class Marker(NamedTuple):
+    """One shape under its name in matplotlib, its name in plotly, and as an SVG path about the origin."""
+
+    static: str
+    interactive: str
+    path: str
+
+
+class Style(NamedTuple):
+    """How the series of one label are drawn.
+
+    Attributes
+    ----------
+    light, dark : str
+        The colour on white, and on a dark page.
+    marker : Marker or None
+        None for theory.
+    dash : str
+        In plotly's words.
+    """
+
+    light: str
+    dark: str
+    marker: Marker | None
+    dash: Dash
+
+
+# Okabe and Ito's colours, but for the yellow that white swallows; a dark page gets lighter ones of each hue.
+COLOURS = (
+    ("#0072B2", "#4BA6E0"),
+    ("#D55E00", "#F0803A"),
+    ("#009E73", "#2CC296"),
+    ("#CC79A7", "#E09BC2"),
+    ("#E69F00", "#F2B632"),
+    ("#56B4E9", "#8ACBF2"),
+    ("#2B2B2B", "#E4E2DC"),
+)
+GREY = ("#8A8A8A", "#8F949C")
+MARKERS = (
+    Marker("o", "circle", "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"),
+    Marker("s", "square", "M-3.6 -3.6h7.2v7.2h-7.2z"),
+    Marker("^", "triangle-up", "M0 -4.6L4.4 3.4H-4.4z"),
+    Marker("D", "diamond", "M0 -4.8L4.8 0L0 4.8L-4.8 0z"),
+    Marker("v", "triangle-down", "M0 4.6L4.4 -3.4H-4.4z"),
+    Marker("P", "cross", "M-1.5 -4.4h3v2.9h2.9v3h-2.9v2.9h-3v-2.9h-2.9v-3h2.9z"),
+    Marker(
+        "X",
+        "x",
+        "M0 -1.9l2.5 -2.5l1.9 1.9l-2.5 2.5l2.5 2.5l-1.9 1.9l-2.5 -2.5l-2.5 2.5l-1.9 -1.9l2.5 -2.5l-2.5 -2.5l1.9 -1.9z",
+    ),
+    Marker("p", "pentagon", "M0 -4.7L4.5 -1.4L2.8 3.8H-2.8L-4.5 -1.4z"),
+    Marker("<", "triangle-left", "M-4.6 0L3.4 -4.4V4.4z"),
+)
+ROUNDS: tuple[Dash, ...] = ("solid", "dashdot", "dot", "longdash")  # of line, each time the colours are used up
+MOST_MARKERS = 14  # on one line; more would hide it
+THEORY: tuple[Dash, ...] = ("dash", "dot", "dashdot", "longdash")
+
+
+OWN = {
+    **dict.fromkeys(("sdca", "blockdual", "kernelsdca"), 0),
+    **dict.fromkeys(("newton", "sbp"), 1),
+    **dict.fromkeys(("pegasos", "kernelpegasos"), 2),
+    **dict.fromkeys(("liblinear", "libsvm"), 3),
+    **dict.fromkeys(("sklearnsgd", "smo"), 4),
+    **dict.fromkeys(("simba", "activeset"), 5),
+    **dict.fromkeys(("cuttingplane", "svmperf", "perceptron", "kernelperceptron"), 6),
+    **dict.fromkeys(("sgd", "norma"), 7),
+    **dict.fromkeys(("frugal", "adaptive", "cocoa"), 8),
+}
+"""Solvers that have a look of their own, the same in every figure. Those of linear and of kernel machines share them,
+and where two of one look meet, the second one has the next that is free."""
+
+
+def styles(panels: Iterable[Panel]) -> dict[str, Style]:
+    """The style of each label, the same in all panels: a solver's own, for others in order of first appearance."""
+    every = [series for panel in panels for series in panel.series]
+    theory, places = cycle(THEORY), dict[str, int]()
+    measured = dict.fromkeys(series.label for series in every if series.kind != "theory")
+    for known in (True, False):
+        for label in measured:
+            own = OWN.get(re.sub("[^a-z]", "", label.lower()))
+            if (own is not None) == known:
+                free = (k for k in count() if k not in places.values())
+                places[label] = own if own is not None and own not in places.values() else next(free)
+    chosen: dict[str, Style] = {}
+    for series in every:
+        if series.label in chosen:
+            continue
+        if series.label not in places:
+            chosen[series.label] = Style(*GREY, None, next(theory))
+            continue
+        at = places[series.label]
+        turn, colour = divmod(at, len(COLOURS))
+        chosen[series.label] = Style(*COLOURS[colour], MARKERS[at % len(MARKERS)], ROUNDS[turn % len(ROUNDS)])
+    return chosen

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.constraints import count
-from hinge.display.axes import axes_or_new
-from hinge.display.palette import COLOURS
+from hinge.display.figure import COLOURS
+from hinge.display.watched import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +93,7 @@ class HardRowsDisplay:
             Rows whose label is known to be wrong, to be marked.
         ax : matplotlib Axes, optional
         draw : bool
-            Whether to draw at once.
+            Whether to draw immediately.
 
         Returns
         -------
@@ -160,7 +160,7 @@ class HardRowsDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            By default a new figure is made.
         top : int, optional
             Rows to draw, in place of the display's own number.
         title : str

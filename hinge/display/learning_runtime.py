@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hinge.display.axes import axes_or_new
 from hinge.display.figure import Panel, Series
-from hinge.display.watched import Watcher, checked, compile_for, watch
+from hinge.display.watched import Watcher, axes_or_new, checked, compile_for, watch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +30,7 @@ class LearningRuntimeDisplay:
     sizes : sequence of int
         Training rows.
     seconds, errors : sequences of sequences of float
-        For each size, the looks at the fit: the fit's own time, and the test error there.
+        For each size, the evaluations during the fit: the fit's own time, and the test error.
 
     Attributes
     ----------
@@ -69,7 +68,7 @@ class LearningRuntimeDisplay:
         draw: bool = True,
         **options: Any,
     ) -> LearningRuntimeDisplay:
-        """Fit copies on more and more of the rows, and measure the test error at every look, which is not timed.
+        """Fit copies on more and more of the rows, and measure the test error at every evaluation, which is not timed.
 
         Parameters
         ----------
@@ -83,7 +82,7 @@ class LearningRuntimeDisplay:
             Of the permutation from which rows are taken: smaller parts are contained in larger ones.
         ax : matplotlib Axes, optional
         draw : bool
-            Whether to draw at once.
+            Whether to draw immediately.
         **options
             As for `plot`.
 
@@ -117,7 +116,7 @@ class LearningRuntimeDisplay:
         return display.plot(ax, **options) if draw else display
 
     def seconds_to(self, target: float) -> list[float | None]:
-        """For each size the time of the first look at which the error was at most `target`; None if never."""
+        """For each size the first time at which the error was at most `target`; None if never."""
         return [
             next((at for at, error in zip(times, errors, strict=True) if error <= target), None)
             for times, errors in zip(self.seconds, self.errors, strict=True)
@@ -136,7 +135,7 @@ class LearningRuntimeDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            By default a new figure is made.
         kind : {"curves", "runtime"}
         targets : sequence of float, optional
             Errors for "runtime"; by default the last error of the smallest size, and halfway to the best.

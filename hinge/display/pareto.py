@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from hinge.estimators import LinearSVC
     from hinge.types import MatrixLike, Stored
 
-DECADES = 5.0
-"""Decades that a grid of λ spans at most, downwards from the λ at which every row is within the margin."""
-
 FRONT, EMPTY = "certified answers", "proved: no answer lies below"
 
 
@@ -80,7 +77,7 @@ def spread_lams(X: Stored, y: ArrayLike, points: int = 20) -> np.ndarray:
     largest = float(np.max(problem.y * problem.responses(mean))) or 1.0
     if largest <= 0:
         raise ValueError("No direction tells the classes apart: the mean of y times X has no positive margin.")
-    least = min(max(largest * 10.0**-DECADES, 0.1 / problem.n), largest / 10.0)
+    least = min(max(largest * 1e-5, 0.1 / problem.n), largest / 10.0)
     return np.geomspace(largest, least, points)
 
 
@@ -110,7 +107,7 @@ def pareto_points(
     max_time : float, optional
         Seconds for one λ.
     bias : {"none", "free", "penalized"}
-        Penalised: ‖w‖ is that of w and the bias, as in `LinearSVC`.
+        Penalised: ‖w‖ includes the bias, as in `LinearSVC`.
     solver : Solver, optional
         By default the one that suits the data.
     seed : int
@@ -149,7 +146,7 @@ def least_loss(points: Sequence[FrontPoint], norm: np.ndarray | float) -> np.nda
     """A proven lower bound on the loss of any answer with this norm.
 
     A dual value D of the problem with λ proves λ½‖w‖² + loss ≥ D for every answer: a half-plane in the
-    coordinates (½‖w‖², loss). The bound is that of all half-planes together.
+    coordinates (½‖w‖², loss). The bound is their intersection.
     """
     at = np.asarray(norm, np.float64)
     bounds = [point.bound - 0.5 * point.lam * at**2 for point in points if np.isfinite(point.bound)]
@@ -232,7 +229,7 @@ class ParetoFrontDisplay:
     ) -> ParetoFrontDisplay:
         """Compute the front with the tolerance, time limit and solver of a `LinearSVC`.
 
-        The front is that of the hinge loss and of a bias that is free, or of none, whatever the estimator's own are.
+        The front is for the hinge loss and a free bias, or none, whatever the estimator's loss and bias are.
 
         Parameters
         ----------
@@ -246,7 +243,7 @@ class ParetoFrontDisplay:
         name : str
         ax : matplotlib Axes, optional
         draw : bool
-            Whether to draw at once.
+            Whether to draw immediately.
         tell : callable, optional
             Called with each point as soon as it is known.
 
@@ -292,7 +289,7 @@ class ParetoFrontDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            By default a new figure is made.
         name : str, optional
             In the title, in place of the display's own.
 
@@ -300,8 +297,8 @@ class ParetoFrontDisplay:
         -------
         ParetoFrontDisplay
         """
-        from hinge.display.axes import axes_or_new
         from hinge.display.static import panel
+        from hinge.display.watched import axes_or_new
 
         ax = axes_or_new(ax)
         panel(front_figure(self.points, self.name if name is None else name).panels[0], ax)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hinge.display.figure import Figure, Panel, Series
-from hinge.display.palette import Dash, Style, styles
+from hinge.display.figure import MOST_MARKERS, Dash, Figure, Panel, Series, Style, styles
 from hinge.files.replacing import replacing
 
 if TYPE_CHECKING:
@@ -40,10 +39,8 @@ SETTINGS: dict[Any, Any] = {
     "axes.unicode_minus": True,
     "text.color": "black",
 }
-WIDTHS = {1: 5.2, 2: 4.3}  # of one panel, in inches, by the panels in a row
-WIDTH, HEIGHT, LINE = 3.7, 3.0, 0.19
+WIDTHS = {1: 5.2, 2: 4.3, 3: 3.7}  # of one panel, in inches, by the panels in a row
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-MOST_MARKERS = 14  # on one line; more would hide it
 
 
 def draw(figure: Figure, axes: Sequence[Axes] | None = None) -> Drawn:
@@ -64,9 +61,9 @@ def draw(figure: Figure, axes: Sequence[Axes] | None = None) -> Drawn:
     if axes is not None:
         if len(axes) < max(1, len(figure.panels)):
             raise ValueError(f"{figure.name} has {len(figure.panels)} panels, but {len(axes)} axes were given.")
-        look = styles(figure.panels)
+        style_of = styles(figure.panels)
         for one, ax in zip(figure.panels, axes, strict=False):
-            panel(one, ax, look)
+            panel(one, ax, style_of)
         owner: Any = axes[0].figure
         return owner.figure
     import matplotlib
@@ -101,7 +98,7 @@ def save(figure: Figure, folder: Path, formats: Sequence[str] = ("png", "svg")) 
     return paths
 
 
-def panel(panel: Panel, ax: Axes, look: Mapping[str, Style] | None = None, *, legend: bool = True) -> None:
+def panel(panel: Panel, ax: Axes, style_of: Mapping[str, Style] | None = None, *, legend: bool = True) -> None:
     """Draw one panel on given axes.
 
     Values that are not finite, and on a logarithmic axis those that are not positive, are left out; a band
@@ -111,16 +108,16 @@ def panel(panel: Panel, ax: Axes, look: Mapping[str, Style] | None = None, *, le
     ----------
     panel : Panel
     ax : matplotlib Axes
-    look : dict of Style by label, optional
+    style_of : dict of Style by label, optional
         From `styles` over all panels of a figure; by default over this one.
     legend : bool
         Whether to draw a legend, where there is more than one label.
     """
-    look = styles([panel]) if look is None else look
+    style_of = styles([panel]) if style_of is None else style_of
     points = [_points(series, panel) for series in panel.series]
     floor = _floor(points) if panel.log_y else -math.inf
     for series, values in zip(panel.series, points, strict=True):
-        _series(ax, series, values, look[series.label], floor)
+        _series(ax, series, values, style_of[series.label], floor)
     box = ax.get_window_extent()  # in pixels; a letter is a little narrower than a twelfth of an inch
     across, up = (int(size * 13 / ax.figure.dpi) for size in (box.width, box.height))
     for text in (
@@ -139,7 +136,7 @@ def panel(panel: Panel, ax: Axes, look: Mapping[str, Style] | None = None, *, le
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     if legend and len({series.label for series in panel.series}) > 1:
-        _explain(ax, look, {series.label for series in panel.series})
+        _explain(ax, style_of, {series.label for series in panel.series})
 
 
 def check_installed() -> None:
@@ -158,30 +155,31 @@ def _on_a_grid(figure: Figure) -> Drawn:
     count = max(1, len(figure.panels))
     columns = count if count <= 3 else 2 if count == 4 else 3
     rows = math.ceil(count / columns)
-    width = columns * WIDTHS.get(columns, WIDTH)
-    drawn = Drawn(figsize=(width, rows * HEIGHT), layout=ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.07))
+    panel_height, line_height = 3.0, 0.19  # in inches, of axes and of a line of their title
+    width = columns * WIDTHS[columns]
+    drawn = Drawn(figsize=(width, rows * panel_height), layout=ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.07))
     FigureCanvasAgg(drawn)
-    look = styles(figure.panels)
+    style_of = styles(figure.panels)
     cells = drawn.add_gridspec(rows, columns)
     for i, one in enumerate(figure.panels):
         ax = drawn.add_subplot(cells[i // columns, i % columns])
         ax.title.set_fontsize(9.5)
-        panel(one, ax, look, legend=False)
+        panel(one, ax, style_of, legend=False)
     if not figure.panels:
         drawn.text(0.5, 0.5, "no data", ha="center", va="center", color="0.45")
     lines = max((1 + ax.get_title().count("\n") for ax in drawn.axes), default=1)
-    height = rows * (HEIGHT + LINE * lines)
-    if len(look) > 1:
-        height += _legend_below(drawn, look, width)
+    height = rows * (panel_height + line_height * lines)
+    if len(style_of) > 1:
+        height += _legend_below(drawn, style_of, width)
     drawn.set_size_inches(width, height)
     return drawn
 
 
-def _legend_below(drawn: Drawn, look: Mapping[str, Style], width: float) -> float:
-    """One legend under all panels, in as many columns as fit; its height in inches."""
-    for most in range(min(len(look), 6), 0, -1):
-        columns = math.ceil(len(look) / math.ceil(len(look) / most))  # rows of about equal length
-        legend = _explain(drawn, look, set(look), loc="outside lower center", ncols=columns)
+def _legend_below(drawn: Drawn, style_of: Mapping[str, Style], width: float) -> float:
+    """One legend under all panels, in columns that fill its width; returns its height in inches."""
+    for most in range(min(len(style_of), 6), 0, -1):
+        columns = math.ceil(len(style_of) / math.ceil(len(style_of) / most))  # rows of about equal length
+        legend = _explain(drawn, style_of, set(style_of), loc="outside lower center", ncols=columns)
         box = legend.get_window_extent(drawn.canvas.get_renderer())  # type: ignore[attr-defined]
         if box.width / drawn.dpi <= width - 0.2 or columns == 1:
             break
@@ -189,10 +187,10 @@ def _legend_below(drawn: Drawn, look: Mapping[str, Style], width: float) -> floa
     return float(box.height / drawn.dpi)
 
 
-def _explain(on: Axes | Drawn, look: Mapping[str, Style], labels: set[str], **where: Any) -> Any:
+def _explain(on: Axes | Drawn, style_of: Mapping[str, Style], labels: set[str], **where: Any) -> Any:
     from matplotlib.lines import Line2D
 
-    shown = {label: style for label, style in look.items() if label in labels}
+    shown = {label: style for label, style in style_of.items() if label in labels}
     handles = [
         Line2D(
             [],

@@ -1,4 +1,4 @@
-"""Fits looked at on the way: what the displays draw of an estimator."""
+"""Where a Display draws, and how it watches a fit: objective and test error at every evaluation, not timed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from hinge.monitoring import Record
 from hinge.types import Items
 
-if TYPE_CHECKING:  # scikit-learn is imported when something is fitted
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
     from sklearn.base import BaseEstimator
     from sklearn.callback import CallbackContext
@@ -20,11 +21,20 @@ if TYPE_CHECKING:  # scikit-learn is imported when something is fitted
 
     Classifier: TypeAlias = LinearSVC | SVC
 
-COMPILED_ROWS = 100
+
+def axes_or_new(ax: Axes | None) -> Axes:
+    """`ax`, or the axes of a new pyplot figure; raises where matplotlib is not installed."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("Displays are drawn by matplotlib: pip install 'hinge[plot]'.") from error
+    return plt.subplots()[1]
 
 
-class Watched(NamedTuple):
-    """One look at a fit: the record, with objective and error, which were measured without being timed, and the run."""
+class WatchedRecord(NamedTuple):
+    """One evaluation of a fit: the record, objective and error, measured without being timed, and the run."""
 
     record: Record
     objective: float
@@ -41,7 +51,7 @@ def checked(estimator: BaseEstimator) -> None:
 
 
 class Watcher:
-    """A scikit-learn callback that measures objective and test error at every look.
+    """A scikit-learn callback that measures objective and test error at every evaluation.
 
     Parameters
     ----------
@@ -54,7 +64,7 @@ class Watcher:
     def __init__(self, X_test: Items | None = None, y_test: ArrayLike | None = None, objectives: bool = True) -> None:
         self.X_test, self.objectives = X_test, objectives
         self.y_test = None if y_test is None else np.asarray(y_test)
-        self.looks: list[Watched] = []
+        self.looks: list[WatchedRecord] = []
 
     def setup(self, estimator: Classifier, context: CallbackContext) -> None:
         """Begin anew."""
@@ -69,7 +79,7 @@ class Watcher:
     def on_fit_task_end(
         self, estimator: Classifier, context: CallbackContext, *, fitted_estimator: Classifier | None = None
     ) -> bool:
-        """Measure at a look. There is no model at the end of the fit itself, nor in runs of one of several classes."""
+        """Measure the model. There is none at the end of the fit itself, nor in runs of one of several classes."""
         record = getattr(context, "record", None)
         if record is None:
             return False
@@ -78,7 +88,7 @@ class Watcher:
             error = float(np.mean(fitted_estimator.predict(self.X_test) != self.y_test))
         if self.objectives and not np.isfinite(objective) and context.measure_objective is not None:
             objective = context.measure_objective()
-        self.looks.append(Watched(record, objective, error, context.run))
+        self.looks.append(WatchedRecord(record, objective, error, context.run))
         return False
 
 
@@ -92,22 +102,22 @@ def watch(estimator: Classifier, X: Items, y: ArrayLike, watcher: Watcher) -> Cl
         return copy.fit(X, y)
 
 
-def compile_for(estimator: Classifier, X: Items, y: ArrayLike) -> None:
-    """Fit a copy to a few rows of each class, so that the next fit is timed without compilation."""
+def compile_for(estimator: Classifier, X: Items, y: ArrayLike, rows: int = 100) -> None:
+    """Fit a copy to some rows of each class, so that the next fit is timed without compilation."""
     from sklearn.base import clone
     from sklearn.utils import _safe_indexing, get_tags
 
     if get_tags(estimator).input_tags.pairwise or not hasattr(X, "shape"):
         return
     y = np.asarray(y)
-    some = np.sort(np.concatenate([np.flatnonzero(y == label)[:COMPILED_ROWS] for label in np.unique(y)]))
+    some = np.sort(np.concatenate([np.flatnonzero(y == label)[:rows] for label in np.unique(y)]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clone(estimator).fit(_safe_indexing(X, some), y[some])
 
 
-def gaps(looks: Sequence[Watched]) -> list[float]:
-    """The gap at every look, by the best lower bound that any certificate of the run gave."""
+def gaps(looks: Sequence[WatchedRecord]) -> list[float]:
+    """The gap at every evaluation, by the best lower bound that any certificate of the run gave."""
     bounds = [
         look.record.objective / (1.0 + look.record.certificate)
         for look in looks

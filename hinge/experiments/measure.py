@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, repeat
 from typing import Any, Literal
@@ -99,10 +99,17 @@ def band(
 
 def spread(label: str, results: CellResults, parameter: str, value: str) -> Series:
     """The median of a value for each value of a parameter, with its range over all other parameters as the band."""
-    at = results.values_of(parameter)
-    groups = [results.where(**{parameter: one}).column(value) for one in at]
-    middle, low, high = ([float(f(group)) for group in groups] for f in (np.median, np.min, np.max))
-    return Series(label, at, middle, low, high)
+    return spread_of(label, {at: part.column(value) for at, part in results.by(parameter)})
+
+
+def spread_of(
+    label: str,
+    groups: Mapping[float, Sequence[float]] | Mapping[int, Sequence[float]],
+    middle: Callable[..., float | np.floating] = np.median,
+) -> Series:
+    """The middle of the values at each x, with their range as the band."""
+    centre, low, high = ([float(f(group)) for group in groups.values()] for f in (middle, np.min, np.max))
+    return Series(label, list(groups), centre, low, high)
 
 
 def first_below(looks: Sequence[Evaluation], x: str, y: str, level: float) -> float | None:

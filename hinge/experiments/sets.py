@@ -146,7 +146,8 @@ def choose(name: str, rows: int | None = None) -> Chosen:
             f"form, into the data folder ($HINGE_DATA, else hinge_data in your home). In its place: {label}."
         )
     if data.X_test is None:
-        data = _split(data)
+        X, y, X_test, y_test = hold_out(data.X_train, data.y_train, 0.25, SHUFFLED)
+        data = replace(data, X_train=X, y_train=y, X_test=X_test, y_test=y_test)
     data = _subsample(data, rows)
     return Chosen(data, f"{label}, {data.X_train.shape[0]:,} rows", note)
 
@@ -178,11 +179,6 @@ def _load_stand_in(stand_in: StandIn, rows: int | None) -> tuple[Dataset, str]:
         except DatasetNotFoundError:
             continue
     return stand_in.generate(rows), stand_in.called
-
-
-def _split(data: Dataset) -> Dataset:
-    X, y, X_test, y_test = hold_out(data.X_train, data.y_train, 0.25, SHUFFLED)
-    return replace(data, X_train=X, y_train=y, X_test=X_test, y_test=y_test)
 
 
 def _subsample(data: Dataset, rows: int | None) -> Dataset:

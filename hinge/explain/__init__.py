@@ -1,8 +1,7 @@
 """Tables that explain a fitted model: its features, and its training rows."""
 
 from hinge.explain.features import FeatureTable, feature_table
-from hinge.explain.frames import frame
-from hinge.explain.rows import RowTable, influential_rows, margin_rows, row_table, suspicious_rows
+from hinge.explain.rows import RowTable, frame, influential_rows, margin_rows, row_table, suspicious_rows
 
 __all__ = [
     "FeatureTable",

@@ -66,10 +66,10 @@ def feature_table(
         Fitted, with ``coef_``: `LinearSVC`, `LinearSVR`, or a kernel machine with ``kernel="linear"``; or a pipeline
         that ends with one, whose features are those that its transformers make.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows from which the standard deviations are computed, such as those of the fit; of a pipeline, before its
+        Rows from which the standard deviations are computed, such as the training rows; of a pipeline, before its
         transformers.
     names : sequence of str, optional
-        The features' names; by default those of the fit or of the transformers, else x0, x1, ...
+        The features' names; by default the names seen in the fit or made by the transformers, else x0, x1, ...
     top : int, optional
         Number of lines, if not all.
 

@@ -1,6 +1,8 @@
 """Tables of the training rows of a classifier: dual weights, margins, and leave-one-out values."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +13,11 @@ from hinge.calibration.sigmoid import fit_sigmoid, probabilities
 from hinge.estimators.fitting.one_vs_one import class_pairs
 from hinge.explain.features import checked_top, runs_of
 from hinge.types import Items
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from hinge.explain.features import FeatureTable
 
 
 class RowTable(NamedTuple):
@@ -189,3 +196,30 @@ def suspicious_rows(
 
 def _some(table: RowTable, lines: np.ndarray) -> RowTable:
     return RowTable(*(column[lines] for column in table))
+
+
+def frame(table: FeatureTable | RowTable) -> DataFrame:
+    """The same columns as a pandas DataFrame.
+
+    Parameters
+    ----------
+    table : FeatureTable or RowTable
+
+    Returns
+    -------
+    DataFrame
+
+    Examples
+    --------
+    >>> from hinge import LinearSVC
+    >>> from hinge.explain import feature_table, frame
+    >>> X, y = [[0.0, 900.0], [1.0, 100.0], [2.0, 500.0], [3.0, 400.0]], ["no", "no", "yes", "yes"]
+    >>> model = LinearSVC().fit(X, y)
+    >>> frame(feature_table(model, X, names=["age", "pay"])).columns.tolist()
+    ['feature', 'of', 'weight', 'spread', 'effect', 'share']
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("frame() needs pandas: pip install pandas, or use the table's columns.") from error
+    return pd.DataFrame(table._asdict())

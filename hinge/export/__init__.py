@@ -3,10 +3,7 @@
 See docs/models.md for what each form keeps. hinge's own files, which keep all, are written by `hinge.save`.
 """
 
-from hinge.export.liblinear import read_liblinear, write_liblinear
-from hinge.export.libsvm import read_libsvm, write_libsvm
-from hinge.export.onnx import to_onnx
-from hinge.export.plain_models import to_sklearn
-from hinge.export.skops import to_skops
+from hinge.export.libsvm import read_liblinear, read_libsvm, write_liblinear, write_libsvm
+from hinge.export.onnx import to_onnx, to_sklearn, to_skops
 
 __all__ = ["read_liblinear", "read_libsvm", "to_onnx", "to_sklearn", "to_skops", "write_liblinear", "write_libsvm"]

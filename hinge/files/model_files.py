@@ -17,7 +17,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from hinge.datasets.plain_arrays import members_of, plain_array
+from hinge.datasets.compressed import members_of, plain_array
 from hinge.files.machines import MACHINES, Machine
 from hinge.files.pipelines import PIPELINE, check_widths, chosen, part_of, stored_part
 from hinge.files.plain_values import NUMBERS_AND_TEXT
@@ -46,7 +46,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         scikit-learn's searches, the model that was chosen is kept; of those on a cluster, the local one.
 
         The other steps of a pipeline may be scikit-learn's scalers, encoders, imputers, text vectorisers, selectors
-        of features and the like (`hinge.files.transformers.LEARNED` lists them), ``FeatureUnion`` and
+        of features and the like (`hinge.files.plain_values.LEARNED` lists them), ``FeatureUnion`` and
         ``ColumnTransformer``. Anything else is refused.
     path : str or path-like
         The file. One that is there already stays as it is until the new one is on the disk.

@@ -13,8 +13,18 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.files.machines import MACHINES, machine_of, stored_machine
-from hinge.files.plain_values import plain, restored, stored, value_of
-from hinge.files.transformers import LEARNED, TRANSFORMERS, check_names, stored_transformer, transformer_of, width_of
+from hinge.files.plain_values import (
+    LEARNED,
+    TRANSFORMERS,
+    check_names,
+    plain,
+    restored,
+    stored,
+    stored_transformer,
+    transformer_of,
+    value_of,
+    width_of,
+)
 
 PIPELINE, UNION, COLUMNS = "sklearn.Pipeline", "sklearn.FeatureUnion", "sklearn.ColumnTransformer"
 NOT_THERE = ("passthrough", "drop", None)
@@ -90,7 +100,7 @@ def part_of(found: Any, prefix: str, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def check_widths(part: BaseEstimator) -> int | None:
-    """Raise unless each step takes as many columns as the one before makes.
+    """Raise unless each step takes the number of columns that the one before makes.
 
     Returns
     -------

@@ -2,12 +2,39 @@
 
 import io
 import math
+import warnings
 from dataclasses import fields
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_selection import chi2, f_classif, f_regression, mutual_info_classif, mutual_info_regression
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_selection import (
+    SelectKBest,
+    SelectPercentile,
+    VarianceThreshold,
+    chi2,
+    f_classif,
+    f_regression,
+    mutual_info_classif,
+    mutual_info_regression,
+)
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 
 from hinge.kernels import Kernel
 from hinge.kernels import registry as kernels
@@ -153,3 +180,186 @@ def registered(kind: str, name: str | None) -> Any:
         return None
     entry = kernels.of_class(name) if kind == "kernel" else solvers.of_class(name)
     return None if entry is None else entry.load()
+
+
+DECOMPOSED = ("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_")
+LEARNED: dict[Any, tuple[str, ...]] = {
+    StandardScaler: ("mean_", "var_", "scale_", "n_samples_seen_"),
+    MinMaxScaler: ("min_", "scale_", "data_min_", "data_max_", "data_range_", "n_samples_seen_"),
+    MaxAbsScaler: ("scale_", "max_abs_", "n_samples_seen_"),
+    RobustScaler: ("center_", "scale_"),
+    Normalizer: (),
+    Binarizer: (),
+    FunctionTransformer: (),
+    OneHotEncoder: ("categories_", "_infrequent_indices"),
+    OrdinalEncoder: ("categories_", "_infrequent_indices"),
+    SimpleImputer: ("statistics_", "indicator_", "_fit_dtype", "_fill_dtype"),
+    MissingIndicator: ("features_", "_n_features", "_precomputed"),
+    CountVectorizer: ("vocabulary_", "fixed_vocabulary_"),
+    TfidfVectorizer: ("vocabulary_", "fixed_vocabulary_", "_tfidf"),
+    HashingVectorizer: (),
+    TfidfTransformer: ("idf_",),
+    SelectKBest: ("scores_", "pvalues_"),
+    SelectPercentile: ("scores_", "pvalues_"),
+    VarianceThreshold: ("variances_",),
+    PCA: (*DECOMPOSED, "mean_", "n_components_", "n_samples_", "noise_variance_"),
+    TruncatedSVD: DECOMPOSED,
+    Nystroem: ("components_", "component_indices_", "normalization_", "_n_features_out"),
+    RBFSampler: ("random_weights_", "random_offset_", "_n_features_out"),
+}
+"""What a file can hold, and the attributes that each has learned; the others follow from these."""
+OF_ALL = ("n_features_in_", "feature_names_in_", "_sklearn_output_config")
+TRANSFORMERS: dict[str, Any] = {f"sklearn.{cls.__name__}": cls for cls in LEARNED}
+"""By the name of their format."""
+MOST_FEATURES = 1 << 24
+"""Rows of zeros and ones of so many features are put through a transformer that was read, and of no more."""
+
+
+def stored_transformer(part: BaseEstimator, prefix: str, arrays: dict[str, bytes]) -> dict[str, Any]:
+    """A fitted transformer in JSON's terms; its arrays are put aside, under names that begin with `prefix`."""
+    name = type(part).__name__
+    attributes, parameters = {}, {}
+    for key, value in part.get_params(deep=False).items():
+        try:
+            parameters[key] = stored(value, prefix + key, arrays)
+        except TypeError as error:
+            if key == "random_state":  # what it has drawn is among the attributes
+                continue
+            raise ValueError(
+                f"{key} of this {name} cannot be stored, as model files hold no code: {error} Use pickle for that, or "
+                "a transformer without it."
+            ) from error
+    for key in (*LEARNED[type(part)], *OF_ALL):
+        value = vars(part).get(key)
+        if value is None:
+            continue
+        if type(value) in LEARNED:
+            attributes[key] = {"transformer": stored_transformer(value, f"{prefix}{key}.", arrays)}
+            continue
+        if key == "vocabulary_":  # the words in the order of their columns
+            value = np.array(sorted(value, key=value.__getitem__), dtype=object)
+        try:
+            attributes[key] = stored(value, prefix + key, arrays)
+        except TypeError as error:
+            raise ValueError(f"{key} of this {name} cannot be stored in a model file: {error}") from error
+    return {"format": f"sklearn.{name}", "parameters": parameters, "attributes": attributes}
+
+
+def transformer_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndarray]) -> Any:
+    """The inverse of `stored_transformer`, with what follows from the attributes computed anew."""
+    cls = TRANSFORMERS[found["format"]]
+    part = cls(**{key: restored(value, prefix + key, arrays) for key, value in found["parameters"].items()})
+    part._validate_params()
+    for key, value in found["attributes"].items():
+        if key not in (*LEARNED[cls], *OF_ALL):
+            raise ValueError(f"{key} is not an attribute.")
+        if isinstance(value, dict) and "transformer" in value:
+            setattr(part, key, transformer_of(value["transformer"], f"{prefix}{key}.", arrays))
+        else:
+            setattr(part, key, restored(value, prefix + key, arrays))
+    check_names(part)
+    if cls in (OneHotEncoder, OrdinalEncoder) and hasattr(part, "categories_"):
+        _complete_encoder(part)
+    elif cls is SimpleImputer and hasattr(part, "statistics_"):
+        part.indicator_ = getattr(part, "indicator_", None)
+        part._fill_dtype = getattr(part, "_fill_dtype", part._fit_dtype)  # older versions have one for both
+    elif issubclass(cls, CountVectorizer) and hasattr(part, "vocabulary_"):
+        part.vocabulary_ = {str(word): j for j, word in enumerate(part.vocabulary_)}
+    elif cls is RobustScaler:
+        part.center_, part.scale_ = getattr(part, "center_", None), getattr(part, "scale_", None)
+    elif cls is StandardScaler:
+        part.mean_, part.var_, part.scale_ = (getattr(part, key, None) for key in ("mean_", "var_", "scale_"))
+    return part
+
+
+def width_of(part: BaseEstimator) -> int:
+    """How many columns a transformer makes, found by transforming two rows; raises if its attributes do not fit."""
+    if isinstance(part, HashingVectorizer):
+        return int(part.n_features)
+    if isinstance(part, CountVectorizer):
+        width = len(part.vocabulary_)
+        if isinstance(part, TfidfVectorizer) and part._tfidf.transform(sp.csr_matrix((1, width))).shape[1] != width:
+            raise ValueError("the words and their weights are not of one vocabulary.")
+        return width
+    n = part.n_features_in_
+    if type(n) is not int or not 0 < n <= MOST_FEATURES:
+        raise ValueError(f"n_features_in_ is {n!r}, which is no number of features.")
+    words = isinstance(part, OneHotEncoder | OrdinalEncoder)
+    rows: Any = np.outer([0.0, 1.0], np.ones(n))
+    if words:
+        rows = np.empty((2, n), dtype=object)
+        rows[:] = [values[0] for values in part.categories_]
+    elif isinstance(part, SimpleImputer) and part._fit_dtype.kind == "O":
+        words, rows = True, np.full((2, n), part.missing_values, dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names that the rows do not have, and of empty features
+        made = part.transform(rows)
+    if len(made.shape) != 2 or made.shape[0] != 2:
+        raise ValueError(f"this {type(part).__name__} does not make a row of a row.")
+    values = made.data if sp.issparse(made) else np.asarray(made)
+    if not words and (values.dtype.kind not in "biuf" or not np.isfinite(values).all()):
+        raise ValueError(f"this {type(part).__name__} does not make finite numbers of zeros and ones.")
+    return int(made.shape[1])
+
+
+def check_names(part: BaseEstimator) -> None:
+    """Raise if the names do not match its features."""
+    names = getattr(part, "feature_names_in_", None)
+    if names is not None and (
+        not isinstance(names, np.ndarray)
+        or names.shape != (getattr(part, "n_features_in_", -1),)
+        or not all(isinstance(name, str) for name in names)
+    ):
+        raise ValueError("feature_names_in_ does not have a name for each feature.")
+    config = getattr(part, "_sklearn_output_config", {})
+    if not isinstance(config, dict) or not set(config.items()) <= {
+        ("transform", form) for form in ("default", "pandas", "polars")
+    }:
+        raise ValueError("what its output is to be is not known.")
+
+
+def _complete_encoder(part: BaseEstimator) -> None:
+    """Set the attributes of an encoder that follow from its categories, and from the infrequent ones.
+
+    They point into rows that compiled code fills, so they are computed here and never read from a file.
+    """
+    categories = part.categories_
+    if not isinstance(categories, list) or len(categories) != part.n_features_in_:
+        raise ValueError("there are no categories for each feature.")
+    if any(not isinstance(values, np.ndarray) or values.ndim != 1 or not len(values) for values in categories):
+        raise ValueError("the categories of a feature are not a list of some.")
+    missing = {
+        i: len(values) - 1
+        for i, values in enumerate(categories)
+        if isinstance(values[-1], Real) and values[-1] != values[-1]
+    }
+    missing = missing if isinstance(part, OrdinalEncoder) else {}
+    part._check_infrequent_enabled()
+    if part._infrequent_enabled:
+        rare, mappings = part._infrequent_indices, []
+        if not isinstance(rare, list) or len(rare) != len(categories):
+            raise ValueError("there are no rare categories for each feature.")
+        for i, few in enumerate(rare):
+            count = len(categories[i]) - (i in missing)
+            mappings.append(None if few is None else _grouped(few, count))
+        part._default_to_infrequent_mappings = mappings
+    else:
+        vars(part).pop("_infrequent_indices", None)
+    if isinstance(part, OneHotEncoder):
+        part._set_drop_idx()
+        part._n_features_outs = part._compute_n_features_outs()
+    else:
+        part._missing_indices = missing
+
+
+def _grouped(rare: object, count: int) -> np.ndarray:
+    """The number of each of `count` categories, where the rare ones share the last."""
+    is_rare = np.zeros(count, bool)
+    if not isinstance(rare, np.ndarray) or rare.ndim != 1 or rare.dtype.kind not in "iu" or not len(rare):
+        raise ValueError("rare categories are not given by their numbers.")
+    if rare.min() < 0 or rare.max() >= count or len(np.unique(rare)) != len(rare):
+        raise ValueError("rare categories are not among the categories.")
+    is_rare[rare] = True
+    mapping = np.cumsum(~is_rare) - 1
+    mapping[is_rare] = count - len(rare)
+    return mapping

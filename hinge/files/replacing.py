@@ -49,7 +49,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} for {path.name}: make it first.")
-    temporary, handle = _begun(target.parent, folder=False)
+    temporary, handle = _create(target.parent, folder=False)
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
@@ -86,7 +86,7 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         An empty folder.
     """
     target = Path(os.path.realpath(path))
-    temporary, handle = _begun(target.parent, folder=True)
+    temporary, handle = _create(target.parent, folder=True)
     try:
         yield temporary
         for part in temporary.iterdir():
@@ -110,7 +110,7 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.close(handle)
 
 
-def _begun(parent: Path, *, folder: bool) -> tuple[Path, int]:
+def _create(parent: Path, *, folder: bool) -> tuple[Path, int]:
     """A new file or folder to write, locked, and its handle; what killed processes left goes.
 
     A file may have no name yet: `_name` gives it the path.

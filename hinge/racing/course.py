@@ -28,9 +28,6 @@ from hinge.types import Stored
 KERNEL_TEST_ROWS = 2000
 """Test rows on which kernel machines are judged: every measurement costs a kernel value for each support vector."""
 
-CACHE_BYTES = 200_000_000
-"""Cache of kernel rows for every contestant: LIBSVM's default in scikit-learn."""
-
 
 class Measurement(NamedTuple):
     """A contestant's answer at some time, measured.
@@ -146,7 +143,7 @@ class Course:
 
     def _gram(self) -> Gram:
         assert self.kernel is not None
-        return Gram(as_points(self.X, self.kernel), CACHE_BYTES)
+        return Gram(as_points(self.X, self.kernel), 200_000_000)  # scikit-learn's default for LIBSVM
 
     # --- what is known of the minimum -----------------------------------------------------
 

@@ -13,13 +13,8 @@ from threadpoolctl import threadpool_limits
 from hinge.racing.contestants import Contestant
 from hinge.racing.course import Course, Measurement
 
-REFERENCE_SHARE = 0.05
-"""The reference is solved to this share of the gap that is raced for."""
-
 REFERENCE_TIMES = 3.0
-"""Time limit of the reference, in multiples of the limit of one run."""
-
-WARM_ROWS, WARM_SECONDS = 256, 0.05
+"""Time limit of the reference, in multiples of the limit of one run: it is solved more accurately than any of them."""
 
 Run = list[Measurement]
 Tell = Callable[[str, int, int], None]
@@ -251,10 +246,11 @@ def _prepare(done: Race, tol: float, tell: Tell) -> None:
         entry.kept_out = entry.contestant.missing() or ""
     tell("bounding the minimum", 0, 0)
     biases = {entry.contestant.bias for entry in done.entries if not entry.kept_out}
-    few = course.part(WARM_ROWS)
+    few, warm_seconds = course.part(256), 0.05
     for bias in sorted(biases | {"none"}, reverse=True):
-        few.find_reference(tol, WARM_SECONDS, bias)  # compiles, before the time limit of the reference begins
-        course.find_reference(max(REFERENCE_SHARE * tol, 1e-9), REFERENCE_TIMES * done.max_time, bias)
+        few.find_reference(tol, warm_seconds, bias)  # compiles, before the time limit of the reference begins
+        # To a twentieth of the gap that is raced for.
+        course.find_reference(max(0.05 * tol, 1e-9), REFERENCE_TIMES * done.max_time, bias)
     for entry in done.entries:
         entry.kept_out = entry.kept_out or entry.contestant.rejects(course) or ""
         started += [] if entry.kept_out else [entry]
@@ -262,7 +258,7 @@ def _prepare(done: Race, tol: float, tell: Tell) -> None:
     for entry in started:
         tell(f"compiling {entry.name}", 0, 0)
         try:
-            for _ in entry.contestant.looks(few, 0, WARM_SECONDS, lambda look: False, tol):
+            for _ in entry.contestant.looks(few, 0, warm_seconds, lambda look: False, tol):
                 pass
         except Exception as error:
             entry.failure = _sentence(error)

@@ -10,14 +10,13 @@ from typing import Any
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import CellResult, Outcome
 from hinge.experiments.runner import machine
+from hinge.racing.contestants import Peer
 from hinge.racing.course import Measurement
-from hinge.racing.peers import Peer
 from hinge.racing.race import Race, Run
-from hinge.report.plain import csv_text, finite, write_text
+from hinge.report.outcome import csv_text, finite, write_text
 
 ALWAYS = ("solver", "what it is", "seconds to target", "status")
 """Columns of the standings that are shown even if they are empty."""
-FLOOR = 1e-12  # of suboptimalities on a logarithmic axis
 CURVES = ("solver", "run", "seconds", "reads", "kernel evaluations", "objective", "suboptimality", "test error")
 
 
@@ -35,11 +34,11 @@ def _figure(race: Race, amount: str, label: str) -> Figure:
     above, errors = [], []
     for line in race.standings():
         entry = next(entry for entry in race.entries if entry.name == line.solver)
-        run = [look for look in race.typical(entry) if _is_positive(getattr(look, amount))]
+        run = [look for look in race.typical(entry) if (getattr(look, amount) or 0) > 0]
         if not run:  # nobody counts what a peer reads
             continue
         x = [float(getattr(look, amount)) for look in run]
-        gaps = [max(race.suboptimality(entry, look), FLOOR) for look in run]
+        gaps = [max(race.suboptimality(entry, look), 1e-12) for look in run]  # for a logarithmic axis
         above.append(Series(line.solver, x, gaps))
         errors.append(Series(line.solver, x, [look.error for look in run]))
     target = [above, errors][race.target.kind == "error"]
@@ -223,7 +222,3 @@ def _curve_rows(race: Race) -> list[list[Any]]:
         for at, run in enumerate(entry.runs)
         for look in run
     ]
-
-
-def _is_positive(value: float | None) -> bool:
-    return value is not None and value > 0

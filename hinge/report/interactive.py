@@ -9,13 +9,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from hinge.display.figure import Figure, Panel, Series
-from hinge.display.palette import Style, styles
+from hinge.display.figure import MOST_MARKERS, Figure, Panel, Series, Style, styles
 
 Row = tuple[float, float | None, float | None, float | None]
-MOST_MARKERS = 14
-MOST_POWERS = 5  # of ten, along an axis
-DIGITS = 6  # of the numbers in the page; the data files hold all
 
 
 def panels(figure: Figure) -> list[dict[str, Any]]:
@@ -83,8 +79,8 @@ def _axis(title: list[str], logarithmic: bool, values: Sequence[float]) -> dict[
     }
 
 
-def _powers(values: Sequence[float]) -> dict[str, Any]:
-    """Where a logarithmic axis has its ticks: at powers of ten, or at 1, 2 and 5 of one or two of them.
+def _powers(values: Sequence[float], most: int = 5) -> dict[str, Any]:
+    """Where a logarithmic axis has its ticks: at up to `most` powers of ten, or at 1, 2 and 5 of one or two.
 
     Left to itself, plotly writes a small 2 and 5 between powers of ten, and in a narrow panel 10² and 2 read as one.
     """
@@ -93,7 +89,7 @@ def _powers(values: Sequence[float]) -> dict[str, Any]:
     if decades < 0.8:
         return {}
     if decades >= 2.0:
-        return {"dtick": math.ceil(decades / MOST_POWERS)}
+        return {"dtick": math.ceil(decades / most)}
     lowest, highest = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
     at = [digit * 10.0**power for power in range(lowest - 1, highest + 1) for digit in (1, 2, 5)]
     return {"tickvals": at, "ticktext": [f"{value:,.6g}" for value in at]}
@@ -203,5 +199,5 @@ def _reach(above: float | None, below: float | None) -> float:
 
 
 def _plain(values: Sequence[float]) -> list[float | None]:
-    """Numbers for JSON: rounded, and None in place of nan and infinity."""
-    return [float(f"{v:.{DIGITS}g}") if v is not None and math.isfinite(v) else None for v in values]
+    """Numbers for JSON: rounded to six digits (the data files hold all), and None in place of nan and infinity."""
+    return [float(f"{v:.6g}") if v is not None and math.isfinite(v) else None for v in values]

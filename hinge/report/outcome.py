@@ -1,12 +1,44 @@
-"""What was found, beside what a paper says: claims with verdicts, and what is drawn with them."""
+"""What an experiment found, as claims beside the paper's, tables and figures; a report's section on it; plain text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
 from hinge.display.figure import Figure, ReportTable
+from hinge.files.replacing import replacing
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table under its heads."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def finite(value: object) -> Any:
+    """The same value with None in place of nan and infinity, which JSON does not allow."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return value
+
+
+def write_text(path: Path, text: str) -> None:
+    """The whole file, or what was there before."""
+    with replacing(path) as stream:
+        stream.write(text.encode())
 
 
 class Verdict(Enum):
@@ -86,3 +118,75 @@ class Outcome:
     figures: Sequence[Figure] = ()
     tables: Sequence[ReportTable] = ()
     notes: Sequence[str] = ()
+
+
+class Measured(Protocol):
+    """What is shown of a cell's result; experiments draw with this package, so it cannot name theirs."""
+
+    @property
+    def cell(self) -> Mapping[str, Any]:
+        """Its parameters."""
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """What was measured."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+
+    @property
+    def machine(self) -> str:
+        """Where it ran."""
+
+
+class Described(Protocol):
+    """What is shown of an experiment itself."""
+
+    name: ClassVar[str]
+    question: ClassVar[str]
+
+    @property
+    def title(self) -> str:
+        """What it measures."""
+
+    @property
+    def paper(self) -> str:
+        """Authors and year."""
+
+    @property
+    def place(self) -> str:
+        """Where in the paper."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment of the report.
+
+    Attributes
+    ----------
+    name, title, paper, place, question : str
+        Of the experiment.
+    outcome : Outcome
+    results : sequence of results
+        Of its cells.
+    failures : sequence of str
+        The errors of cells that could not be measured.
+    """
+
+    name: str
+    title: str
+    paper: str
+    place: str
+    question: str
+    outcome: Outcome
+    results: Sequence[Measured] = ()
+    failures: Sequence[str] = field(default=())
+
+    @classmethod
+    def from_run(
+        cls, experiment: Described, outcome: Outcome, results: Sequence[Measured], failures: Sequence[str] = ()
+    ) -> Section:
+        """The section of an experiment that was run."""
+        about = (experiment.name, experiment.title, experiment.paper, experiment.place, experiment.question)
+        return cls(*about, outcome, results, failures)

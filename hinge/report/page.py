@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -10,10 +13,205 @@ from importlib import resources
 from itertools import groupby
 from typing import NamedTuple
 
-from hinge.report.outcome import Claim, Verdict
-from hinge.report.parts import VERDICTS, Picture, anchor_of, duration, many, numbers_of, section_html
-from hinge.report.section import Section
+import numpy as np
+
+from hinge.display.figure import Figure, ReportTable, Value
+from hinge.report import interactive
+from hinge.report.outcome import Claim, Section, Verdict
 from hinge.version import __version__
+
+VERDICTS = {
+    "reproduced": ("✓", "yes"),
+    "partly": ("◐", "partly"),
+    "not reproduced": ("✗", "no"),
+    "not measured": ("–", "unknown"),
+    "beyond the paper": ("+", "beyond"),
+    "could hardly fail": ("≡", "sure"),
+}
+"""The sign and the CSS class of each verdict."""
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+NOTHING = "–"
+
+
+class Picture(NamedTuple):
+    """A figure as files: relative links, and one of them as a data URI."""
+
+    png: str
+    svg: str
+    inlined: str
+
+
+def number(value: Value | np.generic, digits: int = 3) -> str:
+    """A value for readers: `digits` significant digits, thousands apart, powers of ten where they help."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}".replace("-", "−")
+    if not isinstance(value, float):
+        return str(value)
+    if math.isnan(value):
+        return NOTHING
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+    power = int(exponent)
+    if -4 <= power < 7:
+        text = f"{float(f'{value:.{digits}g}'):,.{max(0, digits - 1 - power)}f}"
+    else:
+        text = f"{mantissa}×10{str(power).translate(SUPERSCRIPTS)}"
+    return text.replace("-", "−")
+
+
+def plain_name(name: str) -> str:
+    """A name that any file system takes, and any link."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "unnamed"
+
+
+def many(count: int, one: str) -> str:
+    """So many of something."""
+    return f"{number(count)} {one}{'' if count == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    if seconds < 120:
+        return f"{number(float(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def numbers_of(claim: Claim) -> str:
+    """The four cells every claim has: the paper's, ours, the ratio, the verdict."""
+    sign, kind = VERDICTS[claim.verdict.value]
+    unit = f' <span class="unit">{escape(claim.unit)}</span>' if claim.unit else ""
+    words = isinstance(claim.paper, str)
+    theirs = f"{escape(number(claim.paper))}{'' if words or claim.paper is None else unit}"
+    ours = f"{number(claim.ours)}{unit if claim.ours is not None else ''}"
+    was = "" if claim.earlier is None else f'<span class="was">was: {claim.earlier.verdict.value}</span>'
+    return (
+        f'<td class="{"words" if words else "n"}" data-label="Paper"><span>{theirs}</span></td>'
+        f'<td class="n" data-label="Ours"><span>{ours}</span></td>'
+        f'<td class="n{" nil" if claim.ratio is None else ""}" data-label="Ratio">{number(claim.ratio)}</td>'
+        f'<td class="verdict" data-label="Verdict"><span class="badge {kind}">'
+        f'<span aria-hidden="true">{sign}</span> {claim.verdict.value}</span>{was}</td>'
+    )
+
+
+def anchor_of(section: Section) -> str:
+    """The id of a section, for links."""
+    return f"x-{plain_name(section.name)}"
+
+
+def section_html(section: Section, pictures: Mapping[tuple[str, int], Picture]) -> str:
+    """One experiment: its question, claims, figures, tables, and what went wrong."""
+    anchor, outcome, name = anchor_of(section), section.outcome, plain_name(section.name)
+    seeds = len({result.cell["seed"] for result in section.results if "seed" in result.cell})
+    counted = [
+        many(len(section.results), "cell"),
+        *([many(seeds, "seed")] if seeds else []),
+        f"{duration(sum(result.seconds for result in section.results))} of measuring",
+        f'<a href="data/{name}.csv">{name}.csv</a>',
+        f'<a href="data/{name}.json">{name}.json</a>',
+    ]
+    figures = (_figure(figure, pictures[section.name, i]) for i, figure in enumerate(outcome.figures))
+    return "\n".join(
+        (
+            f'<section id="{anchor}" class="experiment" aria-labelledby="{anchor}-title">',
+            f'<p class="eyebrow">{escape(section.paper)} · {escape(section.place)}</p>',
+            f'<h2 id="{anchor}-title">{escape(section.title)}</h2>',
+            f'<p class="question">{escape(section.question)}</p>',
+            *figures,
+            _claims(outcome.claims, bool(outcome.tables or outcome.figures)),
+            *(_table(table) for table in outcome.tables),
+            _list("Notes on the data", outcome.notes, "notes"),
+            _list(f"Failures ({len(section.failures)})", section.failures, "failures"),
+            f'<p class="links counted">{" · ".join(counted)}</p>',
+            "</section>",
+        )
+    )
+
+
+def _claims(claims: Sequence[Claim], shown: bool) -> str:
+    if not claims:
+        return "" if shown else '<p class="none">No claim was measured.</p>'
+    rows = "".join(
+        f'<tr><th scope="row">{escape(claim.what)}<dl class="terms"><div><dt>Rule</dt>'
+        f"<dd>{escape(claim.rule)}</dd></div><div><dt>Conditions</dt><dd>{escape(claim.conditions)}</dd></div>"
+        f"{_earlier(claim)}</dl></th>{numbers_of(claim)}</tr>"
+        for claim in claims
+    )
+    counts = Counter(claim.verdict.value for claim in claims)
+    said = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
+    return (
+        f'<details class="folded"><summary>{many(len(claims), "claim")}: {said}</summary>'
+        '<table class="claims stack"><caption class="hidden">Claims of the paper</caption><thead><tr>'
+        '<th scope="col">Claim</th><th scope="col" class="n">Paper</th><th scope="col" class="n">Ours</th>'
+        '<th scope="col" class="n">Ratio</th><th scope="col">Verdict</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></details>"
+    )
+
+
+def _earlier(claim: Claim) -> str:
+    """What stood here before the rule was changed."""
+    old = claim.earlier
+    if old is None:
+        return ""
+    said = f"{old.verdict.value}, ours {number(old.ours)}, {old.rule}. Changed after the fact: {old.why}"
+    return f"<div><dt>Before</dt><dd>{escape(said)}</dd></div>"
+
+
+def _figure(figure: Figure, picture: Picture) -> str:
+    said = {"panels": interactive.panels(figure), "legend": interactive.legend(figure)}
+    # With every "<" written as an escape no text can end the script element.
+    data = json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    titles = "; ".join(f"{panel.title}: {panel.y} against {panel.x}" for panel in figure.panels)
+    return (
+        f'<figure><div class="live" data-panels="{len(figure.panels)}"></div>'
+        f'<script type="application/json">{data}</script>'
+        f'<img class="still" alt="{escape(f"{figure.caption} Panels: {titles}")}" src="{picture.inlined}">'
+        f"<figcaption>{escape(figure.caption)} "
+        f'<span class="links">Picture: <a href="{picture.png}">PNG</a>, '
+        f'<a href="{picture.svg}">SVG</a></span>'
+        "</figcaption></figure>"
+    )
+
+
+def _table(table: ReportTable) -> str:
+    numeric = [
+        any(isinstance(row[i], int | float | np.number) for row in table.rows) for i in range(len(table.columns))
+    ]
+    head = "".join(
+        f'<th scope="col"{_n(right)}>{escape(name)}</th>' for name, right in zip(table.columns, numeric, strict=True)
+    )
+    rows = ""
+    for row in table.rows:
+        entries = [
+            f"{_n(right)}>{escape(number(value, table.digits))}" for value, right in zip(row, numeric, strict=True)
+        ]
+        first = f'<th scope="row"{entries[0]}</th>' if entries else ""
+        rows += f"<tr>{first}{''.join(f'<td{entry}</td>' for entry in entries[1:])}</tr>"
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.caption)}">'
+        f'<table class="data"><caption>{escape(table.caption)}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _n(right: bool) -> str:
+    return ' class="n"' if right else ""
+
+
+def _list(title: str, lines: Sequence[str], kind: str) -> str:
+    if not lines:
+        return ""
+    entries = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f'<div class="{kind}"><h3>{title}</h3><ul>{entries}</ul></div>'
+
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "

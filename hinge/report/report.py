@@ -12,10 +12,8 @@ from typing import Any
 from hinge.display import static
 from hinge.display.figure import Figure
 from hinge.report import page
-from hinge.report.outcome import Earlier
-from hinge.report.parts import Picture, plain_name
-from hinge.report.plain import csv_text, finite, write_text
-from hinge.report.section import Measured, Section
+from hinge.report.outcome import Measured, Section, csv_text, finite, write_text
+from hinge.report.page import Picture, plain_name
 
 CLAIM_COLUMNS = (
     "experiment",
@@ -148,12 +146,8 @@ def _claim_rows(sections: Sequence[Section], scale: str) -> list[list[Any]]:
             c.rule,
             c.conditions,
             scale,
-            *((None,) * 4 if c.earlier is None else _earlier_row(c.earlier)),
+            *((None,) * 4 if (old := c.earlier) is None else (old.ours, old.verdict.value, old.rule, old.why)),
         ]
         for section in sections
         for c in section.outcome.claims
     ]
-
-
-def _earlier_row(old: Earlier) -> tuple[float | None, str, str, str]:
-    return old.ours, old.verdict.value, old.rule, old.why

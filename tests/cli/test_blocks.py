@@ -8,11 +8,11 @@ from command_line import run, said, sentence, svmlight
 from shop_table import shop
 
 import hinge
-from hinge.cli.blocks import read_blocks, stacked
-from hinge.cli.rows import Columns, Reading
+from hinge.cli.data import read_blocks, stacked
+from hinge.cli.rows import ModelColumns, ReadOptions
 from hinge.files import model_files
 
-HOW = Reading()
+HOW = ReadOptions()
 
 
 def write(folder, text, name="x.csv"):
@@ -29,8 +29,8 @@ def small(monkeypatch):
     """Blocks of some kilobytes."""
     monkeypatch.setattr("hinge.datasets.delimited.PIECE", 1 << 14)
     monkeypatch.setattr("hinge.datasets.delimited.COMPARED", 1 << 10)
-    monkeypatch.setattr("hinge.datasets.svmlight.PIECE", 1 << 14)
-    monkeypatch.setattr("hinge.cli.blocks.BLOCK", 1 << 12)
+    monkeypatch.setattr("hinge.datasets.readers.PIECE", 1 << 14)
+    monkeypatch.setattr("hinge.cli.data.BLOCK", 1 << 12)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def tiny_blocks(monkeypatch):
 
 
 def test_columns_are_taken_by_name(tmp_path):
-    wanted = Columns(2, ["a", "b"], (), "y")
+    wanted = ModelColumns(2, ["a", "b"], (), "y")
     found = read(write(tmp_path, "id,b,y,a\n7,2,1,1\n8,4,0,3\n"), HOW, wanted)
     assert found.X.tolist() == [[1, 2], [3, 4]] and found.y.tolist() == [1, 0]
     assert read(write(tmp_path, "b,a\n2,1\n"), HOW, wanted).y is None
@@ -51,38 +51,38 @@ def test_columns_are_taken_by_name(tmp_path):
 
 
 def test_without_names_the_width_says_whether_there_are_labels(tmp_path):
-    assert read(write(tmp_path, "1,2,1\n3,4,0\n"), HOW, Columns(2)).y.tolist() == [1, 0]
-    assert read(write(tmp_path, "1,2\n3,4\n"), HOW, Columns(2)).y is None
+    assert read(write(tmp_path, "1,2,1\n3,4,0\n"), HOW, ModelColumns(2)).y.tolist() == [1, 0]
+    assert read(write(tmp_path, "1,2\n3,4\n"), HOW, ModelColumns(2)).y is None
     with pytest.raises(ValueError, match=r"--no-labels"):
-        read(write(tmp_path, "1,2,3,4\n"), HOW, Columns(2))
+        read(write(tmp_path, "1,2,3,4\n"), HOW, ModelColumns(2))
 
 
 def test_words_are_spelled_alike_in_all_blocks(tmp_path, tiny_blocks):
     """A block whose words all look like numbers holds the same words as the whole file."""
     rows = [f"{'abc' if k < 200 else '007'},{k},{'x' if k % 2 else '1.0'}" for k in range(400)]
     path = write(tmp_path, "code,n,y\n" + "\n".join(rows))
-    blocks = list(read_blocks(path, HOW, Columns(2, ["code", "n"], (0,), "y", spelled=True)))
+    blocks = list(read_blocks(path, HOW, ModelColumns(2, ["code", "n"], (0,), "y", spelled=True)))
     assert len(blocks) > 3
     assert blocks[-1].X[-1].tolist() == ["007", 399.0] and blocks[-1].y[-2:].tolist() == ["1.0", "x"]
     path = write(tmp_path, "\n".join(row.rpartition(",")[0] for row in rows), "bare.csv")
-    assert read(path, HOW, Columns(2, None, (0,))).X[:, 0].tolist() == ["abc"] * 200 + ["007"] * 200
+    assert read(path, HOW, ModelColumns(2, None, (0,))).X[:, 0].tolist() == ["abc"] * 200 + ["007"] * 200
 
 
 def test_what_is_wrong_is_told_with_its_place_in_the_file(tmp_path, tiny_blocks):
     rows = [f"{k},{k % 7},{k % 2}" for k in range(400)]
     rows[310] = "310,,0"
-    blocks = list(read_blocks(write(tmp_path, "a,b,y\n" + "\n".join(rows)), HOW, Columns(2, ["a", "b"], (), "y")))
+    blocks = list(read_blocks(write(tmp_path, "a,b,y\n" + "\n".join(rows)), HOW, ModelColumns(2, ["a", "b"], (), "y")))
     at = next(block for block in blocks if np.isnan(block.X).any())
     assert at.place(int(np.argwhere(np.isnan(at.X))[0, 0])).endswith("x.csv, line 312")
     assert np.concatenate([block.X for block in blocks])[:, 0].tolist() == list(range(400))
     rows[310] = "310,word,0"
     with pytest.raises(ValueError, match="line 312, column b: found 'word' where the others are numbers"):
-        read(write(tmp_path, "a,b,y\n" + "\n".join(rows)), HOW, Columns(2, ["a", "b"], (), "y"))
+        read(write(tmp_path, "a,b,y\n" + "\n".join(rows)), HOW, ModelColumns(2, ["a", "b"], (), "y"))
 
 
 def test_columns_that_the_model_does_not_take_may_hold_anything(tmp_path, tiny_blocks):
     rows = [f"{k},{'1' if k % 50 else 'note'},{k % 2}" for k in range(400)]
-    found = read(write(tmp_path, "a,remark,y\n" + "\n".join(rows)), HOW, Columns(1, ["a"], (), "y"))
+    found = read(write(tmp_path, "a,remark,y\n" + "\n".join(rows)), HOW, ModelColumns(1, ["a"], (), "y"))
     assert found.X[:, 0].tolist() == list(range(400)) and found.y.tolist() == [k % 2 for k in range(400)]
 
 
@@ -92,18 +92,18 @@ def test_labels_of_a_file_of_their_own(tmp_path, tiny_blocks):
         labels = tmp_path / f"{n}.txt"
         labels.write_text("\n".join(str(k % 3) for k in range(n)))
         if n == 200:
-            assert read(data, Reading(labels=labels), Columns(2)).y.tolist() == [k % 3 for k in range(200)]
+            assert read(data, ReadOptions(labels=labels), ModelColumns(2)).y.tolist() == [k % 3 for k in range(200)]
             continue
         with pytest.raises(ValueError, match=f"holds {n} labels, but there are 200 rows"):
-            read(data, Reading(labels=labels), Columns(2))
+            read(data, ReadOptions(labels=labels), ModelColumns(2))
 
 
 def test_files_without_rows(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((0, 3)))
     with pytest.raises(ValueError, match="holds no rows"):
-        read(str(tmp_path / "x.npy"), HOW, Columns(3))
+        read(str(tmp_path / "x.npy"), HOW, ModelColumns(3))
     with pytest.raises(ValueError, match="holds no rows"):
-        read(write(tmp_path, "# nothing\n", "x.svm"), HOW, Columns(3))
+        read(write(tmp_path, "# nothing\n", "x.svm"), HOW, ModelColumns(3))
 
 
 # --- memory ----------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ SMALL = ("--rows", "400", "--max-time", "5", "--repeats", "1", "--lam", "0.01")
 def run(*args):
     app = typer.Typer()
     app.callback()(cli._common)
-    app.command()(cli._in_sentences(compare))
+    app.command()(cli._as_command(compare))
     return CliRunner().invoke(app, ["compare", *map(str, args)], env={"COLUMNS": "160"})
 
 

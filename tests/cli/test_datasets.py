@@ -1,8 +1,8 @@
+"""The list of data sets."""
+
 from command_line import run, said
 
 from hinge import datasets
-
-# --- the whole -------------------------------------------------------------------------------------
 
 
 def test_datasets_lists_the_catalog_one_line_each():

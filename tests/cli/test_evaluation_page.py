@@ -1,6 +1,6 @@
 """The page of an evaluation."""
 
-from hinge.cli.evaluation_page import page
+from hinge.cli.evaluate import page
 
 
 def test_a_page_of_numbers_has_no_pictures_and_escapes_names():

@@ -1,18 +1,27 @@
 """Options become estimators with Python's own defaults."""
 
+import inspect
+
 import numpy as np
 import pytest
+from command_line import run, said, sentence
 
 import hinge
+import hinge.estimators
 from hinge.cli.machines import (
     CLASSES,
+    NOT_OPTIONS,
     broken_off,
     check_learned,
     class_weight_of,
+    estimator_classes,
     gamma_of,
+    given_settings,
     implied_loss,
     machine,
+    parameter_help,
     plain_name,
+    settings,
 )
 from hinge.solvers import registry
 
@@ -74,3 +83,57 @@ def test_what_was_interrupted_before_anything_was_learned_is_no_model(name, tiny
         check_learned(model)
     model.stop_reason_ = "converged"
     check_learned(model)
+
+
+# --- options from the estimators -------------------------------------------------------------------
+
+
+def test_every_parameter_of_every_estimator_is_an_option_with_help():
+    parameters = {name for cls in estimator_classes().values() for name in inspect.signature(cls).parameters}
+    options = {one.name: one.annotation.__metadata__[0] for one in settings()}
+    assert options.keys() == parameters - NOT_OPTIONS and parameters > NOT_OPTIONS
+    assert all(len(option.help) > 10 and "`" not in option.help for option in options.values())
+    assert options["nu"].help.endswith("(nusvc, nusvr, oneclass; default 0.5)")
+    assert parameter_help(hinge.SVC)["coef0"] == "Constant term of the polynomial and sigmoid kernels."
+
+
+def test_what_is_typed_becomes_what_python_takes():
+    empty = {one.name: one.default for one in settings()}
+    assert given_settings(empty) == {"random_state": 0}
+    types = {one.name: one.annotation.__args__[0].__args__[0] for one in settings() if one.default is not False}
+    kernel = types["kernel"]("poly")
+    typed = empty | {"kernel": kernel, "fit_intercept": True, "intercept": True, "max_memory": "2G", "gamma": "0.5"}
+    assert given_settings(typed) == {
+        "kernel": "poly",
+        "fit_intercept": False,
+        "intercept": "free",
+        "max_memory": 2.0 * 1024**3,
+        "gamma": 0.5,
+        "random_state": 0,
+    }
+    assert (types["C"], types["max_reads"], types["break_ties"], types["solver"]) == (float, int, bool, str)
+
+
+class Patient(hinge.LinearSVC):
+    """A classifier with one parameter more.
+
+    Parameters
+    ----------
+    patience : int, default=7
+        Rounds without progress before it gives up. Then it ends.
+    """
+
+    def __init__(self, patience: int = 7, *, C: float = 1.0, random_state: int = 0) -> None:
+        super().__init__(C=C, random_state=random_state)
+        self.patience = patience
+
+
+def test_a_new_parameter_becomes_an_option_by_itself(monkeypatch):
+    monkeypatch.setattr(hinge.estimators, "LinearSVC", Patient)
+    monkeypatch.setenv("COLUMNS", "200")
+    out, _ = said(run("train", "--help"))
+    assert "--patience" in out and "Rounds without progress before it gives up. (linearsvc; default 7)" in out
+    assert "--patience is no setting of svc; it is one of linearsvc" in sentence(
+        run("train", "none", "--model", "svc", "--patience", 3)
+    )
+    assert run("train", "none", "--patience", "long").exit_code == 2

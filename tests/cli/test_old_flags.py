@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hinge.cli.old_flags import class_weights, files_of, parsed, verdict
+from hinge.cli.libsvm import class_weights, files_of, parsed, verdict
 
 
 def test_flags_are_read_as_the_old_programs_do():

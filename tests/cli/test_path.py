@@ -16,7 +16,7 @@ from hinge.cli.path import path  # noqa: E402
 def run(*args):
     app = typer.Typer()
     app.callback()(cli._common)
-    app.command()(cli._in_sentences(path))
+    app.command()(cli._as_command(path))
     return CliRunner().invoke(app, ["path", *map(str, args)], env={"COLUMNS": "160"})
 
 
@@ -111,7 +111,7 @@ def test_a_time_limit_that_cuts_is_said():
 def test_a_narrow_terminal_cuts_no_number(monkeypatch):
     app = typer.Typer()
     app.callback()(cli._common)
-    app.command()(cli._in_sentences(path))
+    app.command()(cli._as_command(path))
     arguments = ["path", "adult", "--points", "2", "--tol", "0.01"]
     shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"}).stdout
     assert "…" not in shown

@@ -142,7 +142,7 @@ def test_features_that_count_from_zero(files, tmp_path):
 def test_large_files_are_predicted_in_pieces(files, tmp_path, monkeypatch):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     whole, err = said(run("predict", files.model, files.svm, "--scores"))
-    monkeypatch.setattr("hinge.datasets.svmlight.PIECE", 1 << 10)
+    monkeypatch.setattr("hinge.datasets.readers.PIECE", 1 << 10)
     monkeypatch.setattr("hinge.datasets.frames.BATCH", 16)
     monkeypatch.setattr("hinge.cli.data.read_rows", None)  # nobody reads them whole
     assert said(run("predict", files.model, files.svm, "--scores")) == (whole, err)

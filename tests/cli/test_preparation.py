@@ -16,13 +16,13 @@ from hinge.cli.preparation import (
     machine_of,
     preparation_of,
 )
-from hinge.cli.rows import Reading, Rows, read_rows
+from hinge.cli.rows import FileRows, ReadOptions, read_rows
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("impute", "scale"), [(None, False), ("mean", False), (None, True), ("median", True)])
 def test_what_is_prepared_is_known_afterwards(impute, scale, tmp_path):
-    rows = read_rows(str(shop(tmp_path / "x.csv", 30, gaps=0.05 if impute else 0)), Reading())
+    rows = read_rows(str(shop(tmp_path / "x.csv", 30, gaps=0.05 if impute else 0)), ReadOptions())
     model = joined(preparation_of(rows, impute, scale), hinge.LinearSVC()).fit(rows.X, rows.y)
     keep_names(model, rows.names)
     assert columns_of(model)[:3] == (4, HEAD[:4], (1, 3))
@@ -38,7 +38,7 @@ def test_what_is_prepared_is_known_afterwards(impute, scale, tmp_path):
 
 
 def test_numbers_alone_need_nothing():
-    rows = Rows(np.ones((3, 2)), np.arange(3))
+    rows = FileRows(np.ones((3, 2)), np.arange(3))
     assert preparation_of(rows) is None
     assert type(preparation_of(rows, "mean")).__name__ == "SimpleImputer"
 
@@ -46,7 +46,7 @@ def test_numbers_alone_need_nothing():
 def test_a_gap_is_named_with_its_remedy():
     X = np.array([[1.0, 2.0], [np.nan, 3.0], [np.nan, 4.0]])
     with pytest.raises(ValueError, match=r"Row 2, column age: the value is missing \(and 1 more.*--impute median"):
-        check_missing(Rows(X, None, ["age", "b"]))
+        check_missing(FileRows(X, None, ["age", "b"]))
 
 
 @pytest.mark.slow

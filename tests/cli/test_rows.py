@@ -11,10 +11,11 @@ from command_line import run, said, sentence
 from typer.testing import CliRunner
 
 from hinge.cli.app import application
-from hinge.cli.blocks import read_blocks, stacked
-from hinge.cli.rows import Columns, Reading, megabytes, read_rows, split_names, stream_label
+from hinge.cli.data import read_blocks, stacked
+from hinge.cli.machines import megabytes
+from hinge.cli.rows import ModelColumns, ReadOptions, read_rows, split_names, stream_label
 
-HOW = Reading()
+HOW = ReadOptions()
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
@@ -25,12 +26,12 @@ def write(folder, text, name="x.csv"):
 
 def test_weights_labels_and_columns_left_out(tmp_path):
     path = write(tmp_path, "id,w,a,kind\n1,0.5,3,x\n2,1.5,4,y\n")
-    found = read_rows(path, Reading(weight="w", drop=("id",)))
+    found = read_rows(path, ReadOptions(weight="w", drop=("id",)))
     assert found.names == ["a"] and found.weight.tolist() == [0.5, 1.5] and found.label == "kind"
     (tmp_path / "y.txt").write_text("no\nyes\n")
-    found = read_rows(path, Reading(drop=("id", "kind"), labels=tmp_path / "y.txt"))
+    found = read_rows(path, ReadOptions(drop=("id", "kind"), labels=tmp_path / "y.txt"))
     assert found.y.tolist() == ["no", "yes"] and found.X.shape == (2, 2)
-    found = read_rows(path, Reading(categorical=("a",), drop=("id",)))
+    found = read_rows(path, ReadOptions(categorical=("a",), drop=("id",)))
     assert found.words == (1,) and found.X[:, 1].tolist() == ["3", "4"]
 
 
@@ -39,11 +40,11 @@ def test_arrays(tmp_path):
     np.save(tmp_path / "x.npy", X)
     with pytest.raises(ValueError, match=r"--labels, or name it x\.labels\.npy"):
         read_rows(str(tmp_path / "x.npy"), HOW)
-    assert read_rows(str(tmp_path / "x.npy"), Reading(label="-1")).y.tolist() == [1, 3, 5, 7]
+    assert read_rows(str(tmp_path / "x.npy"), ReadOptions(label="-1")).y.tolist() == [1, 3, 5, 7]
     np.save(tmp_path / "x.labels.npy", [0, 1, 0, 1])
     assert read_rows(str(tmp_path / "x.npy"), HOW).y.tolist() == [0, 1, 0, 1]
     with pytest.raises(ValueError, match="--drop names a column"):
-        read_rows(str(tmp_path / "x.npy"), Reading(drop=("a",)))
+        read_rows(str(tmp_path / "x.npy"), ReadOptions(drop=("a",)))
 
 
 @pytest.mark.slow
@@ -74,7 +75,7 @@ def test_rows_stay_on_disk(tmp_path):
     said(run("train", pattern, *options))
     for source in (pattern, tmp_path / "rows", tmp_path / "rows" / "1.parquet"):
         assert "Error rate: 0.00 %" in said(run("predict", tmp_path / "m", source))[1]
-    assert stream_label(pattern, HOW) == "kind" and stream_label(pattern, Reading("a")) == "a"
+    assert stream_label(pattern, HOW) == "kind" and stream_label(pattern, ReadOptions("a")) == "a"
     result = run("train", pattern, "--max-memory", "1G", "--impute", "mean")
     assert result.exit_code == 2 and "stay on disk" in result.stderr
 
@@ -130,13 +131,13 @@ def test_a_zarr_array_is_a_matrix_like_an_npy_file(tmp_path):
     array[:] = X
     with pytest.raises(ValueError, match=r"name it z\.labels\.npy"):
         read_rows(str(tmp_path / "z.zarr"), HOW)
-    found = read_rows(str(tmp_path / "z.zarr"), Reading(label="2"))
+    found = read_rows(str(tmp_path / "z.zarr"), ReadOptions(label="2"))
     assert found.X.tolist() == X[:, :2].tolist() and found.y.tolist() == [2, 5, 8, 11]
     np.save(tmp_path / "z.labels.npy", [0, 1, 0, 1])
     assert read_rows(str(tmp_path / "z.zarr"), HOW).y.tolist() == [0, 1, 0, 1]
     assert stream_label(str(tmp_path / "z.zarr"), HOW) is None
     with pytest.raises(ValueError, match="names a column"):
-        read_rows(str(tmp_path / "z.zarr"), Reading(drop=("a",)))
+        read_rows(str(tmp_path / "z.zarr"), ReadOptions(drop=("a",)))
 
 
 def test_columns_are_found_in_one_pass(tmp_path):
@@ -148,6 +149,6 @@ def test_columns_are_found_in_one_pass(tmp_path):
     found = read_rows(str(path), HOW)
     names = [f"f{j}" for j in range(width)]
     data = write(tmp_path, ",".join([*names, "y"]) + "\n" + "1," * width + "0\n")
-    again = stacked(read_blocks(data, HOW, Columns(width, names)))
+    again = stacked(read_blocks(data, HOW, ModelColumns(width, names)))
     assert time.process_time() - began < 20
     assert found.X.shape == (4, width) and again.X.shape == (1, width)

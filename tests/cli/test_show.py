@@ -51,9 +51,9 @@ def test_a_first_fit_that_waits_for_the_compiler_says_so(monkeypatch, capsys, tm
     monkeypatch.setattr(compiled.config, "CACHE_DIR", str(tmp_path))  # nothing is compiled that an earlier run kept
     monkeypatch.setenv("FORCE_COLOR", "1")
 
-    with show.compiling_told():
+    with show.tell_of_compiling():
         assert compiled.compiled(lambda x: x + 2.0)(1.0) == 3.0
     assert capsys.readouterr().err.count("Compiling for this machine") == 1
-    with show.compiling_told(quiet=True):
+    with show.tell_of_compiling(quiet=True):
         assert compiled.compiled(lambda x: x + 3.0)(1.0) == 4.0
     assert capsys.readouterr().err == ""

@@ -1,3 +1,5 @@
+"""Downloads through scikit-learn, with fetchers that are made up."""
+
 import urllib.error
 from types import SimpleNamespace
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from hinge.cli.preparation import check_missing
-from hinge.cli.rows import Reading, read_rows
+from hinge.cli.rows import ReadOptions, read_rows
 from hinge.datasets import DataFormatError, read
-from hinge.datasets.headers import DATA, DOUBTFUL, HEADER, kind_of_first
+from hinge.datasets.delimited import DATA, DOUBTFUL, HEADER, kind_of_first
 from tests.datasets.made_up import written
 
 RNG = np.random.default_rng(0)
@@ -117,12 +117,12 @@ def test_a_first_line_is_read_right_or_refused(tmp_path, name):
     path = written(tmp_path, "a.csv", text.encode())
     if isinstance(right, str):
         with pytest.raises(ValueError) as refused:
-            check_missing(read_rows(str(path), Reading()))
+            check_missing(read_rows(str(path), ReadOptions()))
         assert right in str(refused.value)
         with pytest.raises(DataFormatError):
             read(path)
         return
-    found = read_rows(str(path), Reading())
+    found = read_rows(str(path), ReadOptions())
     assert found.X.shape == (ROWS, len(right or NAMES)) and found.names == right
     assert found.y.tolist() in (Y.tolist(), WORDS.tolist())
     if not found.words:
@@ -165,7 +165,7 @@ def test_header_says_what_it_is(tmp_path):
     path = written(tmp_path, "a.csv", text)
     for header, rows in ((True, ROWS), (False, ROWS + 1)):
         assert read(path, header=header)[0].shape == (rows, 4)
-        assert read_rows(str(path), Reading(header=header)).X.shape == (rows, 4)
+        assert read_rows(str(path), ReadOptions(header=header)).X.shape == (rows, 4)
     with pytest.raises(ValueError, match="csv and tsv"):
         read(written(tmp_path, "a.svm", "1 1:1\n"), header=True)
 
@@ -173,5 +173,5 @@ def test_header_says_what_it_is(tmp_path):
 def test_a_number_that_is_a_name_and_another_position_is_refused(tmp_path):
     path = str(written(tmp_path, "a.csv", FILES["pandas, numbers from 1 above counts"][0]))
     with pytest.raises(ValueError, match="called '2', which is not the one at position 2"):
-        read_rows(path, Reading(label="2"))
-    assert read_rows(path, Reading(label="-1")).y.tolist() == Y.tolist()
+        read_rows(path, ReadOptions(label="2"))
+    assert read_rows(path, ReadOptions(label="-1")).y.tolist() == Y.tolist()

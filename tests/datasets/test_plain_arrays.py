@@ -1,3 +1,5 @@
+"""Arrays from untrusted bytes."""
+
 import io
 import zipfile
 
@@ -5,7 +7,7 @@ import numpy as np
 import pytest
 
 from hinge.datasets import DataFormatError, read
-from hinge.datasets.plain_arrays import plain_array
+from hinge.datasets.compressed import plain_array
 from tests.datasets.made_up import written
 
 pytestmark = pytest.mark.filterwarnings("error")

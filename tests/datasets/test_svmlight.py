@@ -1,3 +1,5 @@
+"""Files in svmlight form."""
+
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,3 +1,5 @@
+"""From stored rows and classes to the rows and labels of a task."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp

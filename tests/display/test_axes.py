@@ -1,8 +1,10 @@
+"""Where a Display draws."""
+
 import sys
 
 import pytest
 
-from hinge.display.axes import axes_or_new
+from hinge.display.watched import axes_or_new
 
 matplotlib = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
 matplotlib.use("Agg")

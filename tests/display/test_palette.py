@@ -1,8 +1,9 @@
+"""Colours and markers of series."""
+
 import re
 from itertools import pairwise
 
-from hinge.display.figure import Panel, Series
-from hinge.display.palette import COLOURS, GREY, MARKERS, styles
+from hinge.display.figure import COLOURS, GREY, MARKERS, Panel, Series, styles
 
 
 def panel(*labels, kind="line"):

@@ -10,8 +10,7 @@ pytest.importorskip("matplotlib", reason="figures are drawn by matplotlib")
 from matplotlib.figure import Figure as Drawn
 from report.made_up import EVIL, MANY, ODD, X, many
 
-from hinge.display.figure import Figure, Panel, Series
-from hinge.display.palette import COLOURS, MARKERS, styles
+from hinge.display.figure import COLOURS, MARKERS, Figure, Panel, Series, styles
 from hinge.display.static import draw, panel, save
 
 

@@ -1,3 +1,5 @@
+"""Tables as pandas DataFrames."""
+
 import sys
 
 import numpy as np

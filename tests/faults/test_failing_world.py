@@ -19,7 +19,7 @@ from hinge.access.tables.oracle import OracleError
 from hinge.access.two_way.writer import write_pair
 from hinge.files import model_files
 from hinge.kernels import Function
-from hinge.report.plain import write_text
+from hinge.report.outcome import write_text
 
 from .kills import child
 from .writers import X, Y, fitted, similarity, version_of_pair

@@ -26,9 +26,8 @@ from hinge.experiments.runner import place, run
 from hinge.files import model_files
 from hinge.kernels import Function
 from hinge.monitoring.checkpoint import Checkpoint
-from hinge.report.outcome import Outcome
+from hinge.report.outcome import Outcome, Section
 from hinge.report.report import write_report
-from hinge.report.section import Section
 
 TRACED = (
     "hinge/files/replacing.py",
@@ -40,7 +39,7 @@ TRACED = (
     "hinge/access/gram/row_store.py",
     "hinge/experiments/runner.py",
     "hinge/report/report.py",
-    "hinge/report/plain.py",
+    "hinge/report/outcome.py",
     "hinge/racing/results.py",
     "hinge/cli/pair.py",
     "hinge/cli/path.py",

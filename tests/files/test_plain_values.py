@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_selection import chi2, f_oneway
 
-from hinge.datasets.plain_arrays import plain_array
+from hinge.datasets.compressed import plain_array
 from hinge.files.plain_values import plain, restored, stored, value_of
 from hinge.kernels import Gaussian
 from hinge.solvers import SDCA

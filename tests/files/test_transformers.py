@@ -21,8 +21,8 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from hinge.datasets.plain_arrays import plain_array
-from hinge.files.transformers import LEARNED, stored_transformer, transformer_of, width_of
+from hinge.datasets.compressed import plain_array
+from hinge.files.plain_values import LEARNED, stored_transformer, transformer_of, width_of
 
 NAN = float("nan")
 WORDS = ["the cat sat", "the dog ran off", "a cat and a dog", "sat"]

@@ -8,7 +8,7 @@ import pytest
 
 from hinge.kernels import Gaussian
 from hinge.racing import PEERS, Course, Peer, find, run_race
-from hinge.racing.peers import PeerFit
+from hinge.racing.contestants import PeerFit
 
 pytestmark = pytest.mark.peer
 

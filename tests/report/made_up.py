@@ -4,7 +4,7 @@ import math
 
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import CellResult, CellResults, Outcome, claim, expect
-from hinge.report.section import Section
+from hinge.report.outcome import Section
 
 EVIL = "<script>window.broken = true</script> & \"quotes\" 'too' $x_1$ </script>"
 X = [1.0, 10.0, 100.0, 1000.0]

@@ -6,8 +6,7 @@ import math
 import pytest
 from report.made_up import EVIL, MANY, ODD, X
 
-from hinge.display.figure import Figure, Panel, Series
-from hinge.display.palette import styles
+from hinge.display.figure import Figure, Panel, Series, styles
 from hinge.report.interactive import legend, panels
 
 

@@ -5,10 +5,9 @@ import pytest
 from report.made_up import sections
 
 from hinge.experiments.base import claim, expect, revise
-from hinge.report.outcome import Outcome
+from hinge.report.outcome import Outcome, Section
 from hinge.report.page import Heading, page
 from hinge.report.report import write_report
-from hinge.report.section import Section
 
 
 @pytest.mark.slow

@@ -1,10 +1,12 @@
+"""Parts of the page."""
+
 import math
 
 import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib", reason="figures are drawn by matplotlib")
-from hinge.report.parts import number
+from hinge.report.page import number
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""Numbers as plain text."""
+
 import csv
 import io
 import json
@@ -5,7 +7,7 @@ import math
 
 import pytest
 
-from hinge.report.plain import csv_text, finite, write_text
+from hinge.report.outcome import csv_text, finite, write_text
 
 
 def test_a_table_is_read_back():

@@ -1,7 +1,8 @@
+"""Sections of a report."""
+
 from types import SimpleNamespace
 
-from hinge.report.outcome import Outcome
-from hinge.report.section import Section
+from hinge.report.outcome import Outcome, Section
 
 
 def test_a_section_says_what_its_experiment_says():

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hinge.access.streams.text import Parsed, TextStream
 from hinge.compiled import compiled
 from hinge.datasets.base import DataFormatError, most_features, smallest_float, whole_labels
-from hinge.datasets.svmlight import LARGEST_INDEX, fault_of
+from hinge.datasets.readers import LARGEST_INDEX, fault_of
 
 _POWERS = np.array([10.0**k for k in range(23)])  # all are exact
 _SPLIT = 134217729.0  # 2**27 + 1: splits a float64 into two halves (Dekker)

@@ -54,7 +54,9 @@ def _is_kernel(value: object) -> bool:
 
 
 KERNEL = Constraint(
-    lambda _: f"one of {_quoted(registry.names())}, a function of two items, or one of hinge.kernels", _is_kernel
+    lambda _: f"one of {_quoted(registry.names())}, a function of two items, or one of hinge.kernels",
+    _is_kernel,
+    registry.names(),
 )
 AUTO = choice("auto")
 DUAL = Constraint("True, False or 'auto'", lambda value: isinstance(value, (bool, np.bool_)) or AUTO.allows(value))

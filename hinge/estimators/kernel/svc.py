@@ -41,13 +41,17 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
         allowed: the smallest of 1e4, 1e6 and 1e8 that no coefficient reaches gives the same answer, and is used in its
         place. If the kernel cannot separate the classes, infinity is replaced by 1e10.
     kernel : str, callable or hinge.kernels.Kernel, default="rbf"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function. If X is a matrix of numbers, a
+        "linear", "rbf", "poly", "sigmoid", "laplacian" or "precomputed"; or a function. If X is a matrix of numbers, a
         function is called with two arrays of rows and returns a block of values; if X is any other sequence (of
         strings, graphs, ...) it is called with two items and returns one value, or, if that fails, with two lists of
         items. ``hinge.kernels.Function(f, on=...)`` states which. With few rows a function of blocks is called once,
         for all values; as ``Function(f, on="blocks")`` only for those that are needed.
-    degree, gamma, coef0
-        Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    gamma : float, "scale" or "auto", default="scale"
+        γ of the named kernels: a number, "scale" for 1/(features · variance of X), or "auto" for 1/features.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
     shrinking : bool, default=True
         Accepted for compatibility with scikit-learn, and not used: solvers shrink the problem by their own rules.
     probability : bool, default=False

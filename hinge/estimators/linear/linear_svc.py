@@ -79,10 +79,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     Parameters
     ----------
     penalty : {"l2", "l1"}, default="l2"
-        The penalty: :math:`\\frac12\\|w\\|^2` or :math:`\\|w\\|_1`. "l1" is for the squared hinge, and for arrays or
+        The penalty: ½‖w‖² or ‖w‖₁. "l1" is for the squared hinge, and for arrays or
         sparse matrices in memory, of which a copy by columns is made.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        `slack`, and the papers' solvers (Pegasos, SIMBA, ...), need the hinge.
+        The loss of a row. `slack`, and the papers' solvers (Pegasos, SIMBA, ...), need the hinge.
     dual : "auto" or bool, default="auto"
         Accepted for compatibility with scikit-learn, and not used: every solver here works on the primal and the dual.
     tol : float, default=1e-4
@@ -90,7 +90,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     C : float, default=1.0
         Weight of the losses; λ = 1/(C Σ s) in the papers' terms.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        Each class against the rest; or all classes at once, see Notes.
+        Each class against the rest, or all classes in one problem. See Notes.
     lam : float, optional
         λ of the papers: ½λ‖w‖² + mean loss, or λ‖w‖₁ + mean loss. Replaces `C`.
     slack : float in (0, 1], optional
@@ -105,6 +105,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         A penalised bias is the weight of a constant feature of value `intercept_scaling`, as in
         scikit-learn, and is penalised like the others. A free bias is not penalised; with `slack` it is always free.
     intercept_scaling : float, default=1.0
+        Value of the constant feature whose weight is a penalised bias.
     max_iter : int, default=1000
         Limit of the passes over the data.
     max_time : float, optional

@@ -79,7 +79,9 @@ class PegasosConfidence(Experiment):
                     [Series(words, at, excess[way]) for way, words in self.ways.items()],
                 )
             )
-            rows += [[label, words, *_numbers(excess[way])] for way, words in self.ways.items()]
+            for way, words in self.ways.items():
+                mean, median = float(np.mean(excess[way])), float(np.median(excess[way]))
+                rows.append([label, words, mean, median, _sure(excess[way]), excess[way][-1]])
             claims += _claims(excess, pegasos_gap(T[scale], self.lam, first["R"]), 1.0 - first["best"], where)
         caption = (
             f"Excess of the objective after T = {T[scale]:,} iterations in all, λ = {self.lam:g}, sorted; the best of "
@@ -92,10 +94,6 @@ class PegasosConfidence(Experiment):
             rows,
         )
         return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], [table], results.notes())
-
-
-def _numbers(excess: list[float]) -> list[float]:
-    return [float(np.mean(excess)), float(np.median(excess)), _sure(excess), excess[-1]]
 
 
 def _sure(excess: list[float]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from operator import neg
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from hinge.bounds import Numbers, pegasos_iterations
 from hinge.display.figure import Figure, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect
-from hinge.experiments.measure import Evaluation, log_spaced, minimum, slope
+from hinge.experiments.measure import Evaluation, log_spaced, minimum, slope, spread_of
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
 from hinge.solvers import Pegasos, trace
@@ -94,19 +95,19 @@ class PegasosScaling(Experiment):
             claims += [
                 claim(
                     "T does not depend on the number m of rows (T ~ m^p, |p|)",
-                    _magnitude(_exponent(by_m, len(SIZES[scale]))),
+                    _exponent(by_m, len(SIZES[scale]), abs),
                     expect("p = 0", at_most=(0.1, 0.3), unit="exponent p"),
                     f"{where}m = {_join_numbers(SIZES[scale])}, {titles[0]}",
                 ),
                 claim(
                     "T grows as 1/ε (T ~ ε^-p)",
-                    _negate(_exponent(by_eps, len(ACCURACIES[scale]))),
+                    _exponent(by_eps, len(ACCURACIES[scale]), neg),
                     expect(1.0, within=(0.2, 0.4), unit="exponent p"),
                     f"{where}ε = {_join_numbers(ACCURACIES[scale])}, {titles[1]}",
                 ),
                 claim(
                     "T grows as 1/λ (T ~ λ^-p)",
-                    _negate(_exponent(by_lam, len(LAMS[scale]))),
+                    _exponent(by_lam, len(LAMS[scale]), neg),
                     expect(1.0, within=(0.2, 0.4), unit="exponent p"),
                     f"{where}λ = {_join_numbers(LAMS[scale])}, {titles[2]}",
                 ),
@@ -133,16 +134,13 @@ def _first_accurate(looks: Sequence[Evaluation], eps: float) -> float | None:
 
 def _points(places: Sequence[tuple[float, CellResults, float]]) -> Series:
     """The median T over the seeds at each place; a place that some seed did not reach is left out."""
-    at, middle, low, high = [], [], [], []
+    groups: dict[float, list[float]] = {}
     for x, results, eps in places:
         reached = [_first_accurate(looks, eps) for looks in results.column("looks")]
         found = [T for T in reached if T is not None]
         if found and len(found) == len(reached):
-            at.append(x)
-            middle.append(float(np.median(found)))
-            low.append(min(found))
-            high.append(max(found))
-    return Series("Pegasos", at, middle, low, high)
+            groups[x] = found
+    return spread_of("Pegasos", groups)
 
 
 def _fit_law(measured: Series, law: np.ndarray) -> Series:
@@ -150,16 +148,8 @@ def _fit_law(measured: Series, law: np.ndarray) -> Series:
     return Series(f"theorem × {factor:.2g}", measured.x, (factor * law).tolist(), kind="theory")
 
 
-def _exponent(measured: Series, wanted: int) -> float | None:
-    return slope(measured.x, measured.y) if len(measured.x) == wanted else None
-
-
-def _negate(value: float | None) -> float | None:
-    return None if value is None else -value
-
-
-def _magnitude(value: float | None) -> float | None:
-    return None if value is None else abs(value)
+def _exponent(measured: Series, wanted: int, sign: Callable[[float], float]) -> float | None:
+    return sign(slope(measured.x, measured.y)) if len(measured.x) == wanted else None
 
 
 def _above_bound(measured: Sequence[Series], laws: Sequence[Callable[..., Numbers]]) -> float | None:

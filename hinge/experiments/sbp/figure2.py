@@ -52,13 +52,6 @@ NEAR = 0.002
 """A method has arrived where its error is within this of the SVM's own."""
 CONVERGED = 1e-3
 """The relative duality gap at which SMO counts as converged."""
-NARROW = 1000
-"""Products of sparse rows with fewer columns have few zeros: they are made of dense rows, for a third of the memory."""
-CACHE = 2000  # MB, for the optimum
-BAND = 2048
-"""Rows whose kernel values are made at once."""
-MOST_HELD = 40_000
-"""Points up to which all kernel values are made beforehand; of more, each run makes the rows that it asks for."""
 AXES = {
     "charged": "kernel evaluations, n charged for each iteration",
     "computed": "kernel values computed, each row once",
@@ -95,22 +88,34 @@ class Kernels(NamedTuple):
         return float(np.mean(np.where(scores > 0, 1, -1) != self.y_test))
 
 
-def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, variance: float) -> Kernels:
-    """The kernel values of all but large sets, computed once for all runs; and the optimum."""
+def kernels(
+    X: Stored,
+    y: np.ndarray,
+    X_test: Stored,
+    y_test: np.ndarray,
+    variance: float,
+    *,
+    most_held: int = 40_000,
+    block_rows: int = 2048,
+) -> Kernels:
+    """The kernel values of up to `most_held` rows, computed once for all runs, `block_rows` at a time; and the optimum.
+
+    Of more rows, each run computes the kernel rows that it needs.
+    """
     kernel = Gaussian(1 / (2 * variance))
 
     def values(A: Stored, B: Stored) -> np.ndarray:
         sizes = [np.asarray(_squares(part).sum(axis=1)).ravel() for part in (A, B)]
-        if sp.issparse(A) and A.shape[1] < NARROW:
+        if sp.issparse(A) and A.shape[1] < 1000:  # whose products have few zeros: dense ones take a third of the memory
             A, B = (cast(sp.csr_array, part).toarray() for part in (A, B))
         found = np.empty((A.shape[0], B.shape[0]), np.result_type(A.dtype, np.float32))
-        for lo in range(0, len(found), BAND):  # all products together would take twice the memory
-            dots: Any = A[lo : lo + BAND] @ B.T
-            found[lo : lo + BAND] = dots.toarray() if sp.issparse(dots) else dots
-            kernel.of_dots(found[lo : lo + BAND], sizes[0][lo : lo + BAND], sizes[1])
+        for lo in range(0, len(found), block_rows):  # all products together would take twice the memory
+            dots: Any = A[lo : lo + block_rows] @ B.T
+            found[lo : lo + block_rows] = dots.toarray() if sp.issparse(dots) else dots
+            kernel.of_dots(found[lo : lo + block_rows], sizes[0][lo : lo + block_rows], sizes[1])
         return found
 
-    if len(y) <= MOST_HELD:
+    if len(y) <= most_held:
         points = as_points(values(X, X), Precomputed())
         points.indefinite = False  # a Gaussian's values: to find that out takes longer than many runs
     else:
@@ -118,7 +123,7 @@ def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, varian
     K_test = values(X_test, X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantPredictionWarning)  # of few rows of one digit
-        model = SVC(1.0, gamma=kernel.gamma, fit_intercept=False, tol=1e-4, cache_size=CACHE, random_state=0).fit(X, y)
+        model = SVC(1.0, gamma=kernel.gamma, fit_intercept=False, tol=1e-4, cache_size=2000, random_state=0).fit(X, y)
     coef, beta = sp.csr_array(model.dual_coef_).toarray()[0], np.zeros(len(y))
     beta[model.support_] = coef
     norm = float(np.sqrt(coef @ Gram(points, 0).pass_over(model.support_, coef, model.support_)))

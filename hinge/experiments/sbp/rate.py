@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from statistics import median_high
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,8 +116,8 @@ class SBPRate(Experiment):
 
 def _claims(line: Series, part: CellResults, where: str, which: str) -> list[Claim]:
     late = [(x, y) for x, y in zip(line.x, line.y, strict=True) if x >= experiment.late * FIRST and y > 0]
-    ends = sorted(looks[-1]["loss"] for looks in part.column("looks"))
-    apart = ends[-1] / ends[len(ends) // 2] if ends[len(ends) // 2] > 0 else None
+    ends = [looks[-1]["loss"] for looks in part.column("looks")]
+    apart = max(ends) / median_high(ends) if median_high(ends) > 0 else None
     allowed = math.sqrt(math.log(max(2, len(ends))) / math.log(2))
     return [
         claim(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median_high
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def _on_arrival(part: CellResults, svm: float) -> float | None:
         next((look["support"] for look in looks if look["error"] <= svm + NEAR), np.inf)
         for looks in part.column("looks")
     ]
-    middle = sorted(found)[len(found) // 2]
+    middle = median_high(found)
     return float(middle) if np.isfinite(middle) else None
 
 

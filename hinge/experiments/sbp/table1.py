@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -28,7 +27,6 @@ SMALL_SIZES = {"tiny": {100: 3}, "full": {60: 6, 250: 6, 1000: 6, 4000: 2, 16_00
 """Rows, and epochs over them."""
 SMALL_TESTED = {"tiny": 1000, "full": 16_000}
 EPSILONS = tuple(np.geomspace(0.15, 0.005, 12))
-CENTRES, VARIANCE = 60, 1.0
 
 NOTE = (
     "The bounds are for every problem of this ‖u‖ and L(u). Where far fewer evaluations are needed than they "
@@ -78,15 +76,15 @@ class Teacher(NamedTuple):
 
 
 def _kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    found: np.ndarray = Gaussian(1 / (2 * VARIANCE))(A.astype(np.float64), B.astype(np.float64))
+    found: np.ndarray = Gaussian(1 / (2 * experiment.variance))(A.astype(np.float64), B.astype(np.float64))
     return found
 
 
 @lru_cache
 def _teacher(name: str | None) -> Teacher:
     rng, (features, bare) = np.random.default_rng(0), WORLDS[name]
-    centres = rng.uniform(-1, 1, (CENTRES, features)).astype(np.float32)
-    coef = rng.standard_normal(CENTRES)
+    centres = rng.uniform(-1, 1, (60, features)).astype(np.float32)
+    coef = rng.standard_normal(len(centres))
     coef -= coef.mean()
     values = _kernel(rng.uniform(-1, 1, (20_000, features)), centres) @ coef
     return Teacher(centres, coef / np.quantile(np.abs(values), bare))
@@ -99,7 +97,7 @@ def _draw(name: str | None, noise: float, n: int, tested: int, seed: int) -> Ker
     X, u = _teacher(name).draw(rng, n)
     X_test, u_test = _teacher(name).draw(np.random.default_rng(10_000), tested)
     y = np.where((u > 0) ^ (rng.random(n) < noise), 1, -1).astype(np.int8)
-    return kernels(X, y, X_test, np.where(u_test > 0, 1, -1), VARIANCE)
+    return kernels(X, y, X_test, np.where(u_test > 0, 1, -1), experiment.variance)
 
 
 @lru_cache
@@ -128,6 +126,7 @@ class SBPTable1(Experiment):
         "are upper bounds: do the methods come in this order, and do their needs grow no faster?"
     )
 
+    variance = 1.0  # σ² of the teacher's kernel
     most_above = 10.0
     """A bound that is more than so many times what was needed at the smallest ε says nothing of a slope."""
 
@@ -185,7 +184,9 @@ class SBPTable1(Experiment):
                 f"{max(part.values_of('n'))}, λ = 1/n, ν of the optimum, median of {part.seeds} "
                 "samples, nothing tuned; ε is the excess over the least possible error"
             )
-            promised = {method: _bound_at(EPSILONS, method, noise, name) for method in METHODS}
+            promised = {
+                method: {float(eps): float(bound(method, eps, noise, name)) for eps in EPSILONS} for method in METHODS
+            }
             series = [Series(method, list(need), list(need.values())) for method, need in needs.items()]
             series += [
                 Series(shown, EPSILONS, list(promised[method].values()), kind="theory")
@@ -242,10 +243,6 @@ def _needs(part: CellResults, method: str) -> dict[float, float]:
         if firsts:
             needs[float(eps)] = min(firsts)
     return needs
-
-
-def _bound_at(of: Iterable[float], method: str, noise: float, name: str | None) -> dict[float, float]:
-    return {float(eps): float(bound(method, eps, noise, name)) for eps in of}
 
 
 def _exponent(need: dict[float, float]) -> float | None:

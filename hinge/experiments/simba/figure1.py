@@ -30,7 +30,6 @@ PASSES = {"tiny": {"news20": 2, "real-sim": 2}, "full": {"news20": 5, "real-sim"
 LAMS = {"tiny": (1e-3, 1e-4), "full": (3e-4, 1e-4, 3e-5, 1e-5, 3e-6)}
 NUS = {"tiny": (0.003, 0.01), "full": (0.001, 0.002, 0.005, 0.01)}
 CAPS = {"tiny": (0.1,), "full": (0.03, 0.1)}
-FRUGAL_C, ENOUGH = 3.0, 0.35  # Frugal keeps what it reads; its run ends once it has read this share of all cells
 LABELS = {
     "SIMBA": "SIMBA (section 6)",
     "capped": "SIMBA, capped",
@@ -71,7 +70,7 @@ class SimbaFigure1(Experiment):
             "Pegasos": LAMS[scale],
             "SDCA": LAMS[scale],
             "Perceptron": (0.0,),
-            "Frugal": (FRUGAL_C,),
+            "Frugal": (3.0,),  # its C
         }
         return [
             {
@@ -136,7 +135,9 @@ class SimbaFigure1(Experiment):
             panels = []
             for name, part in results.by("set"):
                 best = {m: _best_setting(part.where(method=m), tuned) for m in LABELS if part.where(method=m)}
-                level = self.within * _lowest(best["Pegasos"]) if "Pegasos" in best else None
+                level = (
+                    self.within * float(_mean(best["Pegasos"], "cells", "test")[1].min()) if "Pegasos" in best else None
+                )
                 for of in CONVENTIONS:
                     panels.append(_panel(best, of, level))
                     if level is not None:
@@ -169,7 +170,7 @@ def _frugal(problem: Regularized, errors: Callable[[Any], Evaluation], seed: int
     bill, looks = problem.table.bill, []
     for now in trace(problem, Frugal(flips=0.0), seed=seed):
         looks.append(_with_bill(errors, bill)(now.solution))
-        if bill.cells > ENOUGH * problem.n * problem.d:
+        if bill.cells > 0.35 * problem.n * problem.d:  # Frugal keeps what it reads
             break
     return looks
 
@@ -190,10 +191,6 @@ def _best_setting(part: CellResults, by: str) -> CellResults:
     """The runs of the setting whose mean curve goes lowest on these rows."""
     lowest = {s: float(_mean(part.where(setting=s), "cells", by)[1].min()) for s in part.values_of("setting")}
     return part.where(setting=min(lowest, key=lambda s: lowest[s]))
-
-
-def _lowest(part: CellResults) -> float:
-    return float(_mean(part, "cells", "test")[1].min())
 
 
 def _accesses_to(part: CellResults, of: str, level: float) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from statistics import median_high
 from typing import Any
 
 import numpy as np
@@ -83,8 +84,8 @@ class SimbaNoise(Experiment):
         for noise, part in results.by("noise"):
             lines[noise] = {}
             for r in FACTORS[scale]:
-                each = sorted(one.get(f"{r:g}", [math.inf, math.inf]) for one in part.column("found"))
-                iterations, cells = each[len(each) // 2]
+                each = [one.get(f"{r:g}", [math.inf, math.inf]) for one in part.column("found")]
+                iterations, cells = median_high(each)
                 met = sum(math.isfinite(one[0]) for one in each)
                 if math.isfinite(iterations):
                     lines[noise][r] = iterations

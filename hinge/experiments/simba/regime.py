@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from statistics import median_high
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from hinge.access.tables.product import ProductTable
 from hinge.bounds import simba_gain
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
-from hinge.experiments.measure import slope
+from hinge.experiments.measure import slope, spread_of
 from hinge.experiments.simba.runtime import MARGIN, SHARE, SLACK, Rare, first_hit
 from hinge.problems import Regularized, SlackConstrained
 from hinge.solvers import SDCA, Pegasos, Perceptron, Simba, Solver
@@ -33,7 +34,6 @@ FORMS: dict[str, dict[str, Any]] = {
 """SIMBA's settings besides the paper's, to choose among in hindsight as λ is chosen for the others."""
 TUNED = "SIMBA, tuned"
 B = 1 / MARGIN
-ENOUGH, SOME = 50.0, 2.0
 RIVALS = {"Pegasos": "Pegasos, best λ", "SDCA": "SDCA, best λ", "Perceptron": "Perceptron, better iterate"}
 
 
@@ -46,7 +46,7 @@ class Reads(NamedTuple):
     @property
     def median(self) -> float:
         """The upper median: between a number and infinity there is no mean."""
-        return sorted(self.each)[len(self.each) // 2]
+        return median_high(self.each)
 
 
 @lru_cache(maxsize=1)
@@ -242,7 +242,7 @@ def _beside(reads: dict[str, Reads], simba: Reads | None, how: str, n: int, seed
                 gain,
                 expect(
                     f"{float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)):.0f}, without constants",
-                    at_least=(ENOUGH, SOME),
+                    at_least=(50.0, 2.0),
                     unit="ratio",
                 ),
                 _where(n, seeds) + (f"; SIMBA {simba.setting}" if simba and simba.setting else "") + said,
@@ -313,9 +313,8 @@ def _series(reads: dict[int, dict[str, Reads]]) -> list[Series]:
     for method in ("SIMBA", TUNED, *RIVALS):
         kept = {n: r[method] for n, r in reads.items() if method in r and math.isfinite(max(r[method].each))}
         if kept:
-            low, high = ([f(r.each) for r in kept.values()] for f in (min, max))
-            middle = [r.median for r in kept.values()]
-            lines.append(Series(RIVALS.get(method, method), list(kept), middle, low, high))
+            each = {n: r.each for n, r in kept.items()}
+            lines.append(spread_of(RIVALS.get(method, method), each, median_high))
     if lines:
         first = lines[0]
         lines.append(Series("∝ n", first.x, [first.y[0] * n / first.x[0] for n in first.x], kind="theory"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from statistics import median_high  # between a number and infinity there is no mean
 from typing import Any
 
 import numpy as np
 
-from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.display.figure import Figure, Panel, ReportTable, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
-from hinge.experiments.measure import Evaluation, evaluate_at
+from hinge.experiments.measure import Evaluation, evaluate_at, spread_of
 from hinge.experiments.sets import choose
 from hinge.experiments.talk.sgd_dca import curve_panel, least, prepare
 from hinge.problems import Regularized, Solution
@@ -127,13 +128,8 @@ def _crossing(looks: list[Evaluation]) -> float:
     return np.inf
 
 
-def _median(values: list[float]) -> float:
-    """The upper median: between a number and infinity there is no mean."""
-    return sorted(values)[len(values) // 2]
-
-
 def _format_epochs(values: list[float], scale: Scale) -> float | str:
-    middle = _median(values)
+    middle = median_high(values)
     return middle if np.isfinite(middle) else f"over {EPOCHS[scale]}"
 
 
@@ -141,17 +137,7 @@ def _needed_panel(needed: dict[float, dict[str, list[float]]], label: str) -> Pa
     series = []
     for method in METHODS:
         kept = {at: found[method] for at, found in needed.items() if np.isfinite(max(found[method]))}
-        if not kept:
-            continue
-        series.append(
-            Series(
-                method,
-                list(kept),
-                [_median(v) for v in kept.values()],
-                [min(v) for v in kept.values()],
-                [max(v) for v in kept.values()],
-            )
-        )
+        series += [spread_of(method, kept, median_high)] if kept else []
     return loglog(label, "λm", f"epochs to ρ = {TARGET:g}", series)
 
 
@@ -160,7 +146,7 @@ def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scal
     cap = float(EPOCHS[scale])  # one that never arrives took at least so long
     saved, ratios = [], []
     for lam_m, found in needed.items():
-        sgd, dca, both = (_median(found[method]) for method in ("SGD", "DCA", "combined"))
+        sgd, dca, both = (median_high(found[method]) for method in ("SGD", "DCA", "combined"))
         if not np.isfinite(both):
             if np.isfinite(min(sgd, dca)):
                 ratios.append(cap / min(sgd, dca))

@@ -18,8 +18,6 @@ from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized, Regularized, Solution
 from hinge.solvers import SDCA, SMO, CuttingPlane, Pegasos, UniformDCA, solve
 
-WORDS, NONZEROS, TOPICS, NOISE, HELD = 300, 60, 4, 0.05, 10_000
-"""Narrow, noisy text: the norm of its best separator is bounded, so that a decade of ε is in reach of SMO."""
 ROWS = {"tiny": 8_000, "full": 100_000}
 LAMS = {"tiny": (1e-3, 3e-3), "full": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)}
 SIZES: dict[str, dict[str, tuple[int, ...]]] = {
@@ -52,8 +50,9 @@ class Sample(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _sample(rows: int) -> Sample:
-    text = make_text(rows + HELD, WORDS, NONZEROS, topics=TOPICS, noise=NOISE, n_test=HELD, seed=0)
-    X, y, X_val, y_val = hold_out(text.X_train, text.y_train, HELD / (rows + HELD))
+    held, words, noise = experiment.held, experiment.words, experiment.noise
+    text = make_text(rows + held, words, 60, topics=4, noise=noise, n_test=held, seed=0)
+    X, y, X_val, y_val = hold_out(text.X_train, text.y_train, held / (rows + held))
     X_test, y_test = text.X_test, text.y_test
     assert y_test is not None
     best = solve(Regularized(X, y, experiment.lam_ball), SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
@@ -80,6 +79,8 @@ class TalkRuntimes(Experiment):
         '"Is this really the case?", and (B/ε)² by a refined analysis.'
     )
 
+    words, noise, held = 300, 0.05, 10_000
+    """Narrow, noisy text: the norm of its best separator is bounded, so that a decade of ε is in reach of SMO."""
     lam_ball = 1e-5
     """λ of the SVM on all rows. The norm of its answer is B; by optimality no answer of that norm has less loss."""
     refined = 2.0
@@ -146,8 +147,8 @@ class TalkRuntimes(Experiment):
             return Outcome([])
         B, best = results.first["B"], results.first["best"]
         data = (
-            f"synthetic text of {WORDS} words and {NOISE:.0%} turned labels, up to {ROWS[scale]:,} rows; B = "
-            f"{B:.1f}, least loss in that ball {best:.3f}; m and λ chosen on {HELD:,} validation rows for "
+            f"synthetic text of {self.words} words and {self.noise:.0%} turned labels, up to {ROWS[scale]:,} rows; B = "
+            f"{B:.1f}, least loss in that ball {best:.3f}; m and λ chosen on {self.held:,} validation rows for "
             f"each ε from {EPS[scale][0]:g} to {EPS[scale][-1]:g}, median of {SEEDS[scale]} samples"
         )
         rows: list[list[Any]] = []

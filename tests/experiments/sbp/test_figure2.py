@@ -73,13 +73,11 @@ def test_conditions_say_who_had_fewer_runs():
 
 
 @pytest.mark.parametrize("most", [30, 20], ids=["all values held", "rows as they are asked for"])
-def test_kernel_values_in_bands_and_their_optimum(monkeypatch, most):
+def test_kernel_values_in_bands_and_their_optimum(most):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 4)).astype(np.float32)
     y = np.where(X[:, 0] > 0, 1, -1)
-    monkeypatch.setattr(figure2, "BAND", 7)
-    monkeypatch.setattr(figure2, "MOST_HELD", most)
-    found = figure2.kernels(X, y, X[:5], y[:5], 2.0)
+    found = figure2.kernels(X, y, X[:5], y[:5], 2.0, most_held=most, block_rows=7)
     exact = np.exp(-((X[:, None] - X).astype(float) ** 2).sum(axis=2) / 4)
     gram = found.problem("SBP").gram
     np.testing.assert_allclose(gram.whole(), exact, atol=1e-6)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from hinge import SVC, SVR, LinearSVC, OneClassSVM
 from hinge.cli.app import application, main
 from hinge.cli.preparation import joined, keep_names, preparation_of
-from hinge.cli.rows import Rows
+from hinge.cli.rows import FileRows
 from hinge.files import model_files
 
 from ..odd import one_of
@@ -332,7 +332,7 @@ MODELS = {
 
 
 def _of_table(X, y):
-    rows = Rows(X, y, ["town", "x0"], (0,))
+    rows = FileRows(X, y, ["town", "x0"], (0,))
     model = joined(preparation_of(rows, "mean"), LinearSVC()).fit(X, y)
     keep_names(model, rows.names)
     return model
