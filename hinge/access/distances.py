@@ -7,7 +7,7 @@ from numpy.typing import DTypeLike
 from hinge.access.data import Data
 from hinge.access.matrix import Matrix
 from hinge.access.rows import read_row, sq_distance
-from hinge.access.tables.stretches import Stretched
+from hinge.access.tables.fetched import Stretched
 from hinge.compiled import compiled
 from hinge.types import Stored
 

@@ -24,12 +24,12 @@ class Registered(NamedTuple):
 
 
 BY_NAME: dict[str, Registered] = {
-    "linear": Registered("hinge.kernels.linear", "Linear"),
-    "rbf": Registered("hinge.kernels.gaussian", "Gaussian"),
-    "poly": Registered("hinge.kernels.polynomial", "Polynomial"),
-    "sigmoid": Registered("hinge.kernels.sigmoid", "Sigmoid"),
-    "laplacian": Registered("hinge.kernels.laplacian", "Laplacian"),
-    "precomputed": Registered("hinge.kernels.given", "Precomputed"),
+    "linear": Registered("hinge.kernels.standard", "Linear"),
+    "rbf": Registered("hinge.kernels.standard", "Gaussian"),
+    "poly": Registered("hinge.kernels.standard", "Polynomial"),
+    "sigmoid": Registered("hinge.kernels.standard", "Sigmoid"),
+    "laplacian": Registered("hinge.kernels.standard", "Laplacian"),
+    "precomputed": Registered("hinge.kernels.standard", "Precomputed"),
 }
 """All kernels, by scikit-learn's names."""
 

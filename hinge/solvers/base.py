@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 from hinge.constraints import Constraints
 from hinge.monitoring import Status
 from hinge.problems import KernelProblem, L1Regularized, Problem
-from hinge.problems.base import Certificate
-from hinge.problems.cost import Cost
+from hinge.problems.base import Certificate, Cost
 from hinge.problems.svm.losses import HINGE
 
 P = TypeVar("P", bound=Problem)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hinge.access.streams.arrays import NpyStream
+from hinge.access.streams.opening import NpyStream
 from hinge.access.streams.streamed import Layout, Streamed
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access.gram.base import BaseGram, Sums
-from hinge.access.gram.points.inner import ROUNDINGS, VALUE_ROUNDINGS
+from hinge.access.gram.inner_points import ROUNDINGS, VALUE_ROUNDINGS
 from hinge.kernels import Function, Gaussian, Kernel, Precomputed
 from hinge.types import Stored
 

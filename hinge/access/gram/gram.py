@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 
 from hinge.access.gram.base import BaseGram, Sums
-from hinge.access.gram.memo import PairMemo
-from hinge.access.gram.points.given import FunctionPoints, check_own_values, is_positive
-from hinge.access.gram.points.inner import Points
-from hinge.access.gram.row_cache import LEAST_ROWS, RowCache
+from hinge.access.gram.given_points import FunctionPoints, check_own_values, is_positive
+from hinge.access.gram.inner_points import Points
+from hinge.access.gram.row_cache import LEAST_ROWS, PairMemo, RowCache
 from hinge.access.gram.row_store import RowStore
-from hinge.access.gram.rows import Rows, add_rows
-from hinge.access.gram.symmetric_sums import symmetric_sums
+from hinge.access.gram.rows import Rows, add_rows, symmetric_sums
 from hinge.access.gram.values import PairValues
 from hinge.access.gram.weight_vector import WeightVector
 from hinge.threads import each

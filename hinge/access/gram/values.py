@@ -5,7 +5,7 @@ from time import monotonic
 
 import numpy as np
 
-from hinge.access.gram.points.given import FunctionPoints, check_own_values
+from hinge.access.gram.given_points import FunctionPoints, check_own_values
 from hinge.access.gram.row_store import RowStore
 
 MOST_AT_ONCE = 1 << 17

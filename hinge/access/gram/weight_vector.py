@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hinge.access.gram.points.inner import sparse_sq_norms, sq_norms
+from hinge.access.gram.inner_points import sparse_sq_norms, sq_norms
 from hinge.compiled import compiled
 from hinge.types import Stored
 

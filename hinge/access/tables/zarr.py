@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from hinge.access.matrix import float_for
 from hinge.access.tables.bill import PAGE
-from hinge.access.tables.recent import Recent
-from hinge.access.tables.stretches import Stretched
+from hinge.access.tables.fetched import Recent, Stretched
 from hinge.access.tables.table import BLOCK_CELLS, EVERYWHERE, Line
 
 if TYPE_CHECKING:  # optional packages

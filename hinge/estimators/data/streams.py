@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from hinge.access.streams.base import RowStream, check_values, hash_of
-from hinge.access.streams.memory import allowed_memory, resident
+from hinge.access.streams.base import RowStream, allowed_memory, check_values, hash_of, resident
 from hinge.access.streams.opening import Features, as_stream, is_source
 from hinge.access.streams.streamed import Layout, Streamed
 from hinge.estimators.data import validation as checks

@@ -7,10 +7,9 @@ import numpy as np
 from hinge.access import Data, as_matrix
 from hinge.access.distances import inner_products, mean_offset, sq_distances, sq_distances_at
 from hinge.access.matrix import Matrix
-from hinge.problems.max_min.linear import LinearMaxMin, _finite
-from hinge.problems.max_min.projections import onto_ball
-from hinge.problems.max_min.sampled_bound import Fraction
-from hinge.problems.rounding import rounding
+from hinge.problems.base import rounding
+from hinge.problems.max_min.base import Fraction
+from hinge.problems.max_min.linear import LinearMaxMin, _finite, onto_ball
 from hinge.sampling import pick_square
 from hinge.types import MatrixLike
 

@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike
 
 from hinge.access import BaseGram, Gram, as_points
 from hinge.kernels import Kernel
+from hinge.problems.base import rounding
 from hinge.problems.max_min.base import MaxMin
-from hinge.problems.rounding import rounding
 from hinge.problems.svm.kernelized import Expansion
 from hinge.types import Items
 

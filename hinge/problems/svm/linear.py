@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import Data, as_matrix
-from hinge.problems.base import Solution
-from hinge.problems.on_data import OnData
-from hinge.problems.rounding import rounding
+from hinge.problems.base import OnData, Solution, rounding
 from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.types import MatrixLike

@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import Data, as_matrix, frozen
-from hinge.problems.base import Certificate, Solution
-from hinge.problems.cost import Cost
-from hinge.problems.rounding import EPS, rounding
-from hinge.problems.svm.levels import checked_share, quantile
+from hinge.problems.base import EPS, Certificate, Cost, Solution, rounding
+from hinge.problems.svm.levels import checked_share, optimal_level
 from hinge.problems.svm.penalized import FAR, checked_lam
 from hinge.problems.svm.regularized import Regularized
 from hinge.types import MatrixLike
@@ -106,7 +104,7 @@ class OneClass(Regularized):
 
     def best_bias(self, r: np.ndarray) -> float:
         """-ρ, for the best ρ given the responses."""
-        return -quantile(r, np.zeros(self.n), self._shares(), self.nu)
+        return -optimal_level(r, np.zeros(self.n), self._shares(), self.nu)
 
     def relative(self, primal: float, dual: float) -> float:
         """The bound on the relative error of w = w(α), from P and D in any common unit."""
@@ -144,7 +142,7 @@ class OneClass(Regularized):
             return Certificate.unknown(solution.b)
         alpha, w = self.restored(solution.alpha)
         r, c, lam = self.responses(w), self._shares(), self.lam
-        level = quantile(r, np.where(np.abs(alpha - 0.5) > 0.5 - NEAR, 0.0, alpha) * c, c, self.nu)
+        level = optimal_level(r, np.where(np.abs(alpha - 0.5) > 0.5 - NEAR, 0.0, alpha) * c, c, self.nu)
         r -= level
         e, norm = self.response_error(w, level), float(np.linalg.norm(w))
         # Each response has an error of at most e, taken with the worse sign.

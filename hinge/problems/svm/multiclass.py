@@ -7,9 +7,7 @@ from numpy.typing import ArrayLike
 
 from hinge.access import Data, add_to_column, as_matrix, dots, frozen, read_row
 from hinge.compiled import compiled
-from hinge.problems.base import Certificate, Solution
-from hinge.problems.on_data import OnData
-from hinge.problems.rounding import gap_of, rounding
+from hinge.problems.base import Certificate, OnData, Solution, gap_of, rounding
 from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.types import MatrixLike

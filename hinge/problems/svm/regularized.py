@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import Matrix
-from hinge.problems.base import Certificate, Combination, Solution
-from hinge.problems.rounding import EPS, TINY, rounding
+from hinge.problems.base import EPS, TINY, Certificate, Combination, Solution, rounding
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import Penalized
 

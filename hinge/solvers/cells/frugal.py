@@ -8,12 +8,11 @@ from scipy.special import ndtr
 
 from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import Certificate, Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.cells import weighted_sample as sampled
-from hinge.solvers.cells.frugal_state import FrugalState, empty_state, enqueue
-from hinge.solvers.cells.tails import squares_in_levels, tails_behind
+from hinge.solvers.cells.frugal_state import FrugalState, empty_state, enqueue, squares_in_levels, tails_behind
 
 FEWEST_ROWS, MOST_ROWS_A_COLUMN = 2000, 500  # beyond these, whole rows serve better
 OF_EACH_CLASS = 10  # rows of a class that the first batch has at least, if there are as many

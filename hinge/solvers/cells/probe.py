@@ -9,7 +9,7 @@ from hinge.access import Line
 from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, count
 from hinge.problems import Certificate, Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.cells.weighted_sample import cost_of_a_row, sample_problem, solve_sample

@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import Certificate, Problem, SlackConstrained, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.cells import simba_exact, simba_lazy

@@ -6,7 +6,7 @@ import numpy as np
 
 from hinge.compiled import Scalars, compiled, scalars_array
 from hinge.sampling import draw_unit, pick
-from hinge.solvers.saddle.multiplicative_weights import FLOOR, factor
+from hinge.solvers.saddle.primal_dual import FLOOR, factor
 
 OUTSIDE = -2
 TIES = 1e-9  # weights so near to one another are the same but for rounding

@@ -23,7 +23,7 @@ import numpy as np
 from hinge.compiled import Scalars, compiled, scalars_array
 from hinge.sampling import SumTree, draw_unit, find, group_total, resum, set_leaf, sum_tree
 from hinge.solvers.cells.simba_exact import OUTSIDE, TIES, cut_of, sign_of, sq_length
-from hinge.solvers.saddle.multiplicative_weights import factor
+from hinge.solvers.saddle.primal_dual import factor
 
 FLOOR = 1e-15  # of the largest weight: smaller ones would drown in the rounding of the sums
 FAR = 1e100

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.problems import Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 
 

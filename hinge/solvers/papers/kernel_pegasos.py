@@ -9,7 +9,7 @@ import numpy as np
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, count
 from hinge.problems import Expansion, KernelRegularized, Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import draw_index, key_of
 from hinge.solvers.base import Paper, Solver
 

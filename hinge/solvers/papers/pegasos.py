@@ -10,7 +10,7 @@ from hinge.access import dot, held_row, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice, count
 from hinge.problems import Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import draw_index, draw_unit, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.papers import scaled_vector as scaled

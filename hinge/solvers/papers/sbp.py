@@ -6,15 +6,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from hinge.access.gram.arrays import add_at, counts_to, whole
+from hinge.access.gram.base import add_at, counts_to, whole
 from hinge.constraints import Constraints, choice, count, number
 from hinge.kernels import namespace
 from hinge.problems import Expansion, KernelSlackConstrained, Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.papers import sbp_steps
-from hinge.solvers.papers.water_level import Level, one_basin, two_basins
+from hinge.solvers.papers.sbp_steps import Level, one_basin, two_basins
 from hinge.types import Array
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.problems import Expansion, KernelRegularized, Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 
 TINY = 1e-12

@@ -8,7 +8,7 @@ import numpy as np
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.solvers.base import Paper, Solver

@@ -9,10 +9,9 @@ import numpy as np
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, number
 from hinge.problems import Certificate, Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost, rounding
 from hinge.problems.max_min.base import Strategies
-from hinge.problems.max_min.matrix_game import MatrixGame
-from hinge.problems.rounding import rounding
+from hinge.problems.max_min.linear import MatrixGame
 from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
 

@@ -8,7 +8,7 @@ import numpy as np
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.monitoring import Status
 from hinge.problems import Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.solvers.base import Paper, Solver
 

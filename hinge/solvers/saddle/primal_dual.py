@@ -7,15 +7,43 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from hinge.compiled import Scalars, scalars
+from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, choice, number
 from hinge.problems import Certificate, Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost, OnData
 from hinge.problems.max_min.base import MaxMin, Strategies, offers
-from hinge.problems.on_data import OnData
 from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.saddle.multiplicative_weights import even, reweigh
+
+FLOOR = 1e-250  # lower limit of the weights
+
+
+@compiled
+def factor(z):
+    """1 - z + z² for z = ηv, clipped to [-1, 1]."""
+    z = min(1.0, max(-1.0, z))
+    return 1.0 - z + z * z
+
+
+@compiled
+def reweigh(p, v, eta):
+    """p(i) ← p(i)(1 - ηv(i) + η²v(i)²), normalised; returns the sum of p(i) whose estimate was clipped."""
+    clipped, total = 0.0, 0.0
+    for i in range(len(p)):
+        z = eta * v[i]
+        if abs(z) > 1.0:
+            clipped += p[i]
+        p[i] = max(p[i] * factor(z), FLOOR)
+        total += p[i]
+    for i in range(len(p)):
+        p[i] /= total
+    return clipped
+
+
+def even(n: int) -> np.ndarray:
+    """Uniform weights."""
+    return np.full(n, 1.0 / n)
+
 
 FIRST_LOOK = 64
 PRACTICAL = 2.0  # c for which the accuracy ε was reached in every case tried

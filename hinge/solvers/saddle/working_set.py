@@ -10,7 +10,7 @@ from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.max_margin import MaxMargin
 from hinge.sampling import draw_unit, draw_units, key_of

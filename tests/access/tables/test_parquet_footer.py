@@ -1,7 +1,9 @@
+"""Footers of Parquet files: where the pages of each column are."""
+
 import numpy as np
 import pytest
 
-from hinge.access.tables.parquet_footer import chunks_of
+from hinge.access.tables.columnar import chunks_of
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.access.streams.arrays import NpyStream
+from hinge.access.streams.opening import NpyStream
 from hinge.access.streams.streamed import Layout, Streamed
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint

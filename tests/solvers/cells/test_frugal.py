@@ -21,8 +21,7 @@ from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, solve
 from hinge.solvers.cells import frugal
 from hinge.solvers.cells.frugal import OF_EACH_CLASS, Frugal
-from hinge.solvers.cells.frugal_state import empty_state
-from hinge.solvers.cells.tails import squares_in_levels
+from hinge.solvers.cells.frugal_state import empty_state, squares_in_levels
 
 every_bias = pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 every_mode = pytest.mark.parametrize("mode", ["scan", "rows"])
