@@ -1,4 +1,4 @@
-"""The base class of problems: an exact objective, a certificate, and counts of the data read."""
+"""The base classes of problems: an exact objective, a certificate, counts of reads, and bounds on rounding errors."""
 
 from collections.abc import Iterable
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -9,9 +9,9 @@ from hinge.access import Data, Matrix, Table, as_table
 from hinge.problems.svm.losses import HINGE, Loss
 
 EPS = 2.0**-52
-TINY = 2.0**-1074  # the most that a product loses by underflow
+TINY = 2.0**-1074  # largest error of a product by underflow
 FEW = 32
-"""Allowance for roundings that are not counted: of weights and their total, of a square root, of a last sum."""
+"""Allowance for roundings that are not counted: of weights and their total, of λ and C, a square root, a last sum."""
 
 
 def rounding(terms: float, size: float) -> float:
@@ -155,7 +155,7 @@ class Certificate(NamedTuple):
     unrounded : float
         The gap without the bounds on rounding errors; nan if it was not computed.
     scale : float
-        The objective is that of w multiplied by this factor; `Problem.finished` applies it.
+        `objective` is evaluated at w multiplied by this factor; `Problem.finished` applies it.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Points, of which kernel values are computed, in the fastest storage that is accurate enough.
 
-Each class fills a block of kernel values for given row and column numbers, and bounds its rounding errors; `Gram` counts
-and caches the values.
+Each class fills a block of kernel values for given row and column numbers, and bounds its rounding errors; `Gram`
+counts and caches the values.
 """
 
 import math

@@ -27,6 +27,14 @@ class Line(NamedTuple):
     at: np.ndarray
     values: np.ndarray
 
+    def dense(self, size: int) -> np.ndarray:
+        """All `size` cells of the line, with zeros where it has no values."""
+        if len(self.values) == size and not len(self.at):
+            return self.values
+        cells = np.zeros(size)
+        cells[self.at] = self.values
+        return cells
+
 
 EVERYWHERE = frozen(np.zeros(0, np.int32))
 """`at` of a line that has all its values."""

@@ -8,7 +8,12 @@ import numpy as np
 
 from hinge.problems.base import EPS, Certificate, Problem
 
-MOST_LOOKS = 20  # bounds that one sample is used for: each adds to the probability of an error
+MOST_BOUNDS = 20
+"""Number of bounds that one sample is used for: each adds to the probability of an error."""
+ROUNDING = 1e-6
+"""Relative differences of two bounds, or two methods, up to this count as rounding, also of float32 data."""
+NEGLIGIBLE = 1e-3
+"""Relative gaps of an optimum below this fraction of a typical value are relative to that value instead."""
 
 
 class Sampled(Protocol):
@@ -51,7 +56,7 @@ class Fraction:
     def __init__(self, rho: float = 0.01, delta: float = 0.01, seed: int = 0) -> None:
         if not (0 < rho < 1 and 0 < delta < 1):
             raise ValueError(f"rho and delta must lie in (0, 1), got {rho!r} and {delta!r}.")
-        self.rho, self.size, self.looks = rho, math.ceil(math.log(delta / MOST_LOOKS) / math.log1p(-rho)), 0
+        self.rho, self.size, self.looks = rho, math.ceil(math.log(delta / MOST_BOUNDS) / math.log1p(-rho)), 0
         self.most, self.seed = delta, seed
         self._sample: Any = None
 
@@ -66,15 +71,13 @@ class Fraction:
 
     def lower(self, problem: Sampled, x: np.ndarray) -> float:
         """The smallest value of the sample at x; the rows of the sample are read once, and kept."""
-        if self.looks == MOST_LOOKS:
+        if self.looks == MOST_BOUNDS:
             return -np.inf
         if self._sample is None:
             self._sample = problem.sample_of(self.rows(problem.n))
         self.looks += 1
         return float(self._sample(x).min())
 
-
-ROUNDING = 1e-6  # relative: a lower bound may exceed the upper one by this much through rounding
 
 Primal = Literal["gradient", "mean", "multiplicative", "response"]
 

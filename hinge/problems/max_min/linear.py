@@ -110,12 +110,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
 
     def grad_at(self, i: int, x: np.ndarray | None = None) -> np.ndarray:
         """Row i."""
-        at, values = self.table.row(i)
-        if len(values) == self.d and not len(at):
-            return values
-        row = np.zeros(self.d)
-        row[at] = values
-        return row
+        return self.table.row(i).dense(self.d)
 
     def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray | None:
         """The ℓ2-sample :math:`A_{\\cdot j}\\|x\\|^2/x_j`, j drawn with probability :math:`x_j^2/\\|x\\|^2`.
@@ -127,12 +122,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
 
     def column(self, j: int) -> np.ndarray:
         """Column j as a dense vector."""
-        at, values = self.table.column(j)
-        if len(values) == self.n and not len(at):
-            return values
-        column = np.zeros(self.n)
-        column[at] = values
-        return column
+        return self.table.column(j).dense(self.n)
 
     # --- bounds ---------------------------------------------------------------------------
 
@@ -145,7 +135,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
         return rounding(self.matrix.max_row_cells, self.longest * float(np.linalg.norm(x)))
 
     def slope_error(self, p: np.ndarray, terms: int = 0) -> float:
-        used = int(np.count_nonzero(p))  # p sums to 1 up to so many roundings; a single row needs no sum
+        used = int(np.count_nonzero(p))  # p sums to 1 up to this number of roundings; a single row needs no sum
         return rounding(2 * used + terms, self.longest * self.diameter) if used + terms > 1 else 0.0
 
     def announce(self) -> None:
@@ -239,9 +229,8 @@ class MatrixGame(LinearMaxMin):
         return super().lower(x / (float(x.sum()) or 1.0))
 
     def value_error(self, x: np.ndarray, least: float) -> float:
-        return rounding(
-            self.matrix.max_row_cells + self.d, self.longest
-        )  # the entries of x sum to 1, up to d roundings
+        # The entries of x sum to 1, up to d roundings.
+        return rounding(self.matrix.max_row_cells + self.d, self.longest)
 
     def unit(self, lower: float, upper: float) -> float:
         return self.scale

@@ -1,4 +1,4 @@
-"""The widest margin of a hyperplane through zero: problem (1) of the survey's perceptron."""
+"""The widest margin of a hyperplane through zero, problem (1) of the survey; and with slack, problem (6)."""
 
 from typing import Any
 
@@ -7,11 +7,17 @@ from numpy.typing import ArrayLike
 
 from hinge.access import Data, Matrix
 from hinge.problems.base import rounding
-from hinge.problems.max_min.base import Fraction
+from hinge.problems.max_min.base import NEGLIGIBLE, Fraction
 from hinge.problems.max_min.linear import LinearMaxMin, onto_ball
 from hinge.types import MatrixLike
 
-SMALL_MARGIN = 1e-3  # times the norm of a typical row: smaller margins are replaced by this in relative gaps
+
+def labels_of(y: ArrayLike | None, n: int) -> np.ndarray:
+    """Labels -1 and +1 as numbers, all +1 where not given."""
+    y = np.ones(n) if y is None else np.asarray(y)
+    if y.shape != (n,) or y.dtype.kind not in "iuf" or not (np.abs(y) == 1).all():
+        raise ValueError(f"y must be {n} labels, each -1 or +1.")
+    return y.astype(np.float64)
 
 
 class MaxMargin(LinearMaxMin):
@@ -54,10 +60,7 @@ class MaxMargin(LinearMaxMin):
         fraction: Fraction | None = None,
     ) -> None:
         super().__init__(X, relative=relative, fraction=fraction)
-        y = np.ones(self.n) if y is None else np.asarray(y)
-        if y.shape != (self.n,) or y.dtype.kind not in "iuf" or not (np.abs(y) == 1).all():
-            raise ValueError(f"y must be {self.n} labels, each -1 or +1.")
-        self.y = y.astype(np.float64)
+        self.y = labels_of(y, self.n)
         self._held: tuple[np.ndarray, Matrix] | None = None
         if radius is not None and not 0 < radius < np.inf:
             raise ValueError(f"radius must be a positive number, got {radius!r}.")
@@ -106,7 +109,7 @@ class MaxMargin(LinearMaxMin):
         return norm + rounding(self.d, norm)
 
     def lower(self, x: np.ndarray) -> float:
-        """The smallest margin of x at unit norm; 0, that of x = 0, if it is negative."""
+        """The smallest margin of x at unit norm; 0, the margin of x = 0, if it is negative."""
         norm = float(np.linalg.norm(x))
         least = self.least(x) / norm if norm != 0.0 else 0.0
         return max(0.0, least - rounding(self.d, abs(least)))
@@ -125,10 +128,10 @@ class MaxMargin(LinearMaxMin):
     @property
     def negligible(self) -> float:  # type: ignore[override]
         """A margin below a ten-thousandth of the norm of a typical row counts as zero."""
-        return 0.1 * SMALL_MARGIN * self.typical
+        return 0.1 * NEGLIGIBLE * self.typical
 
     def unit(self, lower: float, upper: float) -> float:
-        return max(upper, SMALL_MARGIN * self.typical)
+        return max(upper, NEGLIGIBLE * self.typical)
 
     def present(self, x: np.ndarray) -> np.ndarray:
         """x at unit norm, to which the lower bound applies."""

@@ -12,7 +12,7 @@ from scipy.linalg import eigh_tridiagonal
 from hinge.access import Data, as_matrix
 from hinge.constraints import choice, number
 from hinge.problems.base import rounding
-from hinge.problems.max_min.base import Fraction
+from hinge.problems.max_min.base import NEGLIGIBLE, Fraction
 from hinge.problems.max_min.linear import LinearMaxMin
 from hinge.problems.max_min.symmetric import (
     onto_bounded_cone,
@@ -26,8 +26,6 @@ from hinge.problems.max_min.symmetric import (
 )
 from hinge.types import MatrixLike
 
-SMALL_VALUE = 1e-3  # times a typical eigenvalue: smaller values are replaced by this in relative gaps
-
 
 class Semidefinite(LinearMaxMin):
     """The X ⪰ 0 that maximises the smallest :math:`A_i \\circ X`,
@@ -40,13 +38,13 @@ class Semidefinite(LinearMaxMin):
     eigenvalue if σ is smaller than that.
 
     Each :math:`A_i` is stored as one row, svec(A): the upper triangle with off-diagonal entries multiplied by √2, so
-    that inner products of rows are those of matrices, norms are Frobenius norms, and half of the memory suffices.
+    that rows have the inner products of their matrices, norms are Frobenius norms, and half of the memory suffices.
     The variable x is svec(X); see `matrix_of`.
 
     Parameters
     ----------
     A : array of shape (m, n, n), sequence of (n, n) arrays or sparse matrices, or packed rows
-        float32 is kept; the factor √2 rounds its off-diagonal entries once more, and the certificate is that of the
+        float32 is kept; the factor √2 rounds its off-diagonal entries once more, and the certificate is for the
         rounded matrices. Sparse matrices become CSR rows.
     packed : bool
         Whether A has the rows svec(A) already: array, CSR matrix, Matrix or Table of shape (m, n(n+1)/2).
@@ -177,7 +175,7 @@ class Semidefinite(LinearMaxMin):
         if self._typical is None:
             typical = self.matrix.typical_sq_norm() ** 0.5 if self.in_memory else self.scale
             self._typical = typical / self.order**0.5
-        return max(upper, SMALL_VALUE * self._typical)
+        return max(upper, NEGLIGIBLE * self._typical)
 
 
 def _checked_rows(A: MatrixLike | Data) -> Data:
@@ -191,12 +189,6 @@ def _checked_rows(A: MatrixLike | Data) -> Data:
         if not np.isfinite(values[lo : lo + 4096]).all():
             raise ValueError("The packed rows have NaN or infinite entries: remove or replace them.")
     return as_matrix(A)
-
-
-FEW = 16  # vectors that are allocated at first
-FAILS = 0.01  # probability with which the largest eigenvalue may exceed its error bound
-TINY = 1e-14  # relative to the matrix: a Lanczos residual below this is rounding
-SEED = 0  # of the random start vectors of Lanczos: the same matrix has the same projection
 
 
 class SparseProjection(NamedTuple):
@@ -221,7 +213,7 @@ class SparseProjection(NamedTuple):
 
 
 class TopPair(NamedTuple):
-    """A Ritz pair: with probability 1 - `FAILS` the largest eigenvalue is at most `error` above `value`."""
+    """A Ritz pair: with probability 0.99 the largest eigenvalue is at most `error` above `value`."""
 
     value: float
     vector: np.ndarray
@@ -255,11 +247,11 @@ def project_sparsely(Y: np.ndarray, eps: float) -> SparseProjection:
     if not 0 < eps < np.inf:
         raise ValueError(f"eps must be a positive number, got {eps!r}.")
     n, most = len(Y), math.ceil(1.0 / eps)
-    V, c = np.zeros((FEW, n)), np.zeros(FEW)
+    V, c = np.zeros((1, n)), np.zeros(1)
     YX = XX = 0.0  # the inner products of Y and X, and of X with itself
-    rng, products = np.random.default_rng(SEED), 0
+    rng, products = np.random.default_rng(0), 0  # fixed: the same matrix has the same projection
     for steps in range(most + 1):
-        V, c = _with_room(V, steps), _with_room(c, steps)
+        V, c = _with_row(V, steps), _with_row(c, steps)
         kept, weights = V[:steps], c[:steps]
         top = top_pair(
             lambda v, kept=kept, weights=weights: Y @ v - kept.T @ (weights * (kept @ v)),  # type: ignore[misc]
@@ -294,23 +286,24 @@ def top_pair(
     .. math:: P\\big(\\lambda_1 - \\theta > \\varepsilon(\\lambda_1 - \\lambda_n)\\big)
               \\le 1.648\\sqrt{n}\\, e^{-\\sqrt\\varepsilon(2k - 1)}
 
-    (Kuczyński and Woźniakowski 1992). It stops when this error is at most `accuracy`, or when the Krylov space is
-    exhausted and the error zero. It stops earlier if θ exceeds `beyond` by twice the accuracy, and the residual
-    :math:`\\|Mv - \\theta v\\| = \\beta_k|s_k|` is at most half of that excess. O(k²n) in addition to the k products.
+    (Kuczyński and Woźniakowski 1992). It stops when the error of probability 0.01 is at most `accuracy`, or when the
+    Krylov space is exhausted and the error zero. It stops earlier if θ exceeds `beyond` by twice the accuracy, and the
+    residual :math:`\\|Mv - \\theta v\\| = \\beta_k|s_k|` is at most half of that excess. O(k²n) in addition to the k
+    products.
     """
     n = len(begin)
-    unlikely = math.log(1.648 * math.sqrt(n) / FAILS)
-    Q, alpha, beta = np.zeros((FEW, n)), np.zeros(n), np.zeros(n)
+    unlikely = math.log(1.648 * math.sqrt(n) / 0.01)
+    Q, alpha, beta = np.zeros((1, n)), np.zeros(n), np.zeros(n)
     q, check = begin / np.linalg.norm(begin), 4
     for k in range(n):
-        Q = _with_room(Q, k)
+        Q = _with_row(Q, k)
         Q[k] = q
         r = product(q)
         alpha[k] = q @ r
         for _ in range(2):
             r = r - Q[: k + 1].T @ (Q[: k + 1] @ r)
         beta[k] = np.linalg.norm(r)
-        exhausted = k == n - 1 or beta[k] <= TINY * np.abs(alpha[: k + 1]).max()
+        exhausted = k == n - 1 or beta[k] <= 1e-14 * np.abs(alpha[: k + 1]).max()  # a residual that is rounding
         if exhausted or k + 1 >= check:
             diagonal, beside = alpha[: k + 1], beta[:k]
             top, vector = eigh_tridiagonal(diagonal, beside, select="i", select_range=(k, k))
@@ -327,6 +320,6 @@ def top_pair(
     return TopPair(float(top[0]), Q[: k + 1].T @ vector[:, 0], float(error), k + 1)
 
 
-def _with_room(rows: np.ndarray, k: int) -> np.ndarray:
-    """The array with room for row k: doubled if it is full."""
+def _with_row(rows: np.ndarray, k: int) -> np.ndarray:
+    """The array, doubled if it has no row k."""
     return rows if k < len(rows) else np.concatenate([rows, np.zeros_like(rows)])

@@ -1,4 +1,4 @@
-"""Symmetric matrices as vectors, such that inner products are preserved."""
+"""Symmetric matrices: as vectors with the same inner products, their largest eigenvalues, and projections of these."""
 
 import math
 from collections.abc import Sequence, Sized
@@ -163,15 +163,12 @@ def _check_symmetric(fine: np.ndarray, first: int) -> None:
         )
 
 
-SMALL = 16  # up to this order one call of `eigh` is fastest
-FEW = 0.25  # eigenvectors are computed one by one if fewer than this fraction of them are needed
-
-ONE_THREAD = 512  # up to this order BLAS is faster with one thread
+SMALL = 16  # up to this order one call of `eigh` is fastest: Python calls dominate
 
 
 def few_threads(order: int) -> AbstractContextManager[Any]:
-    """A context in which BLAS uses one thread if the matrices are small: two to three times as fast."""
-    return threadpool_limits(1, user_api="blas") if order <= ONE_THREAD else nullcontext()
+    """A context in which BLAS uses one thread up to the order 512: two to three times as fast for such matrices."""
+    return threadpool_limits(1, user_api="blas") if order <= 512 else nullcontext()
 
 
 def top_eigenvalue(M: np.ndarray) -> float:
@@ -198,7 +195,7 @@ def onto_bounded_cone(M: np.ndarray, *, unit_trace: bool = False) -> np.ndarray:
         rank = int(np.count_nonzero(kept))
         if rank == 0 and not failed:
             return np.zeros((n, n))
-        if rank <= FEW * n and not failed:
+        if rank <= 0.25 * n and not failed:  # else all eigenvectors together are faster
             half = _top_vectors(reflectors, diagonal, beside, factors, rank) * np.sqrt(kept[n - rank :])
             return half @ half.T
     values, vectors = np.linalg.eigh(M)

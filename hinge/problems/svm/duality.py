@@ -21,13 +21,12 @@ the loss is the hinge and y are labels; else the loss is the ε-insensitive one 
 import numpy as np
 
 from hinge.compiled import compiled
+from hinge.problems.base import FEW
 from hinge.problems.svm.examples import sorted_bias
 from hinge.types import Array
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 """Unit roundoff of float64."""
-ROUNDINGS = 32.0
-"""Of the weights, of their total, of C and of λ: these change P and the optimum, both in proportion to P."""
 
 
 @compiled
@@ -86,7 +85,8 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon):
         extra[i] = c * (there - here)
     if free:
         most += _of_sides(primal, b, lam * 2.0 * min(up, down), epsilon) * n * UNIT
-    most = (1.0 + 2.0 * n * UNIT) * most + ROUNDINGS * UNIT * primal
+    # The weights, their total, C and λ are rounded: these change P and the optimum, both in proportion to P.
+    most = (1.0 + 2.0 * n * UNIT) * most + FEW * UNIT * primal
     if not largest < np.inf:
         return primal, np.inf, np.inf, -np.inf
     return primal, gap, most, dual
@@ -227,17 +227,15 @@ def stationary_bias(beta, e, lo, hi, epsilon):
 
 
 WORTH = 0.3
-"""A rescaling is looked for only if it may reduce the primal by this fraction of the gap."""
-HALVINGS = 5
-"""Steps of bisection once the minimiser is bracketed."""
-DOUBLINGS = 40
-"""Most evaluations in all, those that bracket it included."""
+"""Fraction of the gap by which a rescaling must reduce the primal: a smaller reduction ends no run sooner."""
 
 
 def best_scale(
     lam: float, sq: float, r: Array, y: Array, c: Array | float, b: float, gap: float, epsilon: float | None, free: bool
 ) -> tuple[float, float, float]:
     """s, b and the primal at s·w where it is less than at w by a fraction `WORTH` of the gap; else 1, b and infinity.
+
+    The minimiser is bracketed by doubling |s - 1|, and then located by five steps of bisection.
 
     Parameters
     ----------
@@ -263,8 +261,8 @@ def best_scale(
     if not h < 0.5 or way * _primal(lam, sq, r, y, c, 1.0 + way * h, b, epsilon)[1] >= 0.0:
         return 1.0, b, np.inf
     best, near, far = (1.0, b, np.inf), h, np.inf
-    left = HALVINGS
-    for _ in range(DOUBLINGS):
+    left = 5
+    for _ in range(40):
         at = 2.0 * near if far == np.inf else 0.5 * (near + far)
         s = 1.0 + way * at
         if s <= 0.0:

@@ -8,6 +8,7 @@ import numpy as np
 
 from hinge.access import Gram, Points
 from hinge.access.gram.given_points import FunctionPoints, GivenPoints, check_own_values
+from hinge.access.gram.gram import TILE_ROWS
 from hinge.problems.base import Certificate, Problem
 from hinge.problems.batch import BatchCertificate, combine_certificates
 from hinge.problems.svm.examples import FAINT, spread_of
@@ -15,8 +16,6 @@ from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegula
 from hinge.problems.svm.levels import CLASSES, TARGETS, checked_share
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression
-
-TILE_ROWS = 256
 
 
 class BatchExpansion(NamedTuple):
@@ -268,7 +267,7 @@ class NuClassificationBatch(LevelBatch):
     ----------
     points : Points
     rows, cuts : ndarray of int64
-        The points of all members, those of the positive class first; and where each member begins.
+        The points of all members, points of the positive class first; and where each member begins.
     y, weight : ndarray of shape (len(rows),)
         Labels, -1 and +1, and weights, all positive.
     nu : float

@@ -41,7 +41,7 @@ def quantile(values, mass, target):
     return values[n - 1], values[n - 1]
 
 
-ONE_CLASS, CLASSES, TARGETS = 0, 1, 2
+ONE_CLASS, CLASSES, TARGETS = range(3)
 """Values of `form`: one-class (σ = 1), classification (σ = y), regression (every point with both signs)."""
 
 
@@ -202,8 +202,8 @@ class KernelLevels(KernelProblem):
     .. math:: P - D = \\sum_i \\alpha_i\\max(0, m_i - l) + (s_i - \\alpha_i)\\max(0, l - m_i)
               \\ \\ge\\ \\|w - w^*\\|^2,
 
-    where one half of the bound follows from the strong convexity of P and the other from that of D. Each problem's
-    `error` turns P - D into the `gap` of its certificate.
+    where one half of the bound follows from the strong convexity of P and the other from the strong concavity of D.
+    Each problem's `error` turns P - D into the `gap` of its certificate.
 
     An answer is an `Expansion` with β = σα; for points with two copies β is the difference of their α, since equal
     amounts added to both leave w unchanged.

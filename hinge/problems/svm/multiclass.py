@@ -1,4 +1,4 @@
-"""The SVM of several classes at once (Crammer and Singer): primal, dual, and the duality gap."""
+"""The SVM of all classes jointly (Crammer and Singer): primal, dual, and the duality gap."""
 
 from typing import Any
 
@@ -136,9 +136,9 @@ class Multiclass(OnData[Solution], Examples[Solution]):
     def dual(self, solution: Solution) -> float:
         """D at a feasible point made from the solution's p; -inf where the solution has no p.
 
-        Only the entries p[i, k] of wrong classes k are used; that of the right class is one minus their sum. They are
-        multiplied by the common factor that maximises D while every sum is at most one. The sum over the rows is made
-        anew: the solver's own has gathered the roundings of all its updates.
+        Only the entries p[i, k] of wrong classes k are used; the entry of the right class is one minus their sum. They
+        are multiplied by the common factor that maximises D while every sum is at most one. The sum over the rows is
+        made anew: the solver's own has gathered the roundings of all its updates.
         """
         if solution.alpha is None:
             return -np.inf

@@ -1,4 +1,4 @@
-"""The ν-SVMs of two classes and of regression."""
+"""The ν-SVMs of two classes, of regression and of one class."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ class KernelNuClassification(KernelLevels):
               S = \\textstyle\\sum_i s_i
 
     Its levels are :math:`l_+ = \\rho - b` and :math:`l_- = \\rho + b`, and the weights of either class sum to νS/2.
-    Divided by ρ, the answer is that of the regularised problem with :math:`\\lambda = \\rho/S`, or C = 1/ρ: see
+    Divided by ρ, it is the answer of the regularised problem with :math:`\\lambda = \\rho/S`, or C = 1/ρ: see
     `in_margins`.
 
     The certificate is the relative duality gap :math:`(P - D)/|P|`. P, D and their common optimum are negative, or

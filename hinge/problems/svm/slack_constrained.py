@@ -1,4 +1,4 @@
-"""The slack-constrained SVM: problem (3) of the SIMBA paper, Problem 2.3 of the SBP paper."""
+"""The SVM with a given slack, problem (3) of the SIMBA paper, or a given norm; and the conversions of Lemma 2.1."""
 
 from typing import NamedTuple
 
@@ -63,7 +63,7 @@ class SlackConstrained(LinearProblem):
         basins = self._basins(solution, billed=True)
         gamma, b, s = best_level(basins, self.nu)
         b = self._bias(solution, b)
-        # Error of the margins at unit norm, that of the norm included; the margins of w = 0 are exact.
+        # Error of the margins at unit norm, with the error of the norm; the margins of w = 0 are exact.
         error = rounding(self.matrix.max_row_cells + self.d, self.largest_norm() + abs(b))
         gamma -= s * (error + basins.error(self.nu / s)) if s > 0 else rounding(0, gamma)
         gamma = max(gamma, self.nu - rounding(0, self.nu))
@@ -79,7 +79,7 @@ class SlackConstrained(LinearProblem):
         return Certificate(gamma, upper, gap_of(upper, gamma, gamma), b)
 
     def finished(self, answer: Solution, certificate: Certificate) -> Solution:
-        """The answer with the certificate's bias, which is that at unit norm, times ‖w‖."""
+        """The answer with the certificate's bias, which is for unit norm, times ‖w‖."""
         if certificate.is_unknown:
             return answer
         return answer._replace(b=certificate.b * (self.norm(answer.w) or 1.0))
@@ -122,10 +122,10 @@ class Basins:
     """Water levels for any slack, from margins sorted once.
 
     Margins are the floor of a basin, into which the slack is poured. Without a bias there is one basin. A free bias
-    makes one of each class, since it raises the margins of one class and lowers those of the other: with levels p and q
-    in them, γ = (p + q)/2 and b = (q - p)/2, and at the optimum the total weights of the rows under water are equal. So
-    the levels rise in steps: by Δ while the weight under water is μ, which takes the volume μΔ, in increasing order of
-    μ.
+    makes one of each class, since it raises the margins of one class and lowers the margins of the other: with levels p
+    and q in them, γ = (p + q)/2 and b = (q - p)/2, and at the optimum the total weights of the rows under water are
+    equal. So the levels rise in steps: by Δ while the weight under water is μ, which takes the volume μΔ, in increasing
+    order of μ.
 
     Parameters
     ----------
@@ -200,8 +200,8 @@ class NormConstrained(LinearProblem):
               - B\\Big\\|\\sum_i c_i\\alpha_i y_i x_i\\Big\\|
 
     With a free bias the dual also has the constraint :math:`\\sum_i c_i\\alpha_i y_i = 0`. The certificate is the
-    absolute duality gap (the loss of w = 0 is 1). If ‖w‖ > B, objective and certificate are those of the projection
-    of w onto the ball.
+    absolute duality gap (the loss of w = 0 is 1). If ‖w‖ > B, objective and certificate are evaluated at the
+    projection of w onto the ball.
 
     Examples
     --------

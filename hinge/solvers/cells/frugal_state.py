@@ -1,4 +1,4 @@
-"""The state of the frugal learner: a sample, the answer it gives, and the batch at hand."""
+"""The state of `Frugal`: a sample, its answer, the present batch, and what to expect of unread columns."""
 
 from typing import NamedTuple
 
@@ -11,11 +11,11 @@ from hinge.compiled import Scalars, scalars
 class FrugalState(NamedTuple):
     """The sample and the answer that it gives.
 
-    `before` is the answer before, from the second pass on that of the pass before; where whole rows are read, the
+    `before` is the answer before, from the second pass on the answer of the last pass; where whole rows are read, the
     last that weighs as much as all rows. `pi` is the probability with which a row is in the sample, 0 if it is not;
-    `random` are rows read whole whatever they hold; `order` is that of the first pass; `queue` has the present batch,
-    the first of it to be read whole. `ranked` are columns in levels that end at `cuts`; `tails` is what to expect
-    behind each.
+    `random` are rows read whole whatever they hold; `order` is the order of the first pass; `queue` has the present
+    batch, the first of it to be read whole. `ranked` are columns in levels that end at `cuts`; `tails` is what to
+    expect behind each.
 
     `s` has the biases b and `b_before`; `drift`, how much margins still move; the `flips` of the sample, the
     `error` on rows that were new, its relative standard error, which is the `doubt`, and the share of the sample
@@ -40,7 +40,7 @@ class FrugalState(NamedTuple):
 
     @property
     def t(self) -> int:
-        """Rows looked at so far."""
+        """Rows examined so far."""
         return int(self.s.t)
 
 
@@ -88,9 +88,6 @@ def enqueue(state: FrugalState, rows: np.ndarray, whole: int) -> None:
     state.s.queued, state.s.done, state.s.whole = len(rows), 0, whole
 
 
-SMALL_CLASS = 4.0  # rows of a class whose tails count as much as those of all rows
-
-
 def tails_behind(
     E: sp.csr_array, y: np.ndarray, own: np.ndarray, w: np.ndarray, ranked: np.ndarray, cuts: np.ndarray
 ) -> np.ndarray:
@@ -125,7 +122,7 @@ def tails_behind(
     for side in (0, 1):
         rows = unread[(y > 0) == side]
         k = len(rows)
-        share = k / (k + SMALL_CLASS)  # a class with few rows is estimated mostly from the rows of both classes
+        share = k / (k + 4.0)  # a class of less than four rows is estimated mostly from the rows of both classes
         own_mean, own_var = (rows.mean(axis=0), rows.var(axis=0)) if k else (mean, var)
         out[side, :, 0] = share * own_mean + (1 - share) * mean
         out[side, :, 1] = np.sqrt(share * own_var + (1 - share) * var)

@@ -12,8 +12,7 @@ from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 
-ROUNDING = 1e-15  # what is not to be told from zero, as a share of the largest entries
-RIDGE = 1e-13  # what holds the steps where K is singular, as such a share
+ROUNDING = 1e-15  # about 5 units of rounding: differences below this fraction of the largest entries count as zero
 
 
 @compiled
@@ -37,9 +36,10 @@ def simplex_minimum(K, b, beta, e):
             if least - e[k] <= tol:
                 return
             on = np.append(on, k)
-        p = _newton_step(K, e, on, np.argmax(beta[on]), RIDGE * scale)
+        # The ridge, far above the rounding of K, keeps the step bounded where K is singular.
+        p = _newton_step(K, e, on, np.argmax(beta[on]), 1e-13 * scale)
         if joins and p[-1] <= 0.0:
-            return  # rounding: what joins would leave at once
+            return  # rounding: the coordinate that joins would leave in the next step
         reach, first = 1.0, -1
         for i in range(len(on)):
             if beta[on[i]] + reach * p[i] <= 0.0 and p[i] < 0.0:
@@ -78,9 +78,8 @@ def _newton_step(K, e, on, pivot, ridge):
     return p
 
 
-# Planes that no pass made: that of w = 0, which loses nothing, and the one that others were folded into.
-ZERO, FOLDED = 0, 1
-FIRST = 2  # the first that a pass made
+# Places of planes: the plane of w = 0, which has no loss; the mean of planes that were dropped; the first of a pass.
+ZERO, FOLDED, FIRST = 0, 1, 2
 
 
 class CuttingPlaneState(NamedTuple):
@@ -133,7 +132,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
     An iteration reads all rows once and costs their nonzeros, md for the products of the new plane with
     the m others, and some steps of an active-set method, each k³/3 for the k planes with a weight. With
     rows of norm R, a gap of ε takes :math:`O(R^2/(\\lambda\\varepsilon^2))` iterations by the paper's
-    theorem, and :math:`O(R^2/(\\lambda\\varepsilon))` by that of Teo et al., whatever n is.
+    theorem, and :math:`O(R^2/(\\lambda\\varepsilon))` by the theorem of Teo et al., whatever n is.
 
     Parameters
     ----------
@@ -291,7 +290,7 @@ def _lost(A, y, weight, constant, w, n, plane, losing):
 
 
 def _free_place(state: CuttingPlaneState) -> int:
-    """A place for a plane: a new one, or that of the oldest without a weight, or of one that is folded."""
+    """A place for a plane: a new one, the place of the oldest plane without a weight, or of one that is folded."""
     if state.used < len(state.beta):
         return state.used
     idle = FIRST + np.flatnonzero(state.beta[FIRST:] == 0.0)

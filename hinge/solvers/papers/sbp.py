@@ -63,7 +63,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
     ----------
     batch_size : int
         Points drawn in an iteration. 1 is the paper's algorithm; 32 to 64 let kernel rows be computed
-        together and are much faster on a CPU; on a GPU thousands pay where there are as many rows.
+        together and are much faster on a CPU; on a GPU thousands pay if there are enough rows.
     eta : float, optional
         The step of a point is eta/√(points drawn so far). By default 1 up to batches of 4, then
         2.5/√batch_size: many points drawn at one w pull the same way.
@@ -73,13 +73,13 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
     keep_p : bool
         Keep the mean of the p*, from which `bound` makes the certificate D(p).
     passes : int
-        It is finished when it has drawn this many times as many points as there are.
+        It is finished when it has drawn this multiple of n points.
 
     Notes
     -----
     *Differs*, for batches: each point is added with the step of one; a batch has no point twice, one from
     each of `batch_size` equal parts of the wet ones, which leaves the chances of a point as they are; with a
-    free bias half of it is drawn from each class, without a coin, and from at least as many points as that.
+    free bias half of it is drawn from each class, without a coin, and from at least half a batch of points.
 
     References
     ----------
@@ -127,23 +127,11 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         def zeros(kept: bool = True) -> Any:
             return gram.array(np.zeros(problem.n if kept else 0))
 
-        best = zeros(self.output == "best"), zeros(self.output == "best")
+        v, a, u, ua = (zeros() for _ in range(4))
+        best_v, best_a = (zeros(self.output == "best") for _ in range(2))
+        p = zeros(self.keep_p)
         return SBPState(
-            zeros(),
-            zeros(),
-            zeros(),
-            zeros(),
-            1.0,
-            0.0,
-            0.0,
-            0.0,
-            np.inf,
-            -np.inf,
-            *best,
-            zeros(self.keep_p),
-            0,
-            0,
-            key_of(seed),
+            v, a, u, ua, 1.0, 0.0, 0.0, 0.0, np.inf, -np.inf, best_v, best_a, p, drawn=0, t=0, key=key_of(seed)
         )
 
     def advance(self, problem: KernelSlackConstrained, state: SBPState, n_iter: int) -> SBPState:
@@ -202,7 +190,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         else:
             W = max(state.W, 1.0)
             r, a = (state.A * state.v - state.u) / W, (state.A * state.a - state.ua) / W
-            path = gram.host((state.A * abs(state.a) + abs(state.ua)) / W)  # rounding is that of both parts
+            path = gram.host((state.A * abs(state.a) + abs(state.ua)) / W)  # both parts are rounded
             return Expansion(gram.host(a) * problem.y, 0.0, gram.host(r).copy(), path)
         return Expansion(gram.host(a) * problem.y, 0.0, gram.host(r).copy())
 
@@ -236,7 +224,7 @@ def _check_size(sq: float) -> None:
 
 
 def _basins(problem: KernelSlackConstrained) -> list[np.ndarray]:
-    """The points of each basin; those of weight zero are in none."""
+    """The points of each basin; points of weight zero are in none."""
     counts = np.broadcast_to(problem.weight > 0, (problem.n,))
     if problem.bias == "none":
         return [np.flatnonzero(counts)]

@@ -1,6 +1,6 @@
-"""Iterations of the SBP in compiled code: one point at a time, without a bias, while its kernel rows are held.
+"""Water levels of the SBP, and its iterations in compiled code: one point each, without a bias.
 
-Each is five passes over n numbers, where arrays take a dozen and as many calls.
+Such an iteration is five passes over n numbers, where array operations would take a dozen.
 """
 
 import math
@@ -187,7 +187,7 @@ def _while_held(y, v, a, u, ua, averages, volume, eta, uniform, units, t, slab, 
 
 @compiled
 def _wet_point(c, gamma, rank):
-    """The point with so many wet ones before it."""
+    """The wet point with `rank` wet points before it."""
     for i in range(len(c)):
         if c[i] <= gamma:
             if rank == 0:

@@ -1,4 +1,4 @@
-"""The triplet of section 2 of the Pegasos paper: w = a·v with ν = ‖w‖², and its running average.
+"""Methods that read one row an iteration, on the triplet of section 2 of the Pegasos paper: w = a·v with ν = ‖w‖².
 
 Shrinking w costs O(1) and adding a row costs the row's nonzeros. Beside v stand its coordinates β
 in the span of the rows, v = Σ βᵢ yᵢ xᵢ, so that a·β is a candidate for the dual at all times; the
@@ -6,7 +6,6 @@ average of the iterates is kept the same way, as A·v + u with coordinates A·β
 nothing while v does not change.
 """
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -17,10 +16,9 @@ from hinge.compiled import Scalars, compiled, scalars
 from hinge.problems import LinearProblem, Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_index, key_of
-from hinge.solvers.base import Solver
-from hinge.solvers.papers import scaled_vector as scaled
+from hinge.solvers.base import Solver, geometric_pause
 
-TINY = 1e-5  # smaller would cost the average digits, larger time
+TINY = 1e-5  # a scale is folded into v below this: a smaller limit would cost the average digits, a larger one time
 
 
 class Scaled(NamedTuple):
@@ -147,14 +145,14 @@ class OneRow(Solver[L, OneRowState]):
         return None
 
     def init(self, problem: L, seed: int = 0, start: Solution | None = None) -> OneRowState:
-        return OneRowState(scaled.zeros(problem.n, problem.d), 0, key_of(seed))
+        return OneRowState(zeros(problem.n, problem.d), 0, key_of(seed))
 
     def advance(self, problem: L, state: OneRowState, n_iter: int) -> OneRowState:
         self.steps(problem, state, n_iter)
         return state._replace(t=state.t + n_iter)
 
     def solution(self, problem: L, state: OneRowState) -> Solution:
-        w, _, coords, _ = (scaled.average if self.average else scaled.last)(state.z)
+        w, _, coords, _ = (average if self.average else last)(state.z)
         if isinstance(problem, Regularized):
             alpha = problem.lam * coords * problem.total
         else:  # the scale of the dual is free there: let a typical support row weigh one
@@ -166,7 +164,7 @@ class OneRow(Solver[L, OneRowState]):
         return Cost(rows=1, a_pass=problem.n)
 
     def pause(self, problem: L, state: OneRowState) -> int:
-        return max(math.ceil(state.t * 0.25), problem.n // 16, 1)
+        return geometric_pause(state.t, problem.n)
 
     def estimate(self, problem: L, state: OneRowState) -> float:
         return 0.0 if state.t >= problem.n else np.inf

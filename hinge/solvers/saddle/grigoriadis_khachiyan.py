@@ -14,8 +14,7 @@ from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.linear import MatrixGame
 from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
-
-FIRST_LOOK = 64
+from hinge.solvers.saddle.primal_dual import FIRST_CHECK
 
 
 class GameState(NamedTuple):
@@ -117,7 +116,7 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
 
     def pause(self, problem: MatrixGame, state: GameState) -> int:
         """An eighth of the iterations so far: evaluating the bounds takes O(n + d) and no read."""
-        return max(FIRST_LOOK, state.t // 8)
+        return max(FIRST_CHECK, state.t // 8)
 
 
 @compiled

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llvmlite import ir
 
-from hinge.access.gram.byte_dots import available, bit_dots, bit_planes, byte_dots, packed, step_of
 from hinge.access.gram import byte_dots as module
+from hinge.access.gram.byte_dots import available, bit_dots, bit_planes, byte_dots, packed, step_of
 
 RNG = np.random.default_rng(0)
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hinge.problems.max_min.base import MOST_LOOKS, Fraction, MaxMin, Strategies, offers
+from hinge.problems.max_min.base import MOST_BOUNDS, Fraction, MaxMin, Strategies, offers
 from hinge.problems.max_min.linear import MatrixGame
 
 
@@ -90,9 +90,9 @@ def problem_of(values):
 
 def test_the_size_makes_the_chance_to_be_wrong_small():
     fraction = Fraction(0.05, 0.01)
-    assert MOST_LOOKS * (1 - 0.05) ** fraction.size <= 0.01
-    assert MOST_LOOKS * (1 - 0.05) ** (fraction.size - 1) > 0.01
-    assert fraction.size == math.ceil(math.log(0.01 / MOST_LOOKS) / math.log(0.95))
+    assert MOST_BOUNDS * (1 - 0.05) ** fraction.size <= 0.01
+    assert MOST_BOUNDS * (1 - 0.05) ** (fraction.size - 1) > 0.01
+    assert fraction.size == math.ceil(math.log(0.01 / MOST_BOUNDS) / math.log(0.95))
 
 
 def test_the_bound_is_the_smallest_of_the_sample():
@@ -109,7 +109,7 @@ def test_the_bound_is_the_smallest_of_the_sample():
 
 def test_after_the_last_look_it_says_nothing():
     fraction, problem = Fraction(0.2, 0.2), problem_of(np.ones(50))
-    for _ in range(MOST_LOOKS):
+    for _ in range(MOST_BOUNDS):
         assert fraction.lower(problem, 1.0) == 1.0
     assert fraction.lower(problem, 1.0) == -np.inf
     assert fraction.delta <= 0.2
@@ -119,7 +119,7 @@ def test_it_is_wrong_no_more_often_than_it_says():
     # exactly one in ten functions is low: bounds above the low ones claim that at most a tenth is below
     values = np.where(np.arange(1000) < 101, 0.0, 1.0)
     wrong = sum(Fraction(0.1, 0.5, seed).lower(problem_of(values), 1.0) > 0.0 for seed in range(400))
-    assert wrong <= 0.5 * 400 / MOST_LOOKS + 12
+    assert wrong <= 0.5 * 400 / MOST_BOUNDS + 12
 
 
 @pytest.mark.parametrize("settings", [(0, 0.1), (1, 0.1), (0.1, 0), (0.1, 1)])

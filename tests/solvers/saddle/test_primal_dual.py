@@ -8,7 +8,7 @@ from reference import sublinear
 from hinge.access import DenseTable
 from hinge.kernels import Gaussian, Linear
 from hinge.monitoring import Status, Stop
-from hinge.problems.max_min.base import MOST_LOOKS, Fraction, MaxMin
+from hinge.problems.max_min.base import MOST_BOUNDS, Fraction, MaxMin
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.kernel_margin import KernelMaxMargin
 from hinge.problems.max_min.linear import MatrixGame
@@ -154,7 +154,7 @@ def test_a_fraction_certificate_reads_its_rows_once():
     result = solve(problem, PrimalDual(), stop=Stop(0.12, max_iter=5000))
     assert result.status is Status.CONVERGED
     size = problem.fraction.size
-    assert size == int(np.ceil(np.log(0.05 / MOST_LOOKS) / np.log1p(-0.02)))
+    assert size == int(np.ceil(np.log(0.05 / MOST_BOUNDS) / np.log1p(-0.02)))
     passes_of_rows = problem.reads - problem.table.bill.cells
     assert 0 < passes_of_rows <= size * 40  # drawn with repetition, read once
     below = np.mean(rows @ result.solution.x / np.linalg.norm(result.solution.x) < result.certificate.objective)
@@ -176,7 +176,7 @@ def test_fractions_hold_as_often_as_they_say():
 
 def test_after_its_looks_a_fraction_says_nothing():
     fraction, problem = Fraction(rho=0.5, delta=0.5), MaxMargin(A)
-    assert all(np.isfinite(fraction.lower(problem, A[0])) for _ in range(MOST_LOOKS))
+    assert all(np.isfinite(fraction.lower(problem, A[0])) for _ in range(MOST_BOUNDS))
     assert fraction.lower(problem, A[0]) == -np.inf
 
 
