@@ -1,4 +1,4 @@
-"""Kernels, one in each file; `registry` lists those that have a name. They are imported when they are first used."""
+"""Kernels; `registry` lists those that have a name. They are imported when they are first used."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

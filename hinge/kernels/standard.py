@@ -1,4 +1,4 @@
-"""Inner products as they are."""
+"""The kernels with a name: formulas of inner products and distances, and kernels that others evaluate."""
 
 import math
 from collections.abc import Callable
@@ -81,9 +81,9 @@ class Gaussian(Kernel):
         columns: np.ndarray,
         sums: np.ndarray,
     ) -> np.ndarray | None:
-        """What values are off by: (e^{γδ} - 1)K, their own rounding, and that of the exponent.
+        """Errors of values: (e^{γδ} - 1)K, their own rounding, and the rounding of the exponent.
 
-        The last is relative to -K ln K, which is concave: its sum is at most that of equal values K.
+        The last is relative to -K ln K, which is concave: its sum is largest for equal values K.
         """
         norms, eta, unit, off = exactness
         x = 2.0 * self.gamma * eta * norms**2

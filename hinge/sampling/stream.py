@@ -2,7 +2,8 @@
 
 A solver's state carries the key and the number of draws so far, so that a run cut into
 pieces makes the same draws as the uncut run. The function is the finalizer of SplitMix64
-(Steele, Lea and Flood 2014) applied to an odd multiple of the counter.
+(Steele, Lea and Flood 2014) applied to an odd multiple of the counter. `pick` and
+`pick_square` make one draw in proportion to given weights, in O(n).
 """
 
 import numpy as np

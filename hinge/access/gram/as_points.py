@@ -44,13 +44,15 @@ from hinge.compiled import compiled
 from hinge.kernels import Function, Gaussian, Kernel, Precomputed
 from hinge.types import Items, Stored
 
-FEW = 8
-"""Features up to which this is no slower than a product of matrices."""
 _UNIT = float(np.finfo(np.float32).eps) / 2
 
 
 class DifferencePoints(InnerPoints):
-    """Rows of a dense array, less their centre, in single precision.
+    """Rows of a dense array with few features, less their centre, in single precision.
+
+    Squared distances are sums of squared differences: their rounding is relative to the distance itself, where the
+    rounding of inner products is relative to the squared norms. So values are accurate to single precision wherever
+    the points lie.
 
     Parameters
     ----------
@@ -268,7 +270,7 @@ class BytePoints(WholePoints):
 
 
 class BitPoints(WholePoints):
-    """Values that are zero or a step, as bits; `planes` are those of `bit_planes`."""
+    """Values that are zero or a step, as bits; `planes` is the result of `bit_planes`."""
 
     def __init__(
         self,
@@ -310,9 +312,7 @@ EPS = float(np.finfo(np.float32).eps)
 ROUNDING = 1e-5
 """Largest error of an exponent for which inner products in float32 are good enough."""
 PROVED = 1e-4
-"""Largest error of an exponent that may be left to rounding at its worst, but for the longest points."""
-LONG = 0.95
-"""Share of the points that are not among these: far from all others, they have small kernel values, and so errors."""
+"""Largest error of an exponent that may be left to rounding at its worst, but for the longest 5% of the points."""
 LARGEST = 1e30
 """Kernel values of this size and above are computed in float64: sums of a few must not overflow."""
 
@@ -345,7 +345,8 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
         if whole is not None:
             return whole
     n, d = rows.shape
-    if isinstance(kernel, Gaussian) and not exact and 1 <= d <= FEW and 8 * n * (d + 1) <= most_bytes:
+    # Up to eight features differences are no slower than a product of matrices.
+    if isinstance(kernel, Gaussian) and not exact and 1 <= d <= 8 and 8 * n * (d + 1) <= most_bytes:
         points = DifferencePoints(rows if isinstance(rows, np.ndarray) else rows.toarray(), kernel)
         if points.off_by <= ROUNDING:
             return points
@@ -392,7 +393,8 @@ def _loses(kernel: Kernel, sq: np.ndarray, terms: int = 0) -> bool:
     largest = scale * float(sq.max())
     if largest > ROUNDING or not 2 * largest * terms > PROVED:
         return largest > ROUNDING
-    return bool(2 * scale * float(np.quantile(sq, LONG)) * terms > PROVED)
+    # The longest 5% of the points are far from all others: their kernel values are small, and so are the errors.
+    return bool(2 * scale * float(np.quantile(sq, 0.95)) * terms > PROVED)
 
 
 def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, sq: np.ndarray, exact: bool) -> Points | None:

@@ -30,14 +30,14 @@ def counts_to(n: int, like: Array) -> Array:
     return namespace(like).arange(1, n + 1, device=like.device, dtype=like.dtype)
 
 
-class Sums(Protocol):
+class KernelSums(Protocol):
     """Who can make the sums Σⱼ βⱼK(xⱼ, xᵢ), and says how exact they are."""
 
     evals: int
     """Kernel values computed so far."""
 
     @property
-    def finer(self) -> "Sums | None":
+    def finer(self) -> "KernelSums | None":
         """The same sums more exactly; None where that cannot be had."""
 
     def error(self, size: Vector, terms: float) -> Vector:
@@ -47,7 +47,7 @@ class Sums(Protocol):
         """``coef @ K[i, columns]``, and a bound on the error of each."""
 
 
-class LinearSums(Sums, Protocol):
+class LinearSums(KernelSums, Protocol):
     """Who makes these sums by way of w = Σⱼ βⱼxⱼ."""
 
     rows: Stored
@@ -92,7 +92,7 @@ class BaseGram(ABC, Generic[Array]):
     on_device : bool
         Whether kernel values are where torch computes.
     largest_block : int
-        The most points whose values among themselves are asked for at once.
+        The most points whose values among themselves are asked for in one block.
     columns : ndarray
         The points against which rows are computed.
     position : ndarray of shape (n,)
@@ -151,7 +151,7 @@ class BaseGram(ABC, Generic[Array]):
     @property
     @abstractmethod
     def capacity(self) -> int:
-        """Rows that can be had at once."""
+        """Number of rows that one call of `rows` can return."""
 
     def focus(self, columns: Indices | None) -> None:
         """Compute rows against these columns only, from now on; None for all. Does nothing where all are cheap."""
@@ -188,7 +188,7 @@ class BaseGram(ABC, Generic[Array]):
         """
 
     @property
-    def finer(self) -> Sums | None:
+    def finer(self) -> KernelSums | None:
         """The same points with sums that are more exact; None where there are none."""
         return None
 
@@ -198,7 +198,7 @@ class BaseGram(ABC, Generic[Array]):
         return None
 
     @abstractmethod
-    def sharper(self) -> Iterator[Sums]:
+    def sharper(self) -> Iterator[KernelSums]:
         """Those who can make the same sums more exactly, each better than the one before."""
 
     def again(self, i: Indices, coef: Vector, columns: Indices) -> tuple[Vector, Vector]:

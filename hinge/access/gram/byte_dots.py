@@ -63,7 +63,7 @@ def _implied(cpu: str) -> str:
 
 
 def _instruction(builder, x86):
-    """What adds the products of bytes of a and b to sums, the type of such bytes, and that of the sums."""
+    """What adds the products of bytes of a and b to sums, the type of such bytes, and the type of the sums."""
     if x86:  # whose b are less by 128
         kind = ir.VectorType(_I32, 16)
         name, bytes_ = "llvm.x86.avx512.vpdpbusd.512", kind
@@ -206,7 +206,8 @@ def _ones(typing, byte):
 def bit_dots(planes, rows, columns, step_sq, G):
     """``G[r, c] = step_sq`` times the ones that points rows[r] and columns[c] share, 255 at most.
 
-    ``planes[k]`` is byte k of all points, side by side, so that 16 columns meet one byte of a row at once.
+    ``planes[k]`` is byte k of all points, side by side, so that one instruction meets one byte of a row with 16
+    columns.
     """
     K, C = len(planes), len(columns)
     first = columns[0] if C else 0

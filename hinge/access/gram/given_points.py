@@ -12,8 +12,9 @@ from hinge.kernels import Function
 from hinge.types import MatrixLike, Stored
 
 MOST_FACTORED = 1024
-SYMMETRIC = 1e-6, 1e-5
-"""Largest relative difference between K(x, z) and K(z, x) of a given matrix, in float64 and float32."""
+"""Number of points up to which a matrix is factorised to find out whether it is positive."""
+SYMMETRIC = 1e-6
+"""Largest relative difference between K(x, z) and K(z, x) that counts as rounding, in float64."""
 
 LARGEST = 1e100
 """Kernel values of this size and above are refused: sums of their squares would overflow."""
@@ -34,7 +35,7 @@ class GivenPoints(Points):
         a, b, own = K[i, j].astype(float), K[j, i].astype(float), np.abs(np.diagonal(K).astype(float))
         with np.errstate(invalid="ignore"):  # values that are not finite are refused when they are used
             scale = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.sqrt(own[i] * own[j]))
-            bad = np.flatnonzero(np.abs(a - b) > SYMMETRIC[self.dtype == np.float32] * scale)
+            bad = np.flatnonzero(np.abs(a - b) > (1e-5 if self.dtype == np.float32 else SYMMETRIC) * scale)
         if len(bad):
             k = int(bad[0])
             raise ValueError(
@@ -48,7 +49,7 @@ class GivenPoints(Points):
         return not is_positive(self.matrix)
 
     def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
-        """Looked up; what is not finite is refused."""
+        """From the matrix; what is not finite is refused."""
         out[...] = self.matrix[rows[:, None], columns]
         with np.errstate(over="ignore", invalid="ignore"):
             suspicious = not abs(float(out.sum())) < LARGEST
@@ -56,7 +57,7 @@ class GivenPoints(Points):
             check_finite(rows, columns, out)
 
     def diag(self) -> np.ndarray:
-        """Looked up."""
+        """From the matrix."""
         return np.array(np.diagonal(self.matrix), np.float64)
 
 
@@ -71,7 +72,7 @@ class FunctionPoints(Points):
 
     @property
     def in_blocks(self) -> bool:
-        """Whether the function gives a block of values at once."""
+        """Whether the function returns blocks of values."""
         return self.kernel.on == "blocks"
 
     def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:

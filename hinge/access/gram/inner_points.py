@@ -11,8 +11,6 @@ from hinge.kernels import Gaussian, Kernel, Linear
 from hinge.kernels.exponential import gaussian_to_rows
 from hinge.types import Stored
 
-THIN = 0.03
-"""Density below which a product of two compressed matrices is faster than one with a full matrix."""
 ROUNDINGS = 8
 """Roundings of an inner product or a squared norm, beside one for each of its terms."""
 VALUE_ROUNDINGS = 8
@@ -63,7 +61,7 @@ class Points:
     def fill_rows(
         self, rows: np.ndarray, columns: np.ndarray, tile: np.ndarray, slab: np.ndarray, slots: np.ndarray, first: int
     ) -> None:
-        """``slab[slots[r], first + c] = K(rows[r], columns[c])``; `tile` is room for these values."""
+        """``slab[slots[r], first + c] = K(rows[r], columns[c])``; `tile` is memory for these values."""
         self.fill(rows, columns, tile)
         _store(slab, slots, first, tile)
 
@@ -201,7 +199,7 @@ class DensePoints(TablePoints):
         self._sq = sq_norms(X, centre) if sq is None else sq  # in float64, less the centre
         super().__init__(X, kernel, work, exact, self._sq)
         self.centre = centre
-        # Rows that would be moved, or changed in type, for every tile are so once, where there is room for a copy.
+        # Rows that would be centred, or changed in type, for every tile are copied so once, if memory allows it.
         copies = (centre is not None or X.dtype != self.work) and X.size * self.work.itemsize <= most_bytes
         self._moved = (X if centre is None else X - centre).astype(self.work) if copies else None
         self.nbytes = 0 if self._moved is None else self._moved.nbytes
@@ -257,7 +255,8 @@ class SparsePoints(TablePoints):
 
     def __init__(self, S: sp.csr_array, kernel: Kernel, work: DTypeLike, exact: bool = False) -> None:
         super().__init__(S, kernel, work, exact, sparse_sq_norms(S))
-        self._thin = S.nnz < THIN * S.shape[0] * S.shape[1]
+        # Below this density a product of two compressed matrices is faster than one with a full matrix.
+        self._thin = S.nnz < 0.03 * S.shape[0] * S.shape[1]
 
     def _longest(self) -> int:
         return int(np.diff(self.points.indptr).max(initial=0))

@@ -1,6 +1,6 @@
-"""Rows of a matrix in one stretch of memory, the least recently used given up first.
+"""Caches of kernel rows: the most recently used rows in one stretch of memory, or the values of all pairs.
 
-It knows numbers of rows and of columns, and nothing of kernels.
+They know numbers of rows and of columns, and nothing of kernels.
 """
 
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from hinge.access.gram.rows import TILE_ROWS
 from hinge.compiled import compiled
 
 LEAST_ROWS = 64
@@ -19,7 +20,7 @@ class RowCache:
     """Complete or begun rows of an n x n matrix, against some of its columns.
 
     Where ``_slot_of[i] = s`` is not negative, ``row_of[s] = i`` and the first ``_filled[s]`` values of
-    ``slab[s]`` are those of row i; the converse need not hold. Every method keeps to an order in which this
+    ``slab[s]`` are values of row i; the converse need not hold. Every method keeps to an order in which this
     holds between any two statements, so that an exception, Ctrl-C among them, costs rows and never their truth.
 
     Parameters
@@ -64,7 +65,7 @@ class RowCache:
 
     @property
     def capacity(self) -> int:
-        """Rows that are kept at once."""
+        """Number of rows that are kept."""
         return len(self.row_of)
 
     @property
@@ -230,10 +231,6 @@ def _move(flat, slots, filled, old, new):
             flat[k * new + j] = flat[k * old + j]
 
 
-ROWS = 256
-"""Rows that are completed at once."""
-
-
 class PairMemo:
     """The interface of `RowCache` where all n x n values fit into memory, so that none is ever dropped.
 
@@ -280,8 +277,8 @@ class PairMemo:
     def unfilled(self, slots: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """The rows that are not complete at the columns, some at a time."""
         short = np.unique(slots[~self._complete[slots]])
-        for lo in range(0, len(short), ROWS):
-            yield 0, short[lo : lo + ROWS]
+        for lo in range(0, len(short), TILE_ROWS):
+            yield 0, short[lo : lo + TILE_ROWS]
 
     def complete_slots(self, i: np.ndarray) -> np.ndarray:
         """The slots of those rows that are complete; -1 for the others."""

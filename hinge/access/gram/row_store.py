@@ -1,4 +1,4 @@
-"""Kernel values on disk, so that those of an expensive kernel survive a restart.
+"""Kernel values on disk, so that values of an expensive kernel survive a restart.
 
 A file belongs to one set of items and one kernel, by a fingerprint in its name and its header. It only
 grows: a record is the number of a row, and columns with their values; both parts carry a checksum. Nothing
@@ -32,7 +32,7 @@ from hinge.types import Stored
 def fingerprint_of(items: Stored | Sequence[Any], kernel: Kernel | Callable | str | None) -> str:
     """64 hexadecimal digits that stand for the items, all their bytes, and the kernel.
 
-    Items are told apart by the bytes of arrays, texts and numbers, and by what pickle writes of anything
+    Items are distinguished by the bytes of arrays, texts and numbers, and by what pickle writes of anything
     else; a function by its name and code, and by the plain values and functions it refers to. Nothing is
     ever unpickled.
     """
@@ -194,9 +194,9 @@ def open_store(folder: str | Path, items: Stored | Sequence[Any], kernel: Kernel
     ----------
     folder : path
     items : array, sparse matrix or sequence
-        Told apart by all their bytes.
+        Distinguished by all their bytes.
     kernel : Kernel, callable or str
-        Told apart by name, settings and code. What a function takes from elsewhere is seen only where that
+        Distinguished by name, settings and code. What a function takes from elsewhere is seen only where that
         is a number, a text, an array or another function: use another folder when anything else changes.
     """
     n = items.shape[0] if hasattr(items, "shape") else len(items)

@@ -1,4 +1,4 @@
-"""Some complete rows of a Gram matrix, and the compiled sums over rows."""
+"""Some complete rows of a Gram matrix, and sums over rows: of rows that are kept, or by tiles that are not."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,13 +10,11 @@ from hinge.compiled import compiled
 
 TILE = 64
 """Side of a tile of a block that is mirrored."""
-FEW = 0.25
-"""Share of the columns below which they are read one by one."""
-SCATTERED = 0.12
-"""Share of the columns below which a value of a block is read once and written twice: each read costs a cache line."""
+TILE_ROWS, TILE_COLUMNS = 256, 512
+"""A tile of kernel values stays in the second level cache from its products to its last use."""
 
 
-class Rows:
+class CachedRows:
     """Some complete rows in the cache, until others are fetched."""
 
     def __init__(self, gram: Any, slots: np.ndarray) -> None:
@@ -31,7 +29,8 @@ class Rows:
             raise ValueError(f"The point of row {i} is not among the columns: its values are not there.")
         n = len(self.slots)
         K = self.gram.room_for(n * n).reshape(n, n)
-        _gather(cache.slab, self.slots, places, n < SCATTERED * cache.slab.shape[1], K)
+        # Of few columns a value is read once and written twice, since each read costs a cache line.
+        _gather(cache.slab, self.slots, places, n < 0.12 * cache.slab.shape[1], K)
         return K
 
     def in_place(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -47,7 +46,7 @@ class Rows:
 
     def combine_at(self, coef: np.ndarray, at: np.ndarray) -> np.ndarray:
         """``coef @ rows[:, at]`` in float64, by places among the columns."""
-        if len(at) >= FEW * len(self.gram.columns):
+        if len(at) >= 0.25 * len(self.gram.columns):  # to read all of them in order is faster
             return self.combine(coef)[at]
         where, out = self.gram._cache.where, np.zeros(len(at))
         coef = np.ascontiguousarray(coef, np.float64)
@@ -130,10 +129,8 @@ def _combine_at(slab, slots, coef, where, out):
             out[c] += a * row[where[c]]
 
 
-TILE_ROWS, TILE_COLUMNS = 256, 512
-"""A tile of kernel values stays in the second level cache from its products to its last use."""
 GROUPS = 8
-"""Parts of the sums, which threads share."""
+"""Parts of the sums, which threads share; a fixed number, so that sums do not depend on the number of threads."""
 
 
 def symmetric_sums(

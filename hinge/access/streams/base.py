@@ -132,7 +132,7 @@ def check_values(X: Stored, start: int, names: list[str] | None) -> None:
     )
 
 
-class Watched:
+class WatchedFiles:
     """Files that must not change while they are read repeatedly.
 
     Parameters
@@ -195,8 +195,6 @@ def is_glob(text: str) -> bool:
     return any(mark in text for mark in "*?[") and not os.path.exists(text)
 
 
-SHARE = 0.5
-"""Fraction of the free memory that is used by default."""
 UNKNOWN = 1 << 31
 """Bytes that are assumed to be free if the system does not tell."""
 
@@ -216,7 +214,7 @@ def allowed_memory(max_memory: float | None) -> int:
     """Limit of this process's memory in bytes: `max_memory`, or its present memory plus half of what is free."""
     if max_memory is not None:
         return int(max_memory)
-    return resident() + int(SHARE * free_memory())
+    return resident() + int(0.5 * free_memory())  # the other half is for the system's own cache of files
 
 
 def _available() -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hinge.access.matrix import float_for
-from hinge.access.streams.base import RowStream, Watched, hash_of, is_glob, sampled_hash
+from hinge.access.streams.base import RowStream, WatchedFiles, hash_of, is_glob, sampled_hash
 from hinge.access.streams.parquet import ParquetStream, dataset_stream, lazy_frame_stream
 from hinge.access.streams.svmlight import SvmlightStream
 from hinge.access.streams.text import DelimitedStream
@@ -20,9 +20,6 @@ from hinge.datasets.readers import DELIMITED, SVMLIGHT
 
 if TYPE_CHECKING:
     import zarr
-
-SOME = 64
-"""Number of evenly spaced rows from which the fingerprint of an array without a file is computed."""
 
 
 class NpyStream(RowStream):
@@ -54,7 +51,7 @@ class NpyStream(RowStream):
         if path.stat().st_size < needed:
             raise ValueError(f"{path} is cut short: {path.stat().st_size} bytes, of the {needed} that it declares.")
         self.shape, self.dtype = (int(shape[0]), int(shape[1])), float_for(self._kind)
-        self._files = Watched([path])
+        self._files = WatchedFiles([path])
 
     def read(self, lo: int, hi: int, out: np.ndarray | None = None) -> np.ndarray:
         self._files.check(self.path)
@@ -99,7 +96,9 @@ class ArrayStream(RowStream):
         self._tall = int(chunks[0]) if chunks else 1
         self._map = _map_of(array)
         name = array.filename if isinstance(array, np.memmap) else None
-        self._files = Watched([Path(name)] if name and Path(name).exists() else [])  # a map may outlive its file's name
+        self._files = WatchedFiles(
+            [Path(name)] if name and Path(name).exists() else []
+        )  # a map may outlive its file's name
 
     def stretches(self, rows: int, most: int) -> list[tuple[int, int]]:
         n = self.shape[0]
@@ -129,7 +128,7 @@ class ArrayStream(RowStream):
 
     def fingerprint(self) -> str:
         n = self.shape[0]
-        rows = [self.read(i, i + 1) for i in sorted({(n - 1) * k // SOME for k in range(SOME + 1)})]
+        rows = [self.read(i, i + 1) for i in sorted({(n - 1) * k // 64 for k in range(65)})]  # evenly spaced
         return hash_of(f"{self.shape} {self.array.dtype}", np.concatenate(rows))
 
 
@@ -146,7 +145,7 @@ def _map_of(array: object) -> mmap.mmap | None:
 PARQUET = (".parquet", ".pq")
 
 
-class Features(NamedTuple):
+class ExpectedFeatures(NamedTuple):
     """The features that a model was fitted on, for rows to be predicted: their number, and their names if known."""
 
     width: int
@@ -154,7 +153,7 @@ class Features(NamedTuple):
 
 
 def as_stream(
-    source: Any, label: str | None = None, keep: int = 0, features: Features | None = None
+    source: Any, label: str | None = None, keep: int = 0, features: ExpectedFeatures | None = None
 ) -> RowStream | None:
     """The stream of a source; None if it is not one, such as an array in memory.
 
@@ -204,7 +203,7 @@ def is_zarr(path: Path) -> bool:
     return path.is_dir() and any((path / name).exists() for name in ("zarr.json", ".zarray"))
 
 
-def _of_path(text: str, label: str | None, keep: int, features: Features | None) -> RowStream:
+def _of_path(text: str, label: str | None, keep: int, features: ExpectedFeatures | None) -> RowStream:
     width, only = (None, None) if features is None else features
     if is_glob(text):
         found = sorted(glob.glob(text, recursive=True))

@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import carray, types
 from numba.extending import intrinsic, overload
 
-from hinge.access.streams.base import RowStream, Watched, hash_of, regrouped
+from hinge.access.streams.base import RowStream, WatchedFiles, hash_of, regrouped
 from hinge.access.tables.columnar import RowGroup, groups_of, has_nulls, labels_of, parquet_files
 from hinge.compiled import compiled
 from hinge.types import Stored
@@ -71,14 +71,12 @@ def _compiled(place, count, like):
     return lambda place, count, like: carray(_pointer(place, like), count)  # type: ignore[call-arg]
 
 
-COLUMNS = 16
-"""Least number of columns that are decoded at once: 64 bytes of a row in float32, one cache line."""
 DECODED = 1 << 24
 """Bytes of columns that are decoded at once, if that is more columns."""
 
 
 class ParquetStream(RowStream):
-    """Parquet files, one, several, or those of a folder, as one matrix in the order of their names.
+    """Parquet files, one, several, or all of a folder, as one matrix in the order of their names.
 
     Memory holds the rows that are read and a few columns of one row group. A row group that is too large for a stretch
     is decoded again for each of its parts.
@@ -95,7 +93,7 @@ class ParquetStream(RowStream):
     def __init__(self, source: Path | list[Path], label: str | None = None, only: Sequence[str] | None = None) -> None:
         self._groups: list[RowGroup]
         files = parquet_files(source)
-        self._files = Watched(files)
+        self._files = WatchedFiles(files)
         self._groups, self.names = groups_of(files, label, only)
         if not self._groups or not self.names:
             raise ValueError(f"{files[0]} has no {'rows' if self.names else 'columns of features'}: nothing to learn.")
@@ -122,7 +120,8 @@ class ParquetStream(RowStream):
             group, end = self._groups[first], int(self._ends[first])
             start, stop = end - len(group), min(hi, end)
             rows, room = slice(at - start, stop - start), out[at - lo : stop - lo]
-            step = max(COLUMNS, DECODED // (len(group) * self.dtype.itemsize))
+            # At least 16 columns: 64 bytes of a row in float32, one cache line.
+            step = max(16, DECODED // (len(group) * self.dtype.itemsize))
             found += [
                 partial(self._read_columns, group, rows, j, room[:, j : j + step])
                 for j in range(0, self.shape[1], step)
@@ -131,7 +130,7 @@ class ParquetStream(RowStream):
         return found
 
     def _read_columns(self, group: RowGroup, rows: slice, first: int, out: np.ndarray) -> None:
-        """Read as many columns as `out` has, from column `first` on."""
+        """Fill the columns of `out`, from column `first` of the file on."""
         self._files.check(group.path)
         columns = group.read(list(range(first, first + out.shape[1])))
         for k, column in enumerate(columns):
@@ -157,7 +156,7 @@ class ParquetStream(RowStream):
 
 
 def _footer(path: Path) -> bytes:
-    """The footer of a file: its last bytes, as many as it declares."""
+    """The footer of a file: its last bytes, the number of which it declares."""
     with path.open("rb") as stream:
         stream.seek(-8, 2)
         size = int.from_bytes(stream.read(4), "little")

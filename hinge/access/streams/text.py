@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.access.streams.base import RowStream, Watched, regrouped, sampled_hash
+from hinge.access.streams.base import RowStream, WatchedFiles, regrouped, sampled_hash
 from hinge.datasets.base import smallest_float
 from hinge.datasets.delimited import labels_of, layout_of, parse_table
 from hinge.threads import cores, each
@@ -46,7 +46,7 @@ class TextStream(RowStream):
     def __init__(self, path: Path, skip: int = 0, keep: int = 0) -> None:
         if path.suffix.lower() in COMPRESSED:
             raise ValueError(f"{path} is compressed, and cannot be read in pieces: unpack it first.")
-        self.path, self._files = path, Watched([path])
+        self.path, self._files = path, WatchedFiles([path])
         self._kept: list[Stored] | None = []
         self.dtype = np.dtype(np.float32)
         ends, rows, labels = [skip], [0], []
@@ -129,7 +129,7 @@ class TextStream(RowStream):
             return self.parse(stream.read(self._ends[k + 1] - self._ends[k]), self._ends[k]).rows
 
     def _batches(self, skip: int) -> Iterator[list[bytes]]:
-        """Pieces of whole lines, as many at a time as there are cores."""
+        """Pieces of whole lines, one for each core at a time."""
         with self.path.open("rb") as stream:
             stream.seek(skip)
             batch = []

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MAGIC = b"PAR1"
-DEEPEST = 32
+# Types of values in Thrift's compact protocol, in which the footer is written. pyarrow can read positions of columns
+# and numbers of missing values too, but crashes the process if a footer is damaged.
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
 
 
@@ -69,7 +70,7 @@ def _chunk(meta: dict[int, Any]) -> tuple[str, Chunk]:
 
 def _struct(content: bytes, at: int, depth: int) -> tuple[dict[int, Any], int]:
     """The values of a struct by field number, and the position after it."""
-    if depth > DEEPEST:
+    if depth > 32:  # far deeper than any footer
         raise ValueError("The footer is nested too deeply.")
     fields: dict[int, Any] = {}
     number = 0
@@ -146,7 +147,7 @@ class ArrowTable(Stretched):
     """A Parquet file, a folder of them, or an Arrow table.
 
     The unit of reading is one column of one row group: a row costs all of its group, a cell one column of it. The bill
-    has the stored, compressed bytes of these; for an Arrow table, those of a record batch. Needs pyarrow.
+    has the stored, compressed bytes of these; for an Arrow table, the bytes of a record batch. Needs pyarrow.
 
     Parameters
     ----------
@@ -317,7 +318,7 @@ class RowGroup:
             table = self.file.read_row_group(self.number, columns=names, use_threads=False)
             columns = [table.column(name) for name in names]
         if any(len(column) != len(self) for column in columns):
-            raise ValueError(f"{self.path} is damaged: its columns have not as many values as it says.")
+            raise ValueError(f"{self.path} is damaged: its columns have other numbers of values than it says.")
         return columns
 
     def cost(self, j: int) -> tuple[int, int]:

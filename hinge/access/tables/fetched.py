@@ -1,4 +1,4 @@
-"""Tables whose cells are fetched when they are read, and kept if the reader keeps them."""
+"""Tables whose cells are fetched when they are read, by cells or ranges of rows, and kept if the reader keeps them."""
 
 from abc import abstractmethod
 from collections import OrderedDict
@@ -212,7 +212,7 @@ def _nonzeros(line: Line) -> Line:
 
 
 class Stretched(Fetched):
-    """A table that can fetch a range of consecutive rows at once.
+    """A table that can fetch a range of consecutive rows together.
 
     With `keep`, a pass keeps what it reads, as reading a row does: for a table larger than memory use ``keep=False``.
     A pickle consists of the name of the data and the settings: the copy has read nothing, and has an empty bill.
@@ -255,7 +255,7 @@ class Stretched(Fetched):
         return out
 
     def _cut(self, lo: int, hi: int) -> list[tuple[int, int]]:
-        """Ranges of rows that are fetched at once."""
+        """Ranges of rows that are fetched together."""
         step = max(1, BLOCK_CELLS * self.shape[0] // max(1, self.n_cells))
         return [(a, min(a + step, hi)) for a in range(lo, hi, step)]
 

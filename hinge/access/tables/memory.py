@@ -1,4 +1,4 @@
-"""Tables of arrays in memory."""
+"""Tables of arrays in memory, and of a matrix of low rank that is computed as it is read."""
 
 import copy
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
 class MemoryTable(Table):
-    """The base class of dense and sparse arrays in memory; whole passes are those of their `Matrix`."""
+    """The base class of dense and sparse arrays in memory; their `Matrix` makes whole passes."""
 
     in_memory = True
 
@@ -216,7 +216,7 @@ class SparseTable(MemoryTable):
         return sp.csr_array((data, indices, indptr), shape=(len(rows), len(columns)))
 
     def dot(self, rows: np.ndarray, columns: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """``X[rows][:, columns] @ w`` at once: a block takes no more memory than its nonzeros."""
+        """``X[rows][:, columns] @ w`` in one product: a block takes no more memory than its nonzeros."""
         return np.asarray(self.block(np.asarray(rows), columns) @ w)
 
     def _nonzeros_of(self, cells: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> int:

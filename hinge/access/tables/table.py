@@ -284,7 +284,7 @@ def spelled_out(line: Line) -> Line:
 def compressed(part: tuple[np.ndarray, ...], width: int) -> sp.csr_array:
     """Rows of these values, columns and starts, by indices of 32 bits where they can be.
 
-    scipy would take 64 bits for all, since the starts have as many.
+    scipy would take 64 bits for all, since the starts have 64.
     """
     values, where, starts = part
     starts = starts.astype(np.int32) if starts[-1] < 1 << 31 else starts

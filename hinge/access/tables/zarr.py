@@ -22,10 +22,6 @@ ANY, MOST_UNPACKED = 1 << 28, 10_000
 """Bytes that any array may declare, and the largest multiple of the stored bytes that a larger one may declare."""
 
 
-ANY_CHUNKS = 10_000
-"""Chunks that any array may declare; a larger number must not exceed the stored bytes, since each takes time."""
-
-
 class ZarrTable(Stretched):
     """A two-dimensional zarr array, read chunk by chunk.
 
@@ -156,6 +152,7 @@ def array_of(source: "str | os.PathLike | zarr.Array") -> "zarr.Array":
     if stored is not None and declared > max(ANY, MOST_UNPACKED * stored):
         raise ValueError(f"{source.shape} cells in chunks of {source.chunks} are declared, in {stored} bytes.")
     chunks = math.prod(-(-n // size) for n, size in zip(source.shape, source.chunks, strict=True))
-    if stored is not None and chunks > max(ANY_CHUNKS, stored):
+    # A larger number of chunks must not exceed the stored bytes, since each takes time.
+    if stored is not None and chunks > max(10_000, stored):
         raise ValueError(f"{chunks} chunks are declared, in {stored} bytes: most would be empty. Use larger chunks.")
     return source

@@ -16,7 +16,7 @@ from hinge.access.tables.table import BLOCK_CELLS, EVERYWHERE, Line
 from hinge.access.two_way.header import PARTS, POINTER, WAYS, index_type, read_header
 
 BATCH = 2048
-"""Pages that are in memory at once while cells are gathered from them."""
+"""Pages that are in memory while cells are gathered from them: 8 MiB."""
 
 LONG, LONGEST = 64, 1 << 16
 """A range longer than 1/`LONG` of the cache, or than `LONGEST` bytes, bypasses the cache of pages."""
@@ -80,7 +80,7 @@ class PageFile:
         return sum((self.path.name, p) not in self.recent for p in page[first].tolist())
 
     def pages(self, wanted: np.ndarray) -> np.ndarray:
-        """Pages with these ascending numbers; consecutive ones are read at once."""
+        """Pages with these ascending numbers; consecutive ones are read together."""
         out = np.empty((len(wanted), PAGE), np.uint8)
         missing = []
         for k, page in enumerate(wanted.tolist()):
@@ -258,7 +258,7 @@ class DiskTable(Stretched):
         return self.kept.row(i)
 
     def expect(self, rows: np.ndarray) -> None:
-        """Ask the system to fetch rows that will be read: several requests at once are faster."""
+        """Ask the system to fetch rows that will be read: concurrent requests are faster."""
         for i in rows[~(self.keep & self.bill.whole_rows[rows])].tolist():
             self._by_rows.expect(i)
 

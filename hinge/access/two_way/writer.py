@@ -44,7 +44,7 @@ class RowSource:
     Attributes
     ----------
     shape : tuple of int or None
-        Shape, if it is known; that of the transpose if `turned`.
+        Shape, if it is known; of the transpose if `turned`.
     turned : bool
         Whether the blocks are rows of the transpose.
     sparse : bool
@@ -211,7 +211,7 @@ def write_pair(
     shape : tuple of int, optional
         Shape of an iterable of row blocks; checked if given.
     dtype : float32 or float64, optional
-        Type of the cells. By default that of X; integers of up to 16 bits become float32, others float64.
+        Type of the cells. By default the type of X; integers of up to 16 bits become float32, others float64.
     memory : int
         Bytes of working memory. A single row or column is held in any case.
     progress : callable, optional

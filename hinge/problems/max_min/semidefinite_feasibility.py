@@ -1,4 +1,4 @@
-"""Feasibility of semidefinite programs: maximise the smallest of several linear functions of a matrix."""
+"""Feasibility of semidefinite programs: maximise the smallest of several linear functions of a matrix; projections."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -224,7 +224,7 @@ class TopPair(NamedTuple):
 def project_sparsely(Y: np.ndarray, eps: float) -> SparseProjection:
     """A point of K = {X ⪰ 0, tr X ≤ 1} whose squared distance to Y is within eps of the smallest.
 
-    Frank-Wolfe on :math:`f(X) = \\|Y - X\\|_F^2` from X = 0. With v a top eigenvector of
+    Hazan's algorithm: Frank-Wolfe on :math:`f(X) = \\|Y - X\\|_F^2` from X = 0. With v a top eigenvector of
     :math:`G = Y - X` and λ its eigenvalue, the best vertex is :math:`V = vv^\\top`, or V = 0 where λ < 0;
 
     .. math:: X \\leftarrow X + \\gamma(V - X),\\qquad

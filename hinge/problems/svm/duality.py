@@ -235,7 +235,12 @@ def best_scale(
 ) -> tuple[float, float, float]:
     """s, b and the primal at s·w where it is less than at w by a fraction `WORTH` of the gap; else 1, b and infinity.
 
-    The minimiser is bracketed by doubling |s - 1|, and then located by five steps of bisection.
+    .. math:: \\min_{s, b}\\ \\frac\\lambda2 s^2\\|w\\|^2 + \\sum_i c_i\\,\\ell(y_i, s r_i + b)
+
+    During a run the dual objective is near its optimum before the primal is. Where C is large, many rows that miss the
+    margin by little cost much, and a slightly longer w avoids that. The minimum over b is a convex function of s, so
+    the sign of its slope tells on which side of s its minimiser lies: it is bracketed by doubling |s - 1|, and then
+    located by five steps of bisection.
 
     Parameters
     ----------

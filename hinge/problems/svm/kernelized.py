@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import BaseGram, Gram, as_points
-from hinge.access.gram.base import Sums
+from hinge.access.gram.base import KernelSums
 from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
 from hinge.problems.svm.duality import UNIT, duality_gap, stationary_bias
@@ -223,7 +223,7 @@ class KernelProblem(Examples[Expansion]):
         raise NotImplementedError
 
     def _predicted_errors(
-        self, finer: Sums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray
+        self, finer: KernelSums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray
     ) -> np.ndarray:
         """Error bounds to expect once these rows are summed again, extrapolated from about 32 of them."""
         errors = finer.error(np.abs(beta), int(np.count_nonzero(beta)) + 1)
@@ -238,7 +238,7 @@ class KernelProblem(Examples[Expansion]):
         """Rows whose responses to sum again: all of them, unless a subclass knows better."""
         return np.arange(self.n)
 
-    def _again(self, finer: Sums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> None:
+    def _again(self, finer: KernelSums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> None:
         """Sum the responses of these rows again, more accurately, in place; the kernel values are billed."""
         used, before = np.flatnonzero(beta), finer.evals
         r[rows], e[rows] = finer.again(used, beta[used], rows)

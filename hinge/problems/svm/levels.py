@@ -1,4 +1,13 @@
-"""The ν-SVMs: dual weights whose sum is fixed by ν, one sum and one multiplier (a level) for each sign."""
+"""The ν-SVMs: dual weights whose sum is fixed by ν, one sum and one multiplier (a level) for each sign.
+
+For dual weights 0 ≤ α ≤ s whose sum over the points of each sign σ is M, and any levels l,
+
+.. math:: P - D = \\sum_i \\alpha_i\\max(0, m_i - l) + (s_i - \\alpha_i)\\max(0, l - m_i), \\qquad
+          m_i = \\sigma_i(\\langle w, \\phi(x_i)\\rangle - t_i).
+
+A term is zero, whatever the rounding, where α is at the bound that is optimal for the sign of m - l. Where every point
+occurs twice, with both signs (regression), arrays hold both copies.
+"""
 
 from typing import ClassVar
 

@@ -17,7 +17,7 @@ ROUNDING = 1e-15  # about 5 units of rounding: differences below this fraction o
 
 @compiled
 def simplex_minimum(K, b, beta, e):
-    """Minimise ½βᵀKβ - bᵀβ over the simplex, in place and from the given β on; e is the gradient there.
+    """Minimise ½βᵀKβ - bᵀβ over β ≥ 0, Σβ = 1, to rounding, in place and from the given β on; e is the gradient there.
 
     An active-set method: Newton's step over the weights that are positive, as far as they stay so; where
     the gradient is the same for all of them, the coordinate of least gradient joins.

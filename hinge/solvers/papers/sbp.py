@@ -14,7 +14,7 @@ from hinge.problems.base import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.papers import sbp_steps
-from hinge.solvers.papers.sbp_steps import Level, one_basin, two_basins
+from hinge.solvers.papers.sbp_steps import WaterLevel, one_basin, two_basins
 from hinge.types import Array
 
 
@@ -231,14 +231,14 @@ def _basins(problem: KernelSlackConstrained) -> list[np.ndarray]:
     return [np.flatnonzero(counts & (problem.y == side)) for side in (1, -1)]
 
 
-def _level(c: Array, basins: list[Array], volume: float, guess: float, k: int) -> Level:
+def _level(c: Array, basins: list[Array], volume: float, guess: float, k: int) -> WaterLevel:
     """The water level; the batch is drawn from its wet points, so with two basins at least k/2 of each are taken."""
     if len(basins) == 2:
         return two_basins(c, basins[0], basins[1], volume, k // 2)
     return one_basin(c, basins[0], volume, guess)
 
 
-def _drawn(level: Level, u: Array) -> Array:
+def _drawn(level: WaterLevel, u: Array) -> Array:
     """Points drawn from p*, uniform among the wet ones.
 
     With two classes, a single point is of a random class; a batch has half its points of each.

@@ -1,6 +1,12 @@
 """Water levels of the SBP, and its iterations in compiled code: one point each, without a bias.
 
-Such an iteration is five passes over n numbers, where array operations would take a dozen.
+The water level says how deep the slack stands over the responses, and which points are wet. The level γ of one basin
+solves :math:`\\sum_i (\\gamma - c_i)_+ = V`. With a free bias there are two basins, one for each class; the optimum of
+the mean level has the same number m of wet points in both, and any split of the last water is as good as any other: it
+is split evenly. (The mean of the levels p and q is largest, for a given volume W₊(p) + W₋(q), where W₊'(p) = W₋'(q),
+and these derivatives are the counts of wet points.)
+
+A compiled iteration is five passes over n numbers, where array operations would take a dozen.
 """
 
 import math
@@ -16,7 +22,7 @@ from hinge.problems import KernelSlackConstrained
 from hinge.types import Array
 
 
-class Level(NamedTuple):
+class WaterLevel(NamedTuple):
     """γ and the bias; the wet points of each basin; whether the smaller of two is all wet and water is left over."""
 
     gamma: float
@@ -25,13 +31,13 @@ class Level(NamedTuple):
     floods: bool = False
 
 
-def one_basin(c: Array, points: Array, volume: float, guess: float = np.inf) -> Level:
+def one_basin(c: Array, points: Array, volume: float, guess: float = np.inf) -> WaterLevel:
     """The level over the responses of `points`, in a few passes from a guess."""
     every = len(points) == len(c)
     low = c if every else c[points]
     gamma = newton_level(low, volume, guess)
     wet = namespace(c).where(low <= gamma)[0]
-    return Level(gamma, 0.0, (wet if every else points[wet],))
+    return WaterLevel(gamma, 0.0, (wet if every else points[wet],))
 
 
 def newton_level(c: Array, volume: float, guess: float) -> float:
@@ -83,7 +89,7 @@ def _below_by_arrays(c: Array, gamma: float) -> tuple[float, float]:
     return float(wet.sum()), float((c * wet).sum())
 
 
-def two_basins(c: Array, positive: Array, negative: Array, volume: float, least: int = 1) -> Level:
+def two_basins(c: Array, positive: Array, negative: Array, volume: float, least: int = 1) -> WaterLevel:
     """The mean level over two classes, its bias, and the m lowest points of each class, at least `least`."""
     xp = namespace(c)
     own = c[positive], c[negative]
@@ -103,7 +109,7 @@ def two_basins(c: Array, positive: Array, negative: Array, volume: float, least:
         side[_lowest(part, low[taken - 1], taken)]
         for side, part, low in zip((positive, negative), own, lows, strict=True)
     )
-    return Level((p + q) / 2, (q - p) / 2, wet, m == smaller and rise > 0)
+    return WaterLevel((p + q) / 2, (q - p) / 2, wet, m == smaller and rise > 0)
 
 
 def _lowest(c: Array, limit: float, m: int) -> Array:

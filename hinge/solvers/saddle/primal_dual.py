@@ -27,7 +27,10 @@ def factor(z):
 
 @compiled
 def reweigh(p, v, eta):
-    """p(i) ← p(i)(1 - ηv(i) + η²v(i)²), normalised; returns the sum of p(i) whose estimate was clipped."""
+    """Variance multiplicative weights, Definition 1 of the survey: p(i) ← p(i)(1 - ηv(i) + η²v(i)²), normalised.
+
+    Returns the sum of p(i) whose estimate was clipped.
+    """
     clipped, total = 0.0, 0.0
     for i in range(len(p)):
         z = eta * v[i]
