@@ -185,7 +185,10 @@ class Gram(BaseGram[np.ndarray]):
         self._cache.lay(np.arange(self.n) if columns is None else np.array(columns, np.int64))
 
     def rows(self, i: np.ndarray) -> "CachedRows":
-        """The rows of points `i`, at most `capacity` of them, until the next call."""
+        """The rows of points `i`, at most `capacity` of them, until the next call.
+
+        Where BLAS computes the products, the last bits of a row may depend on the rows that are computed with it.
+        """
         i = np.ascontiguousarray(i, np.int64)
         slots = self._cache.claim(i)
         self.asked += len(i) * len(self.columns)

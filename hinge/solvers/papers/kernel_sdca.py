@@ -16,11 +16,15 @@ from hinge.solvers.papers.kernel_rows import TINY, DualRowSolver
 
 
 class KernelSDCAState(NamedTuple):
-    """β, its responses r, how far each β has moved in all, the relative gap when it was last computed."""
+    """β, its responses r, how far each β has moved in all, the relative gap when it was last computed.
+
+    `tile` are the points whose rows were computed together last: kernel values may be rounded otherwise in other tiles.
+    """
 
     beta: np.ndarray
     r: np.ndarray
     path: np.ndarray
+    tile: np.ndarray
     gap: float
     t: int
     key: np.uint64
@@ -44,8 +48,9 @@ class KernelSDCA(DualRowSolver[KernelSDCAState]):
     ----------
     block : int
         When a row is wanted, the rows of those among the next `block` points that would move are computed
-        together, several times faster than one by one. The steps are the same, one after another; a few of
-        these points will not move when their turn comes, and 1 computes no row in vain.
+        together, several times faster than one by one. The steps are the same, one after another, but for the
+        rounding of kernel values; a few of these points will not move when their turn comes, and 1 computes
+        no row in vain.
 
     Notes
     -----
@@ -86,15 +91,16 @@ class KernelSDCA(DualRowSolver[KernelSDCAState]):
             used = start.beta != 0
             share = min(1.0, float((problem.boxes[used] / np.abs(start.beta[used])).min()))
             beta, r = share * start.beta, share * start.responses
-        return KernelSDCAState(beta, r, np.abs(beta), self.gap(problem, beta, r), 0, key_of(seed))
+        tile = np.empty(0, np.int64)
+        return KernelSDCAState(beta, r, np.abs(beta), tile, self.gap(problem, beta, r), 0, key_of(seed))
 
     def advance(self, problem: KernelRegularized, state: KernelSDCAState, n_iter: int) -> KernelSDCAState:
         gram, n, y, box = problem.gram, problem.n, problem.y, problem.boxes
-        beta, r, path, gap, t, key = state
+        beta, r, path, tile, gap, t, key = state
         end, stride = t + n_iter, self.stride(problem)
         order, epoch = np.empty(n, np.int64), -1
         one, ahead = np.empty(1, np.int64), np.empty(min(self.block, gram.capacity), np.int64)
-        place: dict[int, int] = {}  # where in the tile the row of a point is
+        place, rows = {int(j): k for k, j in enumerate(tile)}, None  # where in the tile the row of a point is
         gram.focus(None)
         while t < end:
             if t // n != epoch:
@@ -107,10 +113,11 @@ class KernelSDCA(DualRowSolver[KernelSDCAState]):
                 i = int(order[one[0]])
                 if i not in place:
                     found = _movers(order, one[0], min(n, one[0] + len(ahead)), y, beta, box, r, ahead)
-                    points = order[ahead[:found]]
-                    rows = gram.rows(points)
+                    tile = order[ahead[:found]]
+                    place, rows = {int(j): k for k, j in enumerate(tile)}, None
+                if rows is None:
+                    rows = gram.rows(tile)
                     curve = np.maximum(np.diagonal(gram.host(rows.block())), TINY)
-                    place = {int(j): k for k, j in enumerate(points)}
                 alpha = float(y[i] * beta[i] + (1.0 - y[i] * r[i]) / np.float64(curve[place[i]]))
                 new = y[i] * min(max(alpha, 0.0), box[i])
                 delta = np.zeros(len(place))
@@ -121,7 +128,7 @@ class KernelSDCA(DualRowSolver[KernelSDCAState]):
                 t = epoch * n + int(one[0]) + 1
             if t % stride == 0:
                 gap = self.gap(problem, beta, r)
-        return KernelSDCAState(beta, r, path, gap, t, key)
+        return KernelSDCAState(beta, r, path, tile, gap, t, key)
 
     def solution(self, problem: KernelRegularized, state: KernelSDCAState) -> Expansion:
         return Expansion(state.beta, 0.0, state.r, state.path, state.t + problem.n)
