@@ -422,7 +422,7 @@ def _is_zarr(path: Path) -> bool:
 
 
 def _zarr(path: Path) -> Any:
-    from hinge.access.tables.zarr import array_of
+    from hinge.access.streams.opening import array_of
 
     return array_of(path)
 

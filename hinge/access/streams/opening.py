@@ -1,6 +1,7 @@
 """Opening a source of rows: the stream for each type of source, and for each kind of file."""
 
 import glob
+import math
 import mmap
 import os
 from collections.abc import Sequence
@@ -14,7 +15,6 @@ from hinge.access.streams.base import RowStream, WatchedFiles, hash_of, is_glob,
 from hinge.access.streams.parquet import ParquetStream, dataset_stream, lazy_frame_stream
 from hinge.access.streams.svmlight import SvmlightStream
 from hinge.access.streams.text import DelimitedStream
-from hinge.access.tables.zarr import array_of
 from hinge.datasets.compressed import inner_suffix
 from hinge.datasets.readers import DELIMITED, SVMLIGHT
 
@@ -237,3 +237,43 @@ def _of_path(text: str, label: str | None, keep: int, features: ExpectedFeatures
 def _no_label(label: str | None, what: str) -> None:
     if label is not None:
         raise ValueError(f"There is no column {label!r}: {what} has no names. Give y as an array.")
+
+
+ANY, MOST_UNPACKED = 1 << 28, 10_000
+"""Bytes that any zarr array may declare, and the largest multiple of the stored bytes that a larger one may declare."""
+
+
+def array_of(source: "str | os.PathLike | zarr.Array") -> "zarr.Array":
+    """The array, validated: two-dimensional, and of numbers."""
+    try:
+        import zarr
+    except ImportError as error:
+        raise ImportError("Zarr arrays need zarr: pip install hinge[zarr].") from error
+    stored = None
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if not path.exists():
+            raise FileNotFoundError(f"There is no zarr array {path}: check the name.")
+        stored = sum(file.stat().st_size for file in path.rglob("*")) if path.is_dir() else path.stat().st_size
+        try:
+            source = zarr.open_array(os.fspath(source), mode="r")
+        except Exception as error:  # stores and codecs raise too many kinds to list
+            raise ValueError(f"{path} is not a zarr array, or damaged: {error}") from error
+    if not isinstance(source, zarr.Array):
+        raise TypeError(f"A {type(source).__name__} is neither the path of a zarr array nor such an array.")
+    if source.ndim != 2:
+        raise ValueError(f"A matrix has two dimensions, but this array has {source.ndim}.")
+    if 0 in source.shape:
+        raise ValueError(f"This array has the shape {source.shape}: there are no cells to read.")
+    if 0 in source.chunks:
+        raise ValueError(f"This array is damaged: its chunks have the shape {source.chunks}, without any cells.")
+    if source.dtype.kind not in "fiub":
+        raise ValueError(f"Cells are numbers, but those of this array are {source.dtype}.")
+    declared = max(math.prod(source.shape), math.prod(source.chunks)) * source.dtype.itemsize
+    if stored is not None and declared > max(ANY, MOST_UNPACKED * stored):
+        raise ValueError(f"{source.shape} cells in chunks of {source.chunks} are declared, in {stored} bytes.")
+    chunks = math.prod(-(-n // size) for n, size in zip(source.shape, source.chunks, strict=True))
+    # A larger number of chunks must not exceed the stored bytes, since each takes time.
+    if stored is not None and chunks > max(10_000, stored):
+        raise ValueError(f"{chunks} chunks are declared, in {stored} bytes: most would be empty. Use larger chunks.")
+    return source

@@ -1,4 +1,4 @@
-"""Tables of Parquet files and Arrow tables: a column is cheap to read, a row costs its whole row group."""
+"""Parquet files by their row groups: blocks of rows, columns of labels, and validation of names and types."""
 
 import difflib
 import os
@@ -6,44 +6,26 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hinge.access.matrix import float_for
-from hinge.access.tables.bill import PAGE, pages_of
-from hinge.access.tables.fetched import Recent, Stretched
-from hinge.access.tables.table import EVERYWHERE, Line
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
 MAGIC = b"PAR1"
-# Types of values in Thrift's compact protocol, in which the footer is written. pyarrow can read positions of columns
-# and numbers of missing values too, but crashes the process if a footer is damaged.
+# Types of values in Thrift's compact protocol, in which the footer is written. pyarrow can read numbers of
+# missing values too, but crashes the process if a footer is damaged.
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
 
 
-class Chunk(NamedTuple):
-    """A column of a row group (a column chunk).
+def nulls_of(path: Path) -> list[dict[str, int]]:
+    """The number of missing values of each column of each row group, by name; 0 if it is not known.
 
-    Attributes
-    ----------
-    begin, nbytes : int
-        Its position in the file, and its size there.
-    nulls : int
-        Number of missing values; 0 if not known.
-    """
-
-    begin: int
-    nbytes: int
-    nulls: int
-
-
-def chunks_of(path: Path) -> list[dict[str, Chunk]]:
-    """The columns of each row group by name; names of nested columns are joined by dots.
+    Names of nested columns are joined by dots.
 
     Raises
     ------
@@ -59,13 +41,8 @@ def chunks_of(path: Path) -> list[dict[str, Chunk]]:
             raise ValueError(f"{path} is not Parquet, or cut short: it has no footer.")
         stream.seek(start)
         footer = _struct(stream.read(end - start), 0, 0)[0]
-    return [dict(_chunk(column[3]) for column in group[1]) for group in footer.get(4, [])]
-
-
-def _chunk(meta: dict[int, Any]) -> tuple[str, Chunk]:
-    begin = min(meta[9], meta.get(11) or meta[9])  # a dictionary page comes before the data pages
-    nulls = meta.get(12, {}).get(3, 0)
-    return b".".join(meta[3]).decode(), Chunk(begin, meta[7], nulls)
+    columns = [[column[3] for column in group[1]] for group in footer.get(4, [])]  # by Thrift's field numbers
+    return [{b".".join(meta[3]).decode(): meta.get(12, {}).get(3, 0) for meta in group} for group in columns]
 
 
 def _struct(content: bytes, at: int, depth: int) -> tuple[dict[int, Any], int]:
@@ -138,95 +115,8 @@ def _whole(content: bytes, at: int) -> tuple[int, int]:
     return (found >> 1) ^ -(found & 1), at
 
 
-CACHE = 64 << 20
 ROWS_PER_BYTE = 1 << 14
 """Most rows for each byte of a file: a column of a single value takes hardly any space."""
-
-
-class ArrowTable(Stretched):
-    """A Parquet file, a folder of them, or an Arrow table.
-
-    The unit of reading is one column of one row group: a row costs all of its group, a cell one column of it. The bill
-    has the stored, compressed bytes of these; for an Arrow table, the bytes of a record batch. Needs pyarrow.
-
-    Parameters
-    ----------
-    source : path or pyarrow.Table
-        Of a folder, all .parquet files in and below it, sorted by name.
-    prices, keep
-        As for `Table`.
-    cache : int
-        Bytes for the cache of decoded columns of row groups.
-
-    Attributes
-    ----------
-    names : list of str
-        Names of the columns.
-    """
-
-    def __init__(
-        self,
-        source: "str | os.PathLike | pa.Table",
-        prices: ArrayLike | None = None,
-        *,
-        keep: bool = True,
-        cache: int = CACHE,
-    ) -> None:
-        self._source = Path(source).absolute() if isinstance(source, str | os.PathLike) else source
-        self._groups, self.names = groups_of(self._source)
-        self._ends = np.cumsum([len(group) for group in self._groups])
-        n = int(self._ends[-1]) if self._groups else 0
-        super().__init__((n, len(self.names)), prices, keep=keep)
-        self._recent = Recent(cache)
-
-    # --- Fetched --------------------------------------------------------------------------
-
-    def _fetch_row(self, i: int) -> Line:
-        return Line(EVERYWHERE, self._fetch_cells(i, np.arange(self.shape[1])))
-
-    def _fetch_column(self, j: int) -> Line:
-        parts = [self._decoded(g, [j])[0] for g in range(len(self._groups))]
-        return Line(EVERYWHERE, np.concatenate(parts) if parts else np.empty(0))
-
-    def _fetch_cells(self, i: int, columns: np.ndarray) -> np.ndarray:
-        g = int(np.searchsorted(self._ends, i, side="right"))
-        k = i - self._start(g)
-        return np.array([part[k] for part in self._decoded(g, columns.tolist())], np.float64)
-
-    def _fetch_rows(self, lo: int, hi: int) -> np.ndarray:
-        out = np.empty((hi - lo, self.shape[1]))
-        for g in range(len(self._groups)):
-            a, b = max(lo, self._start(g)), min(hi, int(self._ends[g]))
-            for j in range(self.shape[1] if a < b else 0):
-                out[a - lo : b - lo, j] = self._decoded(g, [j])[0][a - self._start(g) : b - self._start(g)]
-        return out
-
-    def row_blocks(self) -> Iterator[tuple[int, int]]:
-        """The row groups."""
-        return ((self._start(g), int(self._ends[g])) for g in range(len(self._groups)))
-
-    def _cut(self, lo: int, hi: int) -> list[tuple[int, int]]:
-        ends = [*self._ends[(self._ends > lo) & (self._ends < hi)].tolist(), hi]
-        return [(a, b) for a, b in zip([lo, *ends[:-1]], ends, strict=True) if a < b]
-
-    # --- parts ----------------------------------------------------------------------------
-
-    def _start(self, g: int) -> int:
-        return int(self._ends[g]) - len(self._groups[g])
-
-    def _decoded(self, g: int, columns: list[int]) -> list[np.ndarray]:
-        """Columns of a row group; those not in the cache are read together, and billed."""
-        known = {j: self._recent.get((g, j)) for j in columns}
-        group, missing = self._groups[g], [j for j, part in known.items() if part is None]
-        if missing:
-            for j, column in zip(missing, group.read(missing), strict=True):
-                self.bill.moved(*group.cost(j))
-                known[j] = part = _numbers(column, self.names[j], self._start(g))
-                self._recent.put((g, j), part)
-        return [known[j] for j in columns]  # type: ignore[misc]
-
-    def _recipe(self) -> dict[str, Any]:
-        return {"source": self._source, "cache": self._recent.budget}
 
 
 def parquet_blocks(path: Path, nbytes: int, label: str | None = None) -> tuple[tuple[int, int], Iterator[np.ndarray]]:
@@ -282,19 +172,12 @@ class RowGroup:
     """A row group of a Parquet file."""
 
     def __init__(
-        self,
-        path: Path,
-        file: "pq.ParquetFile",
-        number: int,
-        names: list[str],
-        kind: np.dtype,
-        chunks: dict[str, Chunk],
+        self, path: Path, file: "pq.ParquetFile", number: int, names: list[str], kind: np.dtype, nulls: dict[str, int]
     ) -> None:
         self.path, self.file, self.number, self.kind, self._names = path, file, number, kind, names
         self._rows = int(file.metadata.row_group(number).num_rows)
-        self._chunks = [chunks[name] for name in names]
-        for name, chunk in zip(names, self._chunks, strict=True):
-            if chunk.nulls:
+        for name in names:
+            if nulls[name]:
                 raise ValueError(has_nulls(name, path))
 
     def __len__(self) -> int:
@@ -321,34 +204,10 @@ class RowGroup:
             raise ValueError(f"{self.path} is damaged: its columns have other numbers of values than it says.")
         return columns
 
-    def cost(self, j: int) -> tuple[int, int]:
-        """Bytes of column j in the file, and their pages."""
-        chunk = self._chunks[j]
-        return chunk.nbytes, pages_of(chunk.begin, chunk.nbytes)
-
-
-class _Batch:
-    """A record batch in memory."""
-
-    def __init__(self, batch: "pa.RecordBatch") -> None:
-        self._batch = batch
-
-    def __len__(self) -> int:
-        return int(self._batch.num_rows)
-
-    def read(self, columns: list[int]) -> list[Any]:
-        """Some columns."""
-        return [self._batch.column(j) for j in columns]
-
-    def cost(self, j: int) -> tuple[int, int]:
-        """Bytes of column j, and the number of pages that they fill."""
-        nbytes = int(self._batch.column(j).nbytes)
-        return nbytes, -(-nbytes // PAGE)
-
 
 def groups_of(
-    source: "str | os.PathLike | list[Path] | pa.Table", label: str | None = None, only: Sequence[str] | None = None
-) -> tuple[list[Any], list[str]]:
+    source: str | os.PathLike | list[Path], label: str | None = None, only: Sequence[str] | None = None
+) -> tuple[list[RowGroup], list[str]]:
     """The row groups of a file, of a folder or of several files; and the names of the columns except the labels.
 
     With `only`, these columns, in this order, whatever others there are.
@@ -357,13 +216,10 @@ def groups_of(
         import pyarrow as pa
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError("Parquet files and Arrow tables need pyarrow: pip install hinge[arrow].") from error
-    if isinstance(source, pa.Table):
-        names = _checked_names(source.schema, pa.types)
-        return [_Batch(batch) for batch in source.to_batches() if len(batch)], names
+        raise ImportError("Parquet files need pyarrow: pip install hinge[arrow].") from error
     several = isinstance(source, list) and all(isinstance(path, Path) for path in source)
     if not several and not isinstance(source, str | os.PathLike):
-        raise TypeError(f"A {type(source).__name__} is neither the path of a Parquet file nor an Arrow table.")
+        raise TypeError(f"A {type(source).__name__} is not the path of a Parquet file.")
     with in_words("One of the files" if isinstance(source, list) else source):
         files = _files_of(source if isinstance(source, list) else Path(source))
         names = _checked_names(files[0][1].schema_arrow, pa.types, label, files[0][0], only)
@@ -374,10 +230,10 @@ def groups_of(
             if _checked_names(file.schema_arrow, pa.types, label, path, only) != names:
                 raise ValueError(f"{path} has other columns than {files[0][0]}: all files need the same.")
         groups = [
-            RowGroup(path, file, g, names, kind, chunks)
+            RowGroup(path, file, g, names, kind, nulls)
             for path, file in files
             for kind in [_kind_of(file.schema_arrow, names)]
-            for g, chunks in zip(range(file.num_row_groups), chunks_of(path), strict=True)
+            for g, nulls in zip(range(file.num_row_groups), nulls_of(path), strict=True)
         ]
     return [group for group in groups if len(group)], names
 

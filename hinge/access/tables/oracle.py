@@ -395,12 +395,8 @@ def _checked_shape(oracle: FeatureOracle) -> tuple[int, int]:
 
 
 def _dense(line: Line, length: int) -> np.ndarray:
-    x = np.zeros(length)
-    if len(line.at) or len(line.values) == 0:
-        x[line.at] = line.values
-    else:
-        x[:] = line.values
-    return x
+    """All cells of a line in float64, copied: an oracle may return an array of its own."""
+    return np.array(line.dense(length), np.float64)
 
 
 def _without_zeros(x: np.ndarray) -> Line:

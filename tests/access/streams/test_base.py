@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from hinge.access.streams.base import (
     DataChanged,
-    Watched,
+    WatchedFiles,
     allowed_memory,
     check_values,
     free_memory,
@@ -33,7 +33,7 @@ def test_a_value_that_cannot_be_squared_is_named_by_row_and_column(kind):
 def test_files_that_change_or_go_are_named(tmp_path):
     path = tmp_path / "rows"
     path.write_bytes(b"abc")
-    files = Watched([path])
+    files = WatchedFiles([path])
     files.check(path)
     path.write_bytes(b"abcd")
     with pytest.raises(DataChanged, match="rows has changed"):
