@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.problems.max_min.semidefinite.feasibility import Semidefinite
-from hinge.problems.max_min.semidefinite.svec import svec
+from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
+from hinge.problems.max_min.symmetric import svec
 
 
 class PeerAnswer(NamedTuple):

@@ -105,9 +105,9 @@ if TYPE_CHECKING:
     from hinge.problems import Regularized as Regularized
     from hinge.problems import SlackConstrained as SlackConstrained
     from hinge.problems import Solution as Solution
+    from hinge.problems import scalarizations as scalarizations
     from hinge.problems.max_min.base import MaxMin as MaxMin
     from hinge.problems.max_min.check_problem import check_problem as check_problem
-    from hinge.problems.svm import scalarizations as scalarizations
     from hinge.saddle.front_doors import enclosing_ball as enclosing_ball
     from hinge.saddle.front_doors import max_margin as max_margin
     from hinge.saddle.front_doors import maxmin as maxmin

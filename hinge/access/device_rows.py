@@ -1,4 +1,4 @@
-"""Rows on a GPU, or any torch device: products with several vectors at once, in float64.
+"""Rows on a GPU, or any torch device: products with matrices of several vectors, in float64.
 
 The rows are sent once, in the type in which they are stored, and extended to (xᵢ, 1): vectors have an entry for the
 bias. Needs torch.
@@ -16,27 +16,24 @@ import scipy.sparse as sp
 from hinge.access.gram.device import import_torch
 from hinge.access.matrix import Matrix
 from hinge.access.rows import DenseRows
+from hinge.access.streams.base import LARGEST
 from hinge.types import Stored
 
 if TYPE_CHECKING:  # imported by `import_torch` when a device is used
     import torch
 
-ALIGNED = 8
-"""Vectors and dense rows are padded with zeros to a multiple of this, for faster matrix products."""
 FEW = 2048
 """Features up to which sparse rows are stored as dense ones, and Hessians are formed."""
-SHARE = 0.25
-"""Fraction of the free memory that such dense rows may take."""
 AT_ONCE = 1 << 27
 """Cells of a temporary copy."""
 PIECE = 1 << 24
 """Bytes of one piece of a transfer to a GPU."""
 SHORT = 256
-"""Length of a row up to which the equations of several tasks are solved at once."""
+"""Length of a row up to which the equations of several tasks are solved together: one at a time would leave the
+device idle.
+"""
 LITTLE = 1 << 25
 """Number of cells of short rows up to which one product over all rows is faster than copying those that count."""
-LARGEST = 1e70
-"""Larger norms are left to the checks on the CPU, which report what is wrong."""
 FLOATS, BYTES = (np.float32, np.float64), (np.uint8, np.int8, np.bool_)
 MOST = 0.5
 """Fraction of the rows above which a copy of some of them is not worth while."""
@@ -67,6 +64,7 @@ def sent_soundly(X: object, device: str) -> Matrix | None:
         return None
     matrix = Matrix(given, checked=True)
     try:
+        # Larger norms are left to the checks on the CPU, which report what is wrong.
         return matrix if on_device(matrix, device, checked=False).largest_norm <= LARGEST else None
     except UnsoundRows:
         return None
@@ -93,7 +91,7 @@ def on_device(matrix: Matrix, device: str, *, checked: bool = True) -> "FullRows
 
 def width_of(d: int) -> int:
     """Length of a vector on the device: one entry for each feature, one for the bias at index d, and padding."""
-    return -(-(d + 1) // ALIGNED) * ALIGNED
+    return -(-(d + 1) // 8) * 8  # rows of 64 bytes make matrix products faster
 
 
 def free_memory(torch: ModuleType, device: str) -> int:
@@ -146,7 +144,7 @@ def _sent(torch: ModuleType, matrix: Matrix, device: str, checked: bool) -> "Ful
     lines = torch.repeat_interleave(
         torch.arange(n, device=device, dtype=columns.dtype), pointers.diff(), output_size=len(columns)
     )
-    if d <= FEW and 8 * n * width <= SHARE * free_memory(torch, device):
+    if d <= FEW and 8 * n * width <= 0.25 * free_memory(torch, device):
         X = torch.zeros((n, width), dtype=torch.float64, device=device)
         X[lines.long(), columns.long()] = values
         X[:, d] = 1.0
@@ -236,7 +234,7 @@ class Compressed:
     def __init__(self, ends: "torch.Tensor", places: "torch.Tensor", values: "torch.Tensor") -> None:
         self.ends, self.places, self.values = ends, places, values
 
-    def of(self, torch: ModuleType, shape: tuple[int, int], values: "torch.Tensor | None" = None) -> "torch.Tensor":
+    def tensor(self, torch: ModuleType, shape: tuple[int, int], values: "torch.Tensor | None" = None) -> "torch.Tensor":
         """As a torch sparse tensor, optionally with other values."""
         values = self.values if values is None else values
         with warnings.catch_warnings():
@@ -252,7 +250,7 @@ class Compressed:
         at += torch.repeat_interleave(begins - ends[:-1], lengths, output_size=count)
         return Compressed(ends, self.places[at], self.values[at])
 
-    def turned(self, torch: ModuleType, lines: "torch.Tensor", width: int) -> "Compressed":
+    def transposed(self, torch: ModuleType, lines: "torch.Tensor", width: int) -> "Compressed":
         """The transpose, of `width` rows; `lines` are the row indices of the cells."""
         order = torch.argsort(self.places, stable=True)
         counts = torch.bincount(self.places, minlength=width)
@@ -278,8 +276,8 @@ class CompressedRows:
     ) -> None:
         self.xp, self._by_rows, self._reads = torch, by_rows, reads
         self.n, self.d, self.width = len(by_rows.ends) - 1, d, width_of(d)
-        self._by_columns, self._cells = by_rows.turned(torch, lines, d), len(by_rows.values)
-        self._S, self._T = by_rows.of(torch, (self.n, d)), self._by_columns.of(torch, (d, self.n))
+        self._by_columns, self._cells = by_rows.transposed(torch, lines, d), len(by_rows.values)
+        self._S, self._T = by_rows.tensor(torch, (self.n, d)), self._by_columns.tensor(torch, (d, self.n))
 
     def responses(self, V: "torch.Tensor") -> "torch.Tensor":
         """⟨v, (xᵢ, 1)⟩ of each row, for each column v of V."""
@@ -294,7 +292,7 @@ class CompressedRows:
     def diagonals(self, S: "torch.Tensor") -> "torch.Tensor":
         """Σ sᵢ(xᵢ², 1) for each column s of S: the diagonals of Hessians."""
         self._reads[0] += self._cells
-        squared = self._by_columns.of(self.xp, (self.d, self.n), self._by_columns.values**2)
+        squared = self._by_columns.tensor(self.xp, (self.d, self.n), self._by_columns.values**2)
         return self._with_bias(_product(squared, S), S)
 
     def _with_bias(self, sums: "torch.Tensor", A: "torch.Tensor") -> "torch.Tensor":
@@ -316,7 +314,7 @@ class CompressedRows:
     @cached_property
     def largest_norm(self) -> float:
         """The largest norm of an xᵢ; nan if a cell is nan."""
-        squared = self._by_rows.of(self.xp, (self.n, self.d), self._by_rows.values**2)
+        squared = self._by_rows.tensor(self.xp, (self.n, self.d), self._by_rows.values**2)
         return float(_product(squared, squared.values().new_ones((self.d, 1))).max()) ** 0.5
 
 

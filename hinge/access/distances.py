@@ -7,7 +7,7 @@ from numpy.typing import DTypeLike
 from hinge.access.data import Data
 from hinge.access.matrix import Matrix
 from hinge.access.rows import read_row, sq_distance
-from hinge.access.tables.stretches import Stretched
+from hinge.access.tables.fetched import Stretched
 from hinge.compiled import compiled
 from hinge.types import Stored
 
@@ -29,20 +29,20 @@ def sq_distances(matrix: Data, z: np.ndarray, lo: int, hi: int, out: np.ndarray 
     """
     out = np.empty(hi - lo) if out is None else out
     if isinstance(matrix, Matrix):
-        _between(matrix.rows, z, float(z @ z), lo, hi, out)
+        _fill_between(matrix.rows, z, float(z @ z), lo, hi, out)
     elif isinstance(matrix, Stretched):
-        out[:] = _of(matrix._rows_between(lo, hi), z)
+        out[:] = _sq_distances_of(matrix._rows_between(lo, hi), z)
     else:
-        out[:] = _of(matrix.gather(np.arange(lo, hi)), z)
+        out[:] = _sq_distances_of(matrix.gather(np.arange(lo, hi)), z)
     return out
 
 
 def sq_distances_at(matrix: Data, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
     """:math:`\\|a_i - z\\|^2` of some rows; reads are billed."""
     if not isinstance(matrix, Matrix):
-        return _of(matrix.gather(np.asarray(rows)), z)
+        return _sq_distances_of(matrix.gather(np.asarray(rows)), z)
     out = np.empty(len(rows))
-    _at(matrix.rows, z, float(z @ z), np.asarray(rows), out)
+    _fill_at(matrix.rows, z, float(z @ z), np.asarray(rows), out)
     return out
 
 
@@ -67,7 +67,7 @@ def mean_offset(matrix: Matrix, q: np.ndarray, z: np.ndarray) -> np.ndarray:
     return total
 
 
-def _of(rows: Stored, z: np.ndarray) -> np.ndarray:
+def _sq_distances_of(rows: Stored, z: np.ndarray) -> np.ndarray:
     """Squared distances of rows in memory, as an array or a CSR matrix."""
     if isinstance(rows, np.ndarray):
         away = rows - z
@@ -79,12 +79,12 @@ def _of(rows: Stored, z: np.ndarray) -> np.ndarray:
 
 
 @compiled
-def _between(A, z, sq_z, lo, hi, out):
+def _fill_between(A, z, sq_z, lo, hi, out):
     for i in range(lo, hi):
         out[i - lo] = sq_distance(A, read_row(A, i), z, sq_z)
 
 
 @compiled
-def _at(A, z, sq_z, rows, out):
+def _fill_at(A, z, sq_z, rows, out):
     for k in range(len(rows)):
         out[k] = sq_distance(A, read_row(A, rows[k]), z, sq_z)

@@ -24,12 +24,8 @@ T = TypeVar("T")
 ROW_BLOCK_CELLS = 1 << 21
 """Cells per compiled call of a pass: some milliseconds, so that Ctrl-C is noticed."""
 
-FEW_ROWS = 64
-"""Up to this many sparse rows, their inner products are computed one by one."""
-SAMPLED = 256
-"""Rows, or up to twice as many, that tell whether most cells are zero."""
-MOST_UNPACKED, SPARSE = 1 << 25, 64
-"""Sparse rows of at most so many cells are made dense for products, if at least one cell in so many is not zero."""
+MOST_UNPACKED = 1 << 25
+"""Largest number of cells of sparse rows that are made dense for products."""
 
 _TURNING = threading.Lock()  # one for all matrices, since a lock cannot be pickled with a matrix
 
@@ -278,22 +274,18 @@ class Matrix(Data):
         Parameters
         ----------
         most : float
-            The fraction of cells that may be nonzero; some rows are looked at first.
+            The fraction of cells that may be nonzero; some 256 rows are examined first.
         room : float
             The bytes that the copy may take.
         """
         X = self.rows[0]
-        some, d, cell = X[:: max(1, self.shape[0] // SAMPLED)], self.shape[1], X.itemsize + 4
+        some, d, cell = X[:: max(1, self.shape[0] // 256)], self.shape[1], X.itemsize + 4
         if self.is_sparse or np.count_nonzero(some) > min(most, room / (cell * max(1, X.size))) * some.size:
             return self
         limit = int(min(most * X.size, room // cell))
         kind = np.int32 if limit + d < 1 << 31 else np.int64
         # What is not needed of these is never touched.
-        starts, data, indices = (
-            np.zeros(self.shape[0] + 1, kind),
-            np.empty(limit + d, X.dtype),
-            np.empty(limit + d, kind),
-        )
+        starts, data, indices = (np.zeros(len(X) + 1, kind), np.empty(limit + d, X.dtype), np.empty(limit + d, kind))
         for lo, hi in self.row_blocks():
             if not _copy_nonzeros(X, lo, hi, starts, data, indices):
                 return self
@@ -312,7 +304,7 @@ class Matrix(Data):
 
     def inner_products(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """⟨xᵢ, xⱼ⟩ of some rows, or of all, in float64."""
-        if self.is_sparse and not isinstance(rows, slice) and len(rows) <= FEW_ROWS:
+        if self.is_sparse and not isinstance(rows, slice) and len(rows) <= 64:  # one by one is faster
             G = np.zeros((len(rows), len(rows)))
             self._reads[0] += _products_of_few(self.unbilled, rows, G, np.zeros(self.shape[1]))
             return G
@@ -320,7 +312,7 @@ class Matrix(Data):
         self._reads[0] += some.nnz if self.is_sparse else some.size
         m, d = some.shape
         if self.is_sparse:
-            if m * d > MOST_UNPACKED or some.nnz < m * d // SPARSE:
+            if m * d > MOST_UNPACKED or some.nnz < m * d // 64:  # beyond that a sparse product is faster
                 exact = some.astype(np.float64, copy=False)
                 return (exact @ exact.T).toarray()
             some = some.toarray()
@@ -490,7 +482,7 @@ def _responses(A, w, lo, hi, out, measure):
 
 @compiled
 def _copy_nonzeros(X, lo, hi, starts, data, indices):
-    """Append the nonzero cells of rows lo to hi; False if there is no room for them."""
+    """Append the nonzero cells of rows lo to hi; False if the arrays are too short for them."""
     p, room, d = np.uint64(starts[lo]), np.uint64(len(data)), np.uint64(X.shape[1])
     for i in range(np.uint64(lo), np.uint64(hi)):
         if p + d > room:

@@ -13,10 +13,8 @@ from hinge.access.tables.table import Table
 from hinge.compiled import compiled
 
 MANY_CELLS = 16  # cells per column from which on vectors of all columns cost little compared with a pass over the cells
-ZEROS = 0.2  # largest fraction of nonzero cells at which dense rows are compressed: such a cell costs 3 times as much
 WORTH = 1 << 20  # cells from which on that saves more time than its compilation may take
 ROOM = 1 << 28  # bytes that the copy may take
-FEW = 0.5  # empty columns are removed if at most this fraction of the columns has cells
 
 
 class Occupied(NamedTuple):
@@ -43,7 +41,7 @@ class Occupied(NamedTuple):
 
 
 def occupied(matrix: Matrix | Table, *, compress: bool = True) -> Occupied:
-    """The matrix without its empty columns if most are empty; else unchanged.
+    """The matrix without its empty columns if at least half are empty; else unchanged.
 
     Column indices are copied, values are not. It costs a pass over the indices, made only if there are few cells for
     each column: text hashed to 2²⁰ columns uses a few per cent of them, and each vector of a fit would have that
@@ -63,7 +61,7 @@ def occupied(matrix: Matrix | Table, *, compress: bool = True) -> Occupied:
     """
     n, width = matrix.shape
     if compress and isinstance(matrix, Matrix) and not matrix.is_sparse and matrix.n_cells >= WORTH:
-        matrix = matrix.compressed(ZEROS, ROOM)
+        matrix = matrix.compressed(0.2, ROOM)  # a compressed cell costs three times as much as a dense one
     if not (isinstance(matrix, Matrix) and isinstance(matrix.rows, CSRRows)) or matrix.n_cells >= MANY_CELLS * width:
         return Occupied(matrix, None, width)
     indices = matrix.rows.indices
@@ -71,7 +69,7 @@ def occupied(matrix: Matrix | Table, *, compress: bool = True) -> Occupied:
         columns, numbers = np.unique(indices, return_inverse=True)
         columns, numbers = columns.astype(np.int64), numbers.astype(indices.dtype)
     else:
-        columns, numbers = _renumbered(indices, width, int(FEW * width))
+        columns, numbers = _renumbered(indices, width, int(0.5 * width))
     if not len(columns):
         return Occupied(matrix, None, width)
     numbers = frozen(numbers)
@@ -90,7 +88,7 @@ def _renumbered(indices, width, most):
     for p in range(np.uint64(len(indices))):
         flags[indices[p]] = 1
     columns, count = np.empty(min(width, most + 1), np.int64), 0
-    for j in range(width):  # without a branch, which no processor could foretell
+    for j in range(width):  # without a branch, which no processor could predict
         if count > most:
             return columns[:0], place[:0]
         columns[count] = j

@@ -359,7 +359,7 @@ def _weights(frame: Frame, column: int) -> np.ndarray:
 
 def matrix_of(kind: Kind, path: Path, how: ReadOptions, labelled: bool) -> tuple[Any, np.ndarray | None, str | None]:
     """An .npy file, mapped, or a Zarr array, its labels, and the position of their column if it is one of its own."""
-    from hinge.access.tables.zarr import array_of
+    from hinge.access.streams.opening import array_of
 
     X = _mapped(path) if kind is Kind.ARRAY else array_of(path)
     if how.label is not None:

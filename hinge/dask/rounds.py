@@ -37,7 +37,7 @@ from hinge.dask.parts import Task
 from hinge.dask.shares import Question
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
-from hinge.problems.rounding import EPS
+from hinge.problems.base import EPS
 from hinge.problems.svm.examples import balance
 from hinge.solvers.ascent.cocoa import FORGET
 from hinge.solvers.ascent.sdca import SGD_PAYS

@@ -1,11 +1,11 @@
-"""Kernels, one in each file; `registry` lists those that have a name. They are imported when they are first used."""
+"""Kernels; `registry` lists those that have a name. They are imported when they are first used."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hinge.kernels.registry import BY_NAME, of_class
 
-_WHERE = {"Function": "hinge.kernels.given", "Kernel": "hinge.kernels.base", "namespace": "hinge.kernels.base"}
+_WHERE = {"Function": "hinge.kernels.standard", "Kernel": "hinge.kernels.base", "namespace": "hinge.kernels.base"}
 
 _PARTS = ("base", "exponential", "given", "registry")
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     # For type checkers. A registered kernel that is not listed here works all the same, as `Any`.
     from hinge.kernels.base import Kernel as Kernel
     from hinge.kernels.base import namespace as namespace
-    from hinge.kernels.gaussian import Gaussian as Gaussian
-    from hinge.kernels.given import Function as Function
-    from hinge.kernels.given import Precomputed as Precomputed
-    from hinge.kernels.laplacian import Laplacian as Laplacian
-    from hinge.kernels.linear import Linear as Linear
-    from hinge.kernels.polynomial import Polynomial as Polynomial
-    from hinge.kernels.sigmoid import Sigmoid as Sigmoid
+    from hinge.kernels.standard import Function as Function
+    from hinge.kernels.standard import Gaussian as Gaussian
+    from hinge.kernels.standard import Laplacian as Laplacian
+    from hinge.kernels.standard import Linear as Linear
+    from hinge.kernels.standard import Polynomial as Polynomial
+    from hinge.kernels.standard import Precomputed as Precomputed
+    from hinge.kernels.standard import Sigmoid as Sigmoid
 
 
 def __getattr__(name: str) -> Any:

@@ -1,11 +1,13 @@
 """The Gaussian kernel of inner products, its exponential in a form that compilers turn into vector code."""
 
+import math
+
 import numpy as np
 
 from hinge.compiled import compiled
 
 _F = np.float32
-_LOG2E = 1.4426950408889634
+_LOG2E = math.log2(math.e)
 # 2**f for |f| <= 1/2 as a polynomial of least relative error, 1e-7.
 _C0, _C1, _C2 = _F(1.0), _F(0.6931470036506653), _F(0.24022242426872253)
 _C3, _C4, _C5 = _F(0.05550733581185341), _F(0.009671512991189957), _F(0.001326472731307149)
@@ -67,7 +69,7 @@ def _in_place(G, g, sq, less, far):
 
 @compiled(fastmath=_FAST)
 def _four(x0, x1, x2, x3, g, own, less, y0, y1, y2, y3):
-    """Four rows at once: their exponentials do not wait for one another."""
+    """Four rows together: their exponentials do not wait for one another."""
     o0, o1, o2, o3 = own[0], own[1], own[2], own[3]
     for j in range(np.uint64(len(less))):
         z0 = _at_most_0(_2 * x0[j] + (less[j] - o0)) * g
@@ -124,7 +126,7 @@ def _power(z):
 
 @compiled(fastmath=_FAST)
 def _double(G, sq_x, sq_z, gamma):
-    """In double precision: a relative error below 1e-15, beside that of the exponent."""
+    """In double precision: a relative error below 1e-15, beside the error of the exponent."""
     g = gamma * _LOG2E
     for r in range(G.shape[0]):
         row, own = G[r], sq_x[r]

@@ -1,7 +1,7 @@
 """All kernels that have a name, one in each line.
 
-A new kernel is a file of its own and a line here: kernel estimators then accept its name and set those of its settings
-that they have parameters for (`degree`, `gamma`, `coef0`), model files store it, and tests check the laws of kernels.
+A new kernel is a file of its own and a line here: kernel estimators then accept its name and set its settings for which
+they have parameters (`degree`, `gamma`, `coef0`), model files store it, and tests check the laws of kernels.
 No kernel is imported before it is used.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hinge.kernels.base import Kernel
 
 
-class Registered(NamedTuple):
+class RegisteredKernel(NamedTuple):
     """One line of the registry: where the kernel is defined."""
 
     module: str
@@ -23,13 +23,13 @@ class Registered(NamedTuple):
         return found
 
 
-BY_NAME: dict[str, Registered] = {
-    "linear": Registered("hinge.kernels.linear", "Linear"),
-    "rbf": Registered("hinge.kernels.gaussian", "Gaussian"),
-    "poly": Registered("hinge.kernels.polynomial", "Polynomial"),
-    "sigmoid": Registered("hinge.kernels.sigmoid", "Sigmoid"),
-    "laplacian": Registered("hinge.kernels.laplacian", "Laplacian"),
-    "precomputed": Registered("hinge.kernels.given", "Precomputed"),
+BY_NAME: dict[str, RegisteredKernel] = {
+    "linear": RegisteredKernel("hinge.kernels.standard", "Linear"),
+    "rbf": RegisteredKernel("hinge.kernels.standard", "Gaussian"),
+    "poly": RegisteredKernel("hinge.kernels.standard", "Polynomial"),
+    "sigmoid": RegisteredKernel("hinge.kernels.standard", "Sigmoid"),
+    "laplacian": RegisteredKernel("hinge.kernels.standard", "Laplacian"),
+    "precomputed": RegisteredKernel("hinge.kernels.standard", "Precomputed"),
 }
 """All kernels, by scikit-learn's names."""
 
@@ -39,6 +39,6 @@ def names() -> tuple[str, ...]:
     return tuple(BY_NAME)
 
 
-def of_class(name: str) -> Registered | None:
+def of_class(name: str) -> RegisteredKernel | None:
     """The entry of the kernel class with this name; None if there is none."""
     return next((entry for entry in BY_NAME.values() if entry.class_name == name), None)

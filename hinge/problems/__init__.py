@@ -1,16 +1,12 @@
 """Optimisation problems: data and parameters, an objective, and a certificate for any answer; no algorithm."""
 
-from hinge.problems.base import Certificate, Problem, Solution
-from hinge.problems.cost import Cost
-from hinge.problems.max_min.base import MaxMin, Strategies
+from hinge.problems.base import Certificate, Cost, Problem, Solution
+from hinge.problems.max_min.base import Fraction, MaxMin, Strategies
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.kernel_margin import KernelMaxMargin
-from hinge.problems.max_min.linear import LinearMaxMin
-from hinge.problems.max_min.matrix_game import MatrixGame
-from hinge.problems.max_min.max_margin import MaxMargin
-from hinge.problems.max_min.sampled_bound import Fraction
-from hinge.problems.max_min.semidefinite.feasibility import Semidefinite
-from hinge.problems.max_min.slack_game import SlackGame
+from hinge.problems.max_min.linear import LinearMaxMin, MatrixGame
+from hinge.problems.max_min.max_margin import MaxMargin, SlackGame
+from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
 from hinge.problems.svm.examples import Examples, sorted_bias
 from hinge.problems.svm.kernel_slack import KernelSlackConstrained
 from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
@@ -18,12 +14,10 @@ from hinge.problems.svm.l1_regularized import L1Regularized
 from hinge.problems.svm.linear import LinearProblem
 from hinge.problems.svm.linear_one_class import OneClass
 from hinge.problems.svm.multiclass import Multiclass
-from hinge.problems.svm.norm_constrained import NormConstrained
 from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression
 from hinge.problems.svm.penalized import Penalized
 from hinge.problems.svm.regularized import Regularized
-from hinge.problems.svm.scalarizations import Scalarization, scalarizations
-from hinge.problems.svm.slack_constrained import SlackConstrained
+from hinge.problems.svm.slack_constrained import NormConstrained, Scalarization, SlackConstrained, scalarizations
 
 __all__ = [
     "Certificate",

@@ -1,12 +1,79 @@
-"""The base class of problems: an exact objective, a certificate, and counts of the data read."""
+"""The base classes of problems: an exact objective, a certificate, counts of reads, and bounds on rounding errors."""
 
 from collections.abc import Iterable
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from hinge.problems.cost import Cost
+from hinge.access import Data, Matrix, Table, as_table
 from hinge.problems.svm.losses import HINGE, Loss
+
+EPS = 2.0**-52
+TINY = 2.0**-1074  # largest error of a product by underflow
+FEW = 32
+"""Allowance for roundings that are not counted: of weights and their total, of λ and C, a square root, a last sum."""
+
+
+def rounding(terms: float, size: float) -> float:
+    """Bound on the error of a sum of products, computed in float64 in any order.
+
+    .. math:: \\Big|\\mathrm{fl}\\Big(\\sum_{k \\le K} a_k b_k\\Big) - \\sum_{k \\le K} a_k b_k\\Big| \\le
+              \\frac{Ku}{1 - Ku}\\sum_{k \\le K}|a_k b_k|, \\qquad u = 2^{-53},
+
+    doubled here, so that `size` may have been rounded too. If the factors have themselves gone through k roundings
+    each, add k to `terms`.
+
+    Parameters
+    ----------
+    terms : float
+        K: the number of terms, or the longest chain of additions.
+    size : float
+        The sum of the absolute values of the terms, or an upper bound on it.
+    """
+    return (terms + FEW) * EPS * size + terms * TINY if size != 0.0 else 0.0
+
+
+def gap_of(upper: float, lower: float, unit: float) -> float:
+    """(upper - lower)/unit, rounded up; infinite if the unit is not positive or a bound is nan."""
+    gap = (upper - lower) / unit * (1.0 + 4.0 * EPS) if unit > 0.0 else float("inf")
+    return max(0.0, gap) if gap < float("inf") else float("inf")  # nan is not within any tolerance
+
+
+class Cost(NamedTuple):
+    """Upper bounds on the data that an iteration reads.
+
+    Attributes
+    ----------
+    rows, columns : int
+        Whole rows and whole columns.
+    cells : int
+        Single cells, in addition to those rows and columns.
+    kernel_values : int
+        Kernel values computed by the iteration and by `Solver.solution` after it.
+    answer : int
+        Kernel values computed by `Solver.solution` in the present state.
+    setup : int
+        Cells that the first iteration reads in addition.
+    certificate : int or None
+        Cells that a certificate reads; None for two passes over the data.
+    a_pass : int
+        Number of iterations that together read as much as one pass over the data.
+
+    Examples
+    --------
+    >>> from hinge.problems import Cost
+    >>> Cost(rows=1, columns=1).rows
+    1
+    """
+
+    rows: int = 0
+    columns: int = 0
+    cells: int = 0
+    kernel_values: int = 0
+    answer: int = 0
+    setup: int = 0
+    certificate: int | None = None
+    a_pass: int = 1
 
 
 class Solution(NamedTuple):
@@ -88,7 +155,7 @@ class Certificate(NamedTuple):
     unrounded : float
         The gap without the bounds on rounding errors; nan if it was not computed.
     scale : float
-        The objective is that of w multiplied by this factor; `Problem.finished` applies it.
+        `objective` is evaluated at w multiplied by this factor; `Problem.finished` applies it.
 
     Examples
     --------
@@ -182,3 +249,69 @@ class Problem(Generic[Answer]):
     def certificate_cells(self, cost: Cost) -> int:
         """Upper bound on the cells that a certificate reads."""
         return 2 * self.pass_cells if cost.certificate is None else cost.certificate
+
+
+class OnData(Problem[Answer]):
+    """A problem over the rows of a matrix: how much of it has been read, and at what price.
+
+    Parameters
+    ----------
+    data : Data
+        A `Matrix`, or a `Table`, which then counts all reads. Compiled code reads the rows of a table in memory
+        directly, unless it has prices or a limit on the cost, which only the table adds up.
+    """
+
+    def __init__(self, data: Data) -> None:
+        table = data if isinstance(data, Table) else None
+        self._table = table
+        priced = table is not None and (table.bill.prices is not None or table.max_cost is not None)
+        # A `Matrix` if it is in memory; else the driver rejects solvers that need one.
+        self.matrix: Matrix | Any = data if priced else data.by_rows
+
+    @property
+    def table(self) -> Table:
+        """The same data as a `Table`, read by rows, columns and cells; the reads are counted together."""
+        if self._table is None:
+            self._table = as_table(self.matrix)
+        return self._table
+
+    @property
+    def in_memory(self) -> bool:  # type: ignore[override]
+        """Whether compiled code can read its rows."""
+        return isinstance(self.matrix, Matrix)
+
+    @property
+    def read_through(self) -> Data:
+        """The object that counts the reads: the table if there is one, else the matrix."""
+        return self.matrix if self._table is None else self._table
+
+    @property
+    def reads(self) -> int:  # type: ignore[override]
+        """Cells read so far."""
+        return self.read_through.reads
+
+    @property
+    def cost(self) -> float:  # type: ignore[override]
+        """The price of those cells; 0 as long as `table` was not used."""
+        return 0.0 if self._table is None else self._table.bill.cost
+
+    @property
+    def budget(self) -> tuple[int | None, float | None]:  # type: ignore[override]
+        """The most cells, and the highest cost, that the owner of the data allows."""
+        return (None, None) if self._table is None else (self._table.max_reads, self._table.max_cost)
+
+    @property
+    def pass_cells(self) -> int:  # type: ignore[override]
+        """Cells read by one pass over the data; a certificate takes at most two passes."""
+        return self.matrix.n_cells
+
+    def cells_of(self, cost: Cost) -> int:
+        """Upper bound on the cells that an iteration reads, by the longest row and the longest column."""
+        cells = cost.cells + cost.rows * self.matrix.max_row_cells
+        return cells + cost.columns * self.table.max_column_cells if cost.columns else cells
+
+    def price_of(self, cost: Cost) -> float:
+        """Upper bound on the price of an iteration: every column and cell at the price of the dearest feature."""
+        bill = self.table.bill
+        dearest = 1.0 if bill.prices is None else float(bill.prices.max(initial=0.0))
+        return cost.rows * bill.row_price + dearest * (cost.columns * self.table.shape[0] + cost.cells)

@@ -78,7 +78,7 @@ def members_of(problem: Problem) -> tuple[Regularized, ...]:
 
 
 def combine_certificates(members: Sequence[Certificate]) -> BatchCertificate:
-    """The certificate of a batch, from those of its members."""
+    """The certificate of a batch, from the certificates of its members."""
     gaps = [certificate.gap for certificate in members]
     gap = np.nan if any(map(math.isnan, gaps)) else max(gaps)
     found = BatchCertificate(sum(one.objective for one in members), sum(one.bound for one in members), gap)

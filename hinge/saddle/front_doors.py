@@ -12,13 +12,12 @@ from hinge.access import Data, Matrix
 from hinge.constraints import choice, number
 from hinge.monitoring import Record, Stop
 from hinge.monitoring.clock import within
-from hinge.problems.max_min.base import MaxMin, offers
+from hinge.problems.max_min.base import Fraction, MaxMin, offers
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
-from hinge.problems.max_min.matrix_game import MatrixGame
+from hinge.problems.max_min.linear import MatrixGame
 from hinge.problems.max_min.max_margin import MaxMargin
-from hinge.problems.max_min.sampled_bound import Fraction
-from hinge.problems.max_min.semidefinite.feasibility import Semidefinite
-from hinge.problems.max_min.semidefinite.spectral import few_threads
+from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
+from hinge.problems.max_min.symmetric import few_threads
 from hinge.saddle.results import Ball, Feasibility, Game, Guarantee, Margin, MaxMinResult
 from hinge.solvers.base import Solver
 from hinge.solvers.choice.by_turns import ByTurns

@@ -10,11 +10,10 @@ from hinge.access import held_row, sq_norm
 from hinge.compiled import compiled
 from hinge.constraints import number
 from hinge.monitoring import Status, Stop
+from hinge.problems.base import rounding
 from hinge.problems.max_min.base import MaxMin
-from hinge.problems.max_min.semidefinite.feasibility import Semidefinite
-from hinge.problems.max_min.semidefinite.spectral import few_threads, onto_bounded_cone, top_eigenvalue
-from hinge.problems.max_min.semidefinite.svec import smat, svec
-from hinge.problems.rounding import rounding
+from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
+from hinge.problems.max_min.symmetric import few_threads, onto_bounded_cone, smat, svec, top_eigenvalue
 from hinge.solvers.driver import solve
 from hinge.solvers.saddle.pdhg import PDHG
 from hinge.types import MatrixLike

@@ -1,7 +1,6 @@
 """Random draws as functions of a key and a counter, so that a state determines all later draws."""
 
-from hinge.sampling.categorical import pick, pick_square
-from hinge.sampling.stream import draw_index, draw_unit, draw_units, key_of, stream_of
+from hinge.sampling.stream import draw_index, draw_unit, draw_units, key_of, pick, pick_square, stream_of
 from hinge.sampling.sum_tree import SumTree, find, group_total, resum, resum_coarse, set_leaf, sum_tree
 
 __all__ = [

@@ -2,7 +2,8 @@
 
 A solver's state carries the key and the number of draws so far, so that a run cut into
 pieces makes the same draws as the uncut run. The function is the finalizer of SplitMix64
-(Steele, Lea and Flood 2014) applied to an odd multiple of the counter.
+(Steele, Lea and Flood 2014) applied to an odd multiple of the counter. `pick` and
+`pick_square` make one draw in proportion to given weights, in O(n).
 """
 
 import numpy as np
@@ -48,3 +49,43 @@ def draw_units(key, first, count):
     for k in range(count):
         out[k] = draw_unit(key, first + k)
     return out
+
+
+_SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered: they are kept by vector instructions
+
+
+@compiled
+def pick(weights, unit):
+    """The first place where the cumulative sum exceeds the unit's part of the whole; -1 if all are zero."""
+    target = unit * weights.sum()
+    last = -1
+    for i in range(len(weights)):
+        if weights[i] > 0.0:
+            last = i
+            if target < weights[i]:
+                break
+            target -= weights[i]
+    return last
+
+
+@compiled
+def pick_square(x, unit):
+    """The same for weights x², and their sum."""
+    total = _squares(x)
+    target, last = unit * total, -1
+    for j in range(len(x)):
+        weight = np.float64(x[j]) * np.float64(x[j])
+        if weight > 0.0:
+            last = j
+            if target < weight:
+                break
+            target -= weight
+    return last, total
+
+
+@compiled(fastmath=_SUMS)
+def _squares(x):
+    total = 0.0
+    for j in range(len(x)):
+        total += np.float64(x[j]) * np.float64(x[j])
+    return total

@@ -4,7 +4,7 @@ The numbers are the leaves of a flat tree: sums over blocks of 128, and over blo
 is changed in O(1) and drawn in O(n/16384 + 256). The draw is the inverse of the cumulative sum in the order
 of the leaves, so that it agrees, but for rounding, with a search through all of them.
 
-Leaves may be of several groups, each with a scale that multiplies all its leaves at once.
+Leaves may be of several groups, each with a scale that multiplies all its leaves.
 """
 
 from typing import NamedTuple

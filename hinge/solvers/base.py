@@ -1,13 +1,13 @@
 """The base class of solvers: settings, and methods that act on a state, which is a plain value."""
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from hinge.constraints import Constraints
 from hinge.monitoring import Status
 from hinge.problems import KernelProblem, L1Regularized, Problem
-from hinge.problems.base import Certificate
-from hinge.problems.cost import Cost
+from hinge.problems.base import Certificate, Cost
 from hinge.problems.svm.losses import HINGE
 
 P = TypeVar("P", bound=Problem)
@@ -167,6 +167,11 @@ def reason_against(solver: Solver, problem: Problem) -> str | None:
         return None
     others = "BlockDual" if isinstance(problem, KernelProblem) else "SDCA or Newton"
     return f"{type(solver).__name__} minimises the hinge loss, not the {loss.name} loss; use {others}."
+
+
+def geometric_pause(t: int, a_pass: int) -> int:
+    """A `Solver.pause`: the answer is evaluated after 1/16 of a pass, and then after a quarter more iterations each."""
+    return max(math.ceil(t * 0.25), a_pass // 16, 1)
 
 
 def gap_of(estimate: float | Certificate) -> float:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hinge.access.streams.streamed import Streamed
 from hinge.monitoring import Stop
 from hinge.problems import Problem
-from hinge.problems.on_data import OnData
+from hinge.problems.base import OnData
 from hinge.solvers.base import Solver
 
 

@@ -17,8 +17,7 @@ from hinge.monitoring.checkpoint import Checkpoint
 from hinge.monitoring.clock import hurry, limited, now, within
 from hinge.monitoring.interrupts import Interrupts, called_off_by
 from hinge.problems import Certificate, Problem, Solution
-from hinge.problems.base import Answer
-from hinge.problems.cost import Cost
+from hinge.problems.base import Answer, Cost
 from hinge.solvers.base import Solver, gap_of, reason_against
 from hinge.solvers.budgets import cannot_read, within_budget
 from hinge.solvers.meter import Meter, Spent

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from hinge.compiled import Scalars, scalars
 from hinge.problems import Certificate, Problem
+from hinge.problems.base import Cost
 from hinge.problems.batch import Batch, BatchSolution, combine_certificates
-from hinge.problems.cost import Cost
 from hinge.solvers.ascent.block_ascent import BlockAscent
 from hinge.solvers.base import Solver, certified, reason_against
 

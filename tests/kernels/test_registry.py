@@ -16,7 +16,7 @@ from hinge.files import model_files
 from hinge.kernels import registry
 
 ROOT = Path(__file__).resolve().parents[2]
-ENTRY = registry.Registered(Throwaway.__module__, "Throwaway")
+ENTRY = registry.RegisteredKernel(Throwaway.__module__, "Throwaway")
 POINTS = sorted(set(registry.BY_NAME) - {"precomputed"})
 
 

@@ -27,10 +27,10 @@ from hinge.problems import (
 )
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.kernel_margin import KernelMaxMargin
-from hinge.problems.max_min.matrix_game import MatrixGame
+from hinge.problems.max_min.linear import MatrixGame
 from hinge.problems.max_min.max_margin import MaxMargin
 from hinge.problems.svm.losses import SQUARED_HINGE, Loss, epsilon_insensitive, squared_epsilon_insensitive
-from hinge.problems.svm.one_class import KernelOneClass
+from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.solvers import registry
 from laws import optima
 from laws.data import known_ball, known_game, known_margin, tiny_rows, weights

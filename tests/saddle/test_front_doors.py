@@ -7,8 +7,7 @@ from hinge.access import DenseTable
 from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
 from hinge.monitoring import Status
-from hinge.problems.max_min.max_margin import MaxMargin
-from hinge.problems.max_min.slack_game import SlackGame
+from hinge.problems.max_min.max_margin import MaxMargin, SlackGame
 from hinge.saddle.results import Guarantee
 from hinge.solvers.saddle.pdhg import PDHG
 

@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from reference import conic
 
 from hinge.monitoring import Status
-from hinge.problems.max_min.semidefinite.feasibility import Semidefinite
+from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
 from hinge.saddle.semidefinite_program import maximize_semidefinite
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from hinge.access.streams.arrays import NpyStream
-from hinge.access.streams.streamed import Layout, Streamed
+from hinge.access.streams.opening import NpyStream
+from hinge.access.streams.streamed import Streamed, StretchLayout
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
 from hinge.problems.batch import Batch
@@ -15,7 +15,7 @@ LABELS = [np.where(X[:, k] + 0.4 * RNG.standard_normal(300) > 0.3, 1, -1) for k 
 
 
 def tasks(path):
-    data = Streamed(NpyStream(path), 1 << 20, Layout(15, 60, 4))
+    data = Streamed(NpyStream(path), 1 << 20, StretchLayout(15, 60, 4))
     return data, [Regularized(data, y, 0.01) for y in LABELS]
 
 

@@ -6,17 +6,38 @@ from typing import Any, Generic, Protocol
 
 import numpy as np
 
+from hinge.kernels import namespace
 from hinge.types import Array, Indices, Stored, Vector
 
 
-class Sums(Protocol):
+def whole(x: Array) -> Array:
+    """`x` rounded down to int64."""
+    return x.astype(np.int64) if isinstance(x, np.ndarray) else x.long()
+
+
+def add_at(a: Array, i: Array, x: float) -> None:
+    """``a[i] += x`` for a number x, where an index that occurs twice counts twice."""
+    if isinstance(a, np.ndarray):
+        np.add.at(a, i, x)
+    else:
+        a.index_add_(0, i, a.new_full((len(i),), x))
+
+
+def counts_to(n: int, like: Array) -> Array:
+    """1, 2, ..., n in the type and on the device of an array."""
+    if isinstance(like, np.ndarray):
+        return np.arange(1.0, n + 1.0)
+    return namespace(like).arange(1, n + 1, device=like.device, dtype=like.dtype)
+
+
+class KernelSums(Protocol):
     """Who can make the sums Σⱼ βⱼK(xⱼ, xᵢ), and says how exact they are."""
 
     evals: int
     """Kernel values computed so far."""
 
     @property
-    def finer(self) -> "Sums | None":
+    def finer(self) -> "KernelSums | None":
         """The same sums more exactly; None where that cannot be had."""
 
     def error(self, size: Vector, terms: float) -> Vector:
@@ -26,7 +47,7 @@ class Sums(Protocol):
         """``coef @ K[i, columns]``, and a bound on the error of each."""
 
 
-class LinearSums(Sums, Protocol):
+class LinearSums(KernelSums, Protocol):
     """Who makes these sums by way of w = Σⱼ βⱼxⱼ."""
 
     rows: Stored
@@ -71,7 +92,7 @@ class BaseGram(ABC, Generic[Array]):
     on_device : bool
         Whether kernel values are where torch computes.
     largest_block : int
-        The most points whose values among themselves are asked for at once.
+        The most points whose values among themselves are asked for in one block.
     columns : ndarray
         The points against which rows are computed.
     position : ndarray of shape (n,)
@@ -130,7 +151,7 @@ class BaseGram(ABC, Generic[Array]):
     @property
     @abstractmethod
     def capacity(self) -> int:
-        """Rows that can be had at once."""
+        """Number of rows that one call of `rows` can return."""
 
     def focus(self, columns: Indices | None) -> None:
         """Compute rows against these columns only, from now on; None for all. Does nothing where all are cheap."""
@@ -167,7 +188,7 @@ class BaseGram(ABC, Generic[Array]):
         """
 
     @property
-    def finer(self) -> Sums | None:
+    def finer(self) -> KernelSums | None:
         """The same points with sums that are more exact; None where there are none."""
         return None
 
@@ -177,7 +198,7 @@ class BaseGram(ABC, Generic[Array]):
         return None
 
     @abstractmethod
-    def sharper(self) -> Iterator[Sums]:
+    def sharper(self) -> Iterator[KernelSums]:
         """Those who can make the same sums more exactly, each better than the one before."""
 
     def again(self, i: Indices, coef: Vector, columns: Indices) -> tuple[Vector, Vector]:

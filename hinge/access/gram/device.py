@@ -1,6 +1,6 @@
 """Kernel rows on a GPU: the points go there once, and nothing of length n comes back until asked for.
 
-The same interface as `Gram`. No row is kept: there a row costs less to compute again than to look up, and
+The same interface as `Gram`. No row is kept: there a row costs less to compute again than to find in a cache, and
 nothing of size n x n is ever stored. Needs torch.
 """
 
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.access.gram.base import BaseGram, Sums
-from hinge.access.gram.points.inner import ROUNDINGS, VALUE_ROUNDINGS
+from hinge.access.gram.base import BaseGram, KernelSums
+from hinge.access.gram.inner_points import ROUNDINGS, VALUE_ROUNDINGS
 from hinge.kernels import Function, Gaussian, Kernel, Precomputed
 from hinge.types import Stored
 
@@ -28,17 +28,15 @@ if TYPE_CHECKING:  # imported by `import_torch` when a device is asked for
 FEATURES = 64
 """Features are filled up with zeros to a multiple of this where the fused pass reads them."""
 
-DIGIT, LARGEST = 256, 65536
+DIGIT = 256
+LARGEST = DIGIT**2
 """Whole numbers up to DIGIT have no more digits than bf16; those up to LARGEST are made of two such."""
-
-UNKNOWN = 1e290
-"""An error that nothing is known of: responses must be computed again, in float64."""
 
 TILE_BYTES = 1 << 28
 """A tile of kernel values is at most this large, or an eighth of the free memory if that is less."""
 
 TILE_ROWS = 1 << 14
-"""Rows whose kernel values with a working set are computed at once."""
+"""Rows whose kernel values with a working set are computed together."""
 
 
 def import_torch(device: str) -> Any:
@@ -85,15 +83,15 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         products of about 5e-4 and 4e-3.
     split : bool
         Whether whole numbers are taken apart for products in "float32": x = 256h + l, both of which bf16 holds, so that
-        one product of bf16 numbers is that of x, with four columns in place of one. Numbers up to 256 need no more
-        than one. A quarter of the work of three tf32 products, and as exact.
+        one product of bf16 numbers is the product of x, with four columns in place of one. Numbers up to 256 need no
+        more than one. A quarter of the work of three tf32 products, and as exact.
 
     Attributes
     ----------
     evals, asked : int
         Kernel values computed so far, which here are all that were asked for.
     at : ndarray, optional
-        Which points of the `origin` are those of a part.
+        Which points of the `origin` a part consists of.
     """
 
     on_device = True
@@ -123,9 +121,8 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         self.at: np.ndarray | None = None
         self._given = points = self._send(X)
         self._centre = None
-        if (
-            kernel.shifts and points.is_floating_point()
-        ):  # far from 0 the products would cancel; products of whole numbers are exact
+        # Far from 0 the products would cancel; products of whole numbers are exact.
+        if kernel.shifts and points.is_floating_point():
             self._centre = points.mean(0, dtype=torch.float64).to(self._type)
         self._large: Any = None  # which columns are split, and how many
         self._n_large = 0
@@ -232,7 +229,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     def error(self, size: np.ndarray, terms: float) -> np.ndarray:
         """A bound on the error of sums, as `Gram.error`; below float64 nothing is known of the chip."""
         if self.precision != "float64":
-            return np.full(self.n, UNKNOWN)
+            return np.full(self.n, 1e290)  # so that responses are computed again, in float64
         unit, own = float(np.finfo(np.float64).eps) / 2, self.norms
         eta = (self._points.shape[1] + ROUNDINGS) * unit
         norms = np.sqrt(self.host(self._sq))
@@ -246,7 +243,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
             self._finer = DeviceGram(self._given, self.kernel, str(self.device), "float64")
         return self._finer
 
-    def sharper(self) -> Iterator[Sums]:
+    def sharper(self) -> Iterator[KernelSums]:
         """This Gram in float64, or the one that is."""
         level = self if self.precision == "float64" else self.finer
         if level is not None:
@@ -254,7 +251,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
 
     @property
     def capacity(self) -> int:
-        """Rows that are computed at once."""
+        """Number of rows that one call of `rows` can compute."""
         return max(1, self.free() // 8 // (4 * self.n))
 
     @property
@@ -277,14 +274,14 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         """That of which this is a part; itself, if it is none."""
         return self if self._origin is None else self._origin
 
-    def _taken(self, name: str) -> "torch.Tensor":
+    def _rows_of_origin(self, name: str) -> "torch.Tensor":
         assert self._origin is not None and self.at is not None
         taken: torch.Tensor = getattr(self._origin, name)[self.array(self.at)]
         return taken
 
-    _points = cached_property(lambda self: self._taken("_points"))
-    _sq = cached_property(lambda self: self._taken("_sq"))
-    _given = cached_property(lambda self: self._taken("_given"))
+    _points = cached_property(lambda self: self._rows_of_origin("_points"))
+    _sq = cached_property(lambda self: self._rows_of_origin("_sq"))
+    _given = cached_property(lambda self: self._rows_of_origin("_given"))
 
     def among(self, i: "torch.Tensor") -> "torch.Tensor":
         """The kernel values of these points among themselves, on the device; of several sets, a line of `i` each."""
@@ -364,7 +361,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
             return 1 << 33
         cuda = self.xp.cuda
         left = int(cuda.mem_get_info(self.device)[0])
-        if left < 64 * TILE_BYTES:  # what torch keeps for later is free as well, and dear to ask for
+        if left < 64 * TILE_BYTES:  # what torch keeps for later is free as well, and expensive to ask for
             left += int(cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device))
         return left
 

@@ -3,14 +3,16 @@
 Where they are summed no kernel value leaves the chip: the traffic is the points, and a number for each.
 """
 
+import math
+
 import torch
 import triton
 import triton.language as tl
 
 ROWS, POINTS, FEATURES, WARPS = 128, 64, 64, 8
 WIDE = 128
-"""Features that are multiplied at once where there are no more: those of the rows stay where they are."""
-LOG2E = 1.4426950408889634
+"""Up to this number, all features are multiplied in one step: the rows then stay in registers."""
+LOG2E = math.log2(math.e)
 PRECISIONS = {"float32": "tf32x3", "tf32": "tf32", "bf16": "ieee"}
 
 
@@ -102,7 +104,7 @@ def gaussian_values(
 ) -> torch.Tensor:
     """``K(x, z)`` in float32, written once; the number of features is a multiple of `FEATURES`.
 
-    Of several parts, each a matrix of x and of z, if there is an axis before that of the points.
+    Of several parts, each a matrix of x and of z, if there is an axis before the axis of the points.
     """
     *parts, n, d = x.shape
     k = z.shape[-2]
@@ -166,5 +168,5 @@ def gaussian_combine(
 
 
 def _at_once(x: torch.Tensor) -> int:
-    """Features that are multiplied at once."""
+    """Number of features that are multiplied in one step."""
     return WIDE if x.shape[-1] == WIDE and x.dtype == torch.bfloat16 else FEATURES

@@ -5,31 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from hinge.access.gram.base import BaseGram, Sums
-from hinge.access.gram.memo import PairMemo
-from hinge.access.gram.points.given import FunctionPoints, check_own_values, is_positive
-from hinge.access.gram.points.inner import Points
-from hinge.access.gram.row_cache import LEAST_ROWS, RowCache
+from hinge.access.gram.base import BaseGram, KernelSums
+from hinge.access.gram.given_points import MOST_FACTORED, FunctionPoints, check_own_values, is_positive
+from hinge.access.gram.inner_points import Points
+from hinge.access.gram.row_cache import LEAST_ROWS, PairMemo, RowCache
 from hinge.access.gram.row_store import RowStore
-from hinge.access.gram.rows import Rows, add_rows
-from hinge.access.gram.symmetric_sums import symmetric_sums
+from hinge.access.gram.rows import TILE_COLUMNS, TILE_ROWS, CachedRows, add_rows, symmetric_sums
 from hinge.access.gram.values import PairValues
 from hinge.access.gram.weight_vector import WeightVector
 from hinge.threads import each
 
-TILE_ROWS, TILE_COLUMNS = 256, 512
-"""A tile of kernel values stays in the second level cache from its products to its last use."""
 UNIT = float(np.finfo(np.float64).eps) / 2
-MOST_CHECKED = 1024
-"""Points up to which the values of a function are checked to be those of a positive kernel."""
-WIDEST = 16384
-"""Columns of a tile that has few rows."""
 
 
 class Gram(BaseGram[np.ndarray]):
     """The Gram matrix of a set of points, computed on the host in tiles; rows are kept while memory lasts.
 
-    Where single values are expensive, and those of all pairs fit the cache, no pair is evaluated twice.
+    Where single values are expensive, and the values of all pairs fit the cache, no pair is evaluated twice.
 
     Parameters
     ----------
@@ -102,7 +94,7 @@ class Gram(BaseGram[np.ndarray]):
     def contradicts(self, beta: np.ndarray) -> bool:
         """Whether a function that should be positive is not, on the points of these β."""
         used = np.flatnonzero(beta)
-        if not self.by_value or not 0 < len(used) <= MOST_CHECKED:
+        if not self.by_value or not 0 < len(used) <= MOST_FACTORED:
             return False
         K = self._cache.known(used, used)  # nothing is computed for this
         return not np.isnan(K).any() and not is_positive(K)
@@ -143,11 +135,11 @@ class Gram(BaseGram[np.ndarray]):
         """The sums of a linear kernel by way of w."""
         return self.finer if isinstance(self.finer, WeightVector) else None
 
-    def sharper(self) -> Iterator[Sums]:
+    def sharper(self) -> Iterator[KernelSums]:
         """Those who can make the same sums more exactly, each better than the one before; first this Gram itself,
         where summing again is more exact than sums that were kept up to date.
         """
-        level: Sums | None = self if self.dtype == np.float64 or self.points.sums_tell else self.finer
+        level: KernelSums | None = self if self.dtype == np.float64 or self.points.sums_tell else self.finer
         while level is not None:
             yield level
             level = level.finer
@@ -171,7 +163,7 @@ class Gram(BaseGram[np.ndarray]):
 
     @property
     def capacity(self) -> int:
-        """Rows that are kept at once."""
+        """Number of rows that are kept."""
         return self._cache.capacity
 
     @property
@@ -192,17 +184,20 @@ class Gram(BaseGram[np.ndarray]):
         """
         self._cache.lay(np.arange(self.n) if columns is None else np.array(columns, np.int64))
 
-    def rows(self, i: np.ndarray) -> "Rows":
-        """The rows of points `i`, at most `capacity` of them, until the next call."""
+    def rows(self, i: np.ndarray) -> "CachedRows":
+        """The rows of points `i`, at most `capacity` of them, until the next call.
+
+        Where BLAS computes the products, the last bits of a row may depend on the rows that are computed with it.
+        """
         i = np.ascontiguousarray(i, np.int64)
         slots = self._cache.claim(i)
         self.asked += len(i) * len(self.columns)
         for first, part in self._cache.unfilled(slots):
             self._compute(part, first)
-        return Rows(self, slots)
+        return CachedRows(self, slots)
 
     def room_for(self, values: int) -> np.ndarray:
-        """Room for the values of a block, the same every time: new memory costs as much as filling it."""
+        """Memory for the values of a block, the same every time: new memory costs as much as filling it."""
         if len(self._room) < values:
             self._room = np.empty(values, self.dtype)
         return self._room[:values]
@@ -253,7 +248,7 @@ class Gram(BaseGram[np.ndarray]):
         slots, at, out = self._cache.complete_slots(i), self.position[columns], np.zeros(len(columns))
         held, inside = slots >= 0, at >= 0
         if held.any() and inside.any():
-            out[inside] = Rows(self, slots[held]).combine_at(coef[held], at[inside])
+            out[inside] = CachedRows(self, slots[held]).combine_at(coef[held], at[inside])
             rest = np.flatnonzero(~held)
             if not inside.all():
                 out[~inside] = self._sum_over(i[held], coef[held], columns[~inside])
@@ -330,7 +325,7 @@ class Gram(BaseGram[np.ndarray]):
     def _tiles(self, tile: Callable[..., None], n_rows: int, columns: np.ndarray) -> None:
         """Call ``tile(r, c, columns[c:...], buffer)`` for all tiles, in several threads; count the values."""
         height = max(1, min(n_rows, TILE_ROWS))
-        width = min(WIDEST, TILE_ROWS * TILE_COLUMNS // height)
+        width = min(1 << 14, TILE_ROWS * TILE_COLUMNS // height)  # so that few rows are spread over threads too
 
         def span(lo: int, hi: int) -> None:
             buffer = np.empty(height * min(width, hi - lo), self.dtype)
@@ -344,7 +339,7 @@ class Gram(BaseGram[np.ndarray]):
         self.evals += n_rows * len(columns)
 
     def _spread(self, span: Callable[[int, int], None], m: int, step: int) -> None:
-        """Run `span` over columns 0 to m in several threads, cut so that tiles are those of one thread."""
+        """Run `span` over columns 0 to m in several threads, cut so that tiles do not depend on the threads."""
         steps = -(-m // step)
         jobs = min(self.threads, steps)
         if jobs <= 1:
@@ -355,7 +350,7 @@ class Gram(BaseGram[np.ndarray]):
         each(lambda k: span(cuts[k], cuts[k + 1]), jobs, jobs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the room for blocks, which a copy makes when it needs it."""
+        """Everything but the memory for blocks, which a copy allocates when it needs it."""
         return {**self.__dict__, "_room": np.empty(0, self.dtype)}
 
 

@@ -5,17 +5,11 @@ from time import monotonic
 
 import numpy as np
 
-from hinge.access.gram.points.given import FunctionPoints, check_own_values
+from hinge.access.gram.given_points import SYMMETRIC, FunctionPoints, check_own_values
 from hinge.access.gram.row_store import RowStore
 
 MOST_AT_ONCE = 1 << 17
 """Values that one call of a function of blocks is asked for."""
-SECONDS = 0.5
-"""Values that took this long are handed to the store before more are evaluated."""
-MIRRORED = 8
-"""So many values are also evaluated with their points exchanged, in calls where symmetry spares as many."""
-SYMMETRIC = 1e-6
-"""Largest difference between K(x, z) and K(z, x), relative to the largest value beside them."""
 
 
 class PairValues:
@@ -26,7 +20,7 @@ class PairValues:
     points : FunctionPoints
     store : RowStore, optional
     consults : bool
-        Whether to look values up in the store, rather than only keep them there.
+        Whether to read values from the store, rather than only keep them there.
     """
 
     def __init__(self, points: FunctionPoints, store: RowStore | None = None, consults: bool = True) -> None:
@@ -52,14 +46,14 @@ class PairValues:
         own = twin[both], both
         values[own] = np.where(np.isnan(values[own]), self.diagonal[columns[both]], values[own])
         if self.store is not None and self.consults:
-            self._look_up(self.store, rows, columns, values)
+            self._read_store(self.store, rows, columns, values)
         self._spared = int(np.count_nonzero(~np.isnan(values)))
         if self.points.in_blocks:
             for group, at in _alike(np.isnan(values) & (twin < 0)):
                 self._evaluate(rows, columns, values, group, at)
         place = np.full(len(rows), -1)
         place[twin[both]] = both
-        # Blocks of pairs among the rows that hold no pair twice would be as many as there are rows.
+        # Pairs among the rows, each once, make no larger blocks than rows.
         for r in range(len(rows)):
             unknown = np.flatnonzero(np.isnan(values[r]))
             try:
@@ -81,7 +75,7 @@ class PairValues:
             self.diagonal[i] = value[0, 0]
         return float(self.diagonal[i])
 
-    def _look_up(self, store: RowStore, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
+    def _read_store(self, store: RowStore, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
         for r, row in enumerate(rows.tolist()):
             unknown = np.flatnonzero(np.isnan(values[r]))
             if len(unknown):
@@ -89,16 +83,16 @@ class PairValues:
                 values[r, unknown[known]] = found[known]
 
     def _pieces(self, unknown: np.ndarray) -> Iterator[np.ndarray]:
-        """What to evaluate: everything at once for functions of blocks, else a few between writes to the store."""
+        """What to evaluate: everything together for functions of blocks, else half a second's work between writes."""
         at = 0
         while at < len(unknown):
             size = MOST_AT_ONCE if self.points.in_blocks or self.store is None else self._piece
             began = monotonic()
             yield unknown[at : at + size]
             at += size
-            if monotonic() - began < SECONDS / 2:
+            if monotonic() - began < 0.25:
                 self._piece = min(2 * self._piece, MOST_AT_ONCE)
-            elif monotonic() - began > SECONDS:
+            elif monotonic() - began > 0.5:
                 self._piece = max(1, self._piece // 2)
 
     def _evaluate(
@@ -133,8 +127,9 @@ class PairValues:
                     self.store.keep(int(rows[r[k]]), columns[at[own]], fresh[k, own])
 
     def _check_symmetry(self, row: int, columns: np.ndarray, values: np.ndarray) -> None:
+        """Evaluate up to eight values with their points exchanged too, in calls where symmetry saves that many."""
         others = np.flatnonzero(columns != row)
-        k = min(MIRRORED - self._mirrored, self._spared, len(others))
+        k = min(8 - self._mirrored, self._spared, len(others))
         if k <= 0:
             return
         some = others[np.linspace(0, len(others) - 1, k).astype(np.int64)]

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from hinge.access.gram.points.inner import sparse_sq_norms, sq_norms
+from hinge.access.gram.inner_points import sparse_sq_norms, sq_norms
 from hinge.compiled import compiled
 from hinge.types import Stored
 
 UNIT = float(np.finfo(np.float64).eps) / 2
-SPLIT = 134217729.0  # 2**27 + 1
+SPLIT = 2.0**27 + 1.0  # splits a float64 into two halves (Dekker)
 
 
 class WeightVector:
@@ -16,8 +16,8 @@ class WeightVector:
 
     Where the βx are large and cancel, which C and unscaled features bring about, inner products in float64
     lose what is left. Here w is summed without loss (Ogita, Rump and Oishi 2005) and rounded once: the error
-    is relative to ‖w‖, and not to :math:`\\sum_j|\\beta_j|\\|x_j\\|`. It costs as many multiplications as
-    there are values in the rows that are read.
+    is relative to ‖w‖, and not to :math:`\\sum_j|\\beta_j|\\|x_j\\|`. It costs one multiplication for
+    each value in the rows that are read.
     """
 
     finer = None

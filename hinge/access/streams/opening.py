@@ -1,27 +1,151 @@
 """Opening a source of rows: the stream for each type of source, and for each kind of file."""
 
 import glob
+import math
+import mmap
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hinge.access.streams.arrays import ArrayStream, NpyStream
-from hinge.access.streams.base import RowStream, is_glob
-from hinge.access.streams.delimited import DelimitedStream
-from hinge.access.streams.frames import dataset_stream, lazy_frame_stream
-from hinge.access.streams.parquet import ParquetStream
+from hinge.access.matrix import float_for
+from hinge.access.streams.base import RowStream, WatchedFiles, hash_of, is_glob, sampled_hash
+from hinge.access.streams.parquet import ParquetStream, dataset_stream, lazy_frame_stream
 from hinge.access.streams.svmlight import SvmlightStream
-from hinge.access.tables.zarr import array_of
+from hinge.access.streams.text import DelimitedStream
 from hinge.datasets.compressed import inner_suffix
 from hinge.datasets.readers import DELIMITED, SVMLIGHT
+
+if TYPE_CHECKING:
+    import zarr
+
+
+class NpyStream(RowStream):
+    """A .npy file of a row-major matrix, read by plain reads: the pages of a map would count as memory.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with path.open("rb") as stream:
+            try:
+                version = np.lib.format.read_magic(stream)
+                reader = (
+                    np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                )
+                shape, columnwise, self._kind = reader(stream)
+            except Exception as error:  # the header's parser raises too many kinds to list
+                raise ValueError(f"{path} is not a NumPy array of numbers, or damaged: {error}") from error
+            self._start = stream.tell()
+        if len(shape) != 2 or 0 in shape or self._kind.kind not in "fiub" or columnwise:
+            raise ValueError(
+                f"{path} holds an array of the shape {shape} and of {self._kind}{' by columns' * columnwise}: a matrix "
+                "of numbers in the order of its rows is needed (numpy.ascontiguousarray, then numpy.save)."
+            )
+        needed = self._start + shape[0] * shape[1] * self._kind.itemsize
+        if path.stat().st_size < needed:
+            raise ValueError(f"{path} is cut short: {path.stat().st_size} bytes, of the {needed} that it declares.")
+        self.shape, self.dtype = (int(shape[0]), int(shape[1])), float_for(self._kind)
+        self._files = WatchedFiles([path])
+
+    def read(self, lo: int, hi: int, out: np.ndarray | None = None) -> np.ndarray:
+        self._files.check(self.path)
+        n, d = hi - lo, self.shape[1]
+        out = np.empty((n, d), self.dtype) if out is None else out
+        rows = out if self._kind == self.dtype and out.flags.c_contiguous else np.empty((n, d), self._kind)
+        with self.path.open("rb", buffering=0) as stream:
+            stream.seek(self._start + lo * d * self._kind.itemsize)
+            left = rows.reshape(-1).view(np.uint8).data
+            while left and (count := stream.readinto(left)):
+                left = left[count:]
+        self._files.check(self.path)  # it may have changed during the read
+        if left:
+            raise OSError(f"{self.path} ends before row {hi}: it was cut short.")
+        if rows is not out:
+            out[:] = rows
+        return out
+
+    def labels(self) -> None:
+        """None: an array has no labels."""
+        return None
+
+    def fingerprint(self) -> str:
+        return sampled_hash(self.path)
+
+
+class ArrayStream(RowStream):
+    """Anything that can be sliced by rows: a memory map, or a Zarr array, whose stretches are whole chunks.
+
+    Parameters
+    ----------
+    array : ndarray or zarr.Array
+    """
+
+    def __init__(self, array: "np.ndarray | zarr.Array") -> None:
+        self.array: Any = array if isinstance(array, np.ndarray) else array_of(array)
+        if array.ndim != 2 or array.dtype.kind not in "fiub":
+            raise ValueError(f"A matrix of numbers is needed, but this is {array.ndim}-dimensional, of {array.dtype}.")
+        self.shape = int(array.shape[0]), int(array.shape[1])
+        self.dtype = float_for(array.dtype)
+        chunks = getattr(array, "chunks", None)
+        self._tall = int(chunks[0]) if chunks else 1
+        self._map = _map_of(array)
+        name = array.filename if isinstance(array, np.memmap) else None
+        self._files = WatchedFiles(
+            [Path(name)] if name and Path(name).exists() else []
+        )  # a map may outlive its file's name
+
+    def stretches(self, rows: int, most: int) -> list[tuple[int, int]]:
+        n = self.shape[0]
+        if self._tall > most:  # a chunk is then read again for each of its parts
+            return super().stretches(rows, most)
+        step = max(1, min(rows, most) // self._tall) * self._tall
+        return [(lo, min(lo + step, n)) for lo in range(0, n, step)]
+
+    def read(self, lo: int, hi: int, out: np.ndarray | None = None) -> np.ndarray:
+        for path in self._files.paths:
+            self._files.check(path)
+        try:
+            found = np.asarray(self.array[lo:hi])
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:  # codecs raise too many kinds to list
+            raise ValueError(f"Rows {lo} to {hi} of the array are damaged: {error}") from error
+        out = np.empty(found.shape, self.dtype) if out is None else out
+        out[:] = found
+        if self._map is not None:
+            self._map.madvise(mmap.MADV_DONTNEED)  # pages that were read count as memory of this process
+        return out
+
+    def labels(self) -> None:
+        """None: an array has no labels."""
+        return None
+
+    def fingerprint(self) -> str:
+        n = self.shape[0]
+        rows = [self.read(i, i + 1) for i in sorted({(n - 1) * k // 64 for k in range(65)})]  # evenly spaced
+        return hash_of(f"{self.shape} {self.array.dtype}", np.concatenate(rows))
+
+
+def _map_of(array: object) -> mmap.mmap | None:
+    """The map of an array, if its pages can be released: not if changes to it exist in memory only."""
+    if not (isinstance(array, np.memmap) and array.mode in ("r", "r+") and hasattr(mmap, "MADV_DONTNEED")):
+        return None
+    base: Any = array
+    while base is not None and not isinstance(base, mmap.mmap):
+        base = getattr(base, "base", None)
+    return base
+
 
 PARQUET = (".parquet", ".pq")
 
 
-class Features(NamedTuple):
+class ExpectedFeatures(NamedTuple):
     """The features that a model was fitted on, for rows to be predicted: their number, and their names if known."""
 
     width: int
@@ -29,7 +153,7 @@ class Features(NamedTuple):
 
 
 def as_stream(
-    source: Any, label: str | None = None, keep: int = 0, features: Features | None = None
+    source: Any, label: str | None = None, keep: int = 0, features: ExpectedFeatures | None = None
 ) -> RowStream | None:
     """The stream of a source; None if it is not one, such as an array in memory.
 
@@ -79,7 +203,7 @@ def is_zarr(path: Path) -> bool:
     return path.is_dir() and any((path / name).exists() for name in ("zarr.json", ".zarray"))
 
 
-def _of_path(text: str, label: str | None, keep: int, features: Features | None) -> RowStream:
+def _of_path(text: str, label: str | None, keep: int, features: ExpectedFeatures | None) -> RowStream:
     width, only = (None, None) if features is None else features
     if is_glob(text):
         found = sorted(glob.glob(text, recursive=True))
@@ -113,3 +237,43 @@ def _of_path(text: str, label: str | None, keep: int, features: Features | None)
 def _no_label(label: str | None, what: str) -> None:
     if label is not None:
         raise ValueError(f"There is no column {label!r}: {what} has no names. Give y as an array.")
+
+
+ANY, MOST_UNPACKED = 1 << 28, 10_000
+"""Bytes that any zarr array may declare, and the largest multiple of the stored bytes that a larger one may declare."""
+
+
+def array_of(source: "str | os.PathLike | zarr.Array") -> "zarr.Array":
+    """The array, validated: two-dimensional, and of numbers."""
+    try:
+        import zarr
+    except ImportError as error:
+        raise ImportError("Zarr arrays need zarr: pip install hinge[zarr].") from error
+    stored = None
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if not path.exists():
+            raise FileNotFoundError(f"There is no zarr array {path}: check the name.")
+        stored = sum(file.stat().st_size for file in path.rglob("*")) if path.is_dir() else path.stat().st_size
+        try:
+            source = zarr.open_array(os.fspath(source), mode="r")
+        except Exception as error:  # stores and codecs raise too many kinds to list
+            raise ValueError(f"{path} is not a zarr array, or damaged: {error}") from error
+    if not isinstance(source, zarr.Array):
+        raise TypeError(f"A {type(source).__name__} is neither the path of a zarr array nor such an array.")
+    if source.ndim != 2:
+        raise ValueError(f"A matrix has two dimensions, but this array has {source.ndim}.")
+    if 0 in source.shape:
+        raise ValueError(f"This array has the shape {source.shape}: there are no cells to read.")
+    if 0 in source.chunks:
+        raise ValueError(f"This array is damaged: its chunks have the shape {source.chunks}, without any cells.")
+    if source.dtype.kind not in "fiub":
+        raise ValueError(f"Cells are numbers, but those of this array are {source.dtype}.")
+    declared = max(math.prod(source.shape), math.prod(source.chunks)) * source.dtype.itemsize
+    if stored is not None and declared > max(ANY, MOST_UNPACKED * stored):
+        raise ValueError(f"{source.shape} cells in chunks of {source.chunks} are declared, in {stored} bytes.")
+    chunks = math.prod(-(-n // size) for n, size in zip(source.shape, source.chunks, strict=True))
+    # A larger number of chunks must not exceed the stored bytes, since each takes time.
+    if stored is not None and chunks > max(10_000, stored):
+        raise ValueError(f"{chunks} chunks are declared, in {stored} bytes: most would be empty. Use larger chunks.")
+    return source

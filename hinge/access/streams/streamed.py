@@ -18,37 +18,35 @@ Ranges = tuple[tuple[int, int], ...]
 """Ranges of rows (lo, hi)."""
 
 HAND = 1 << 28
-"""Most bytes of rows in use at once (a "hand"): with more, a step would take too long."""
-STRETCHES = 8
-"""About so many stretches are in memory at once, from all over the file, since neighbouring rows may be alike."""
+"""Most bytes of rows in use at a time (a "hand"): with more, a step would take too long."""
 SHORT = 1 << 20
 """Least bytes of a stretch, if several are in memory: shorter reads are slow on a disk."""
-COPIES = 3
-"""Hands that fit into memory: one in use, one being read, and what reading needs in addition."""
 
 
-class Layout(NamedTuple):
-    """How a matrix is divided: about `rows` rows in a stretch, at most `most`, and so many `stretches` at a time."""
+class StretchLayout(NamedTuple):
+    """How a matrix is divided: about `rows` rows in a stretch, at most `most`, and `stretches` of them at a time."""
 
     rows: int
     most: int
     stretches: int
 
     @classmethod
-    def of(cls, stream: RowStream, memory: int) -> "Layout":
+    def fitting(cls, stream: RowStream, memory: int) -> "StretchLayout":
         """The layout that fits into this many bytes."""
-        most = min(HAND, memory // COPIES) // stream.row_bytes
+        # One hand in use, one being read, and what reading needs in addition.
+        most = min(HAND, memory // 3) // stream.row_bytes
         if most < 1:
             raise ValueError(
                 f"{max(0, memory):,} bytes are left for rows, of which each takes {stream.row_bytes:,}: "
                 "allow more by max_memory."
             )
-        rows = max(1, most // STRETCHES, min(most, SHORT // stream.row_bytes))
+        # About eight stretches at a time, from all over the file, since neighbouring rows may be alike.
+        rows = max(1, most // 8, min(most, SHORT // stream.row_bytes))
         longest = max(hi - lo for lo, hi in stream.stretches(rows, most))
         return cls(rows, most, max(1, most // longest))
 
 
-class Reading:
+class BackgroundReading:
     """Stretches being read by a background thread; the thread that needs them helps with the rest.
 
     Parameters
@@ -93,17 +91,17 @@ class Streamed(Data):
         The layout of an earlier run that is continued.
     """
 
-    def __init__(self, stream: RowStream, memory: int, layout: Layout | None = None) -> None:
+    def __init__(self, stream: RowStream, memory: int, layout: StretchLayout | None = None) -> None:
         self.stream, self.shape, self.dtype = stream, stream.shape, stream.dtype
         self.is_sparse, self.n_cells, self.max_row_cells = stream.is_sparse, stream.n_cells, stream.max_row_cells
-        self.layout = Layout.of(stream, memory) if layout is None else layout
+        self.layout = StretchLayout.fitting(stream, memory) if layout is None else layout
         self.stretches: list[tuple[int, int]] = stream.stretches(self.layout.rows, self.layout.most)
         self.bytes_read, self.largest_sq = 0, 0.0
         room = 8 * self.n <= memory // 4
         self.sq_norms = np.full(self.n, np.nan) if room else None  # None: computed again at each visit
         self._count, self._fine = 0, set[tuple[int, int]]()
         self._held: tuple[Ranges, Matrix] | None = None
-        self._coming: Reading | None = None
+        self._coming: BackgroundReading | None = None
         self._buffers: list[np.ndarray] = []
 
     @property
@@ -122,17 +120,17 @@ class Streamed(Data):
             if reading is not None and reading.ranges != ranges:
                 reading.parts()  # not the announced ones: wait, since it is using a buffer
                 reading = None
-            rows = self._arrived(self._begun(ranges) if reading is None else reading)
+            rows = self._arrived(self._begin(ranges) if reading is None else reading)
             self._count, self._held = self.reads, (ranges, Matrix(rows, checked=True))
         if ahead is not None and ahead != ranges and self._coming is None:
-            self._coming = self._begun(ahead)
+            self._coming = self._begin(ahead)
         return self._held[1]
 
-    def _begun(self, ranges: Ranges) -> "Reading":
+    def _begin(self, ranges: Ranges) -> "BackgroundReading":
         room = None if self.is_sparse else self._buffer(sum(hi - lo for lo, hi in ranges))
-        return Reading(self.stream, ranges, room)
+        return BackgroundReading(self.stream, ranges, room)
 
-    def _arrived(self, reading: "Reading") -> Stored:
+    def _arrived(self, reading: "BackgroundReading") -> Stored:
         """The rows, counted, and validated the first time they are read."""
         parts = reading.parts()
         for part, (lo, hi) in zip(parts, reading.ranges, strict=True):
@@ -147,7 +145,7 @@ class Streamed(Data):
         return rows
 
     def _buffer(self, rows: int) -> np.ndarray:
-        """Unused memory for so many rows: one of two buffers, used alternately."""
+        """Unused memory for this number of rows: one of two buffers, used alternately."""
         if not self._buffers:
             longest = max(max(hi - lo for lo, hi in self.stretches) * self.layout.stretches, rows)
             self._buffers = [np.empty((min(longest, self.n), self.d), self.dtype) for _ in range(2)]

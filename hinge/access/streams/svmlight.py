@@ -13,7 +13,7 @@ from hinge.datasets.base import DataFormatError, most_features, smallest_float, 
 from hinge.datasets.readers import LARGEST_INDEX, fault_of
 
 _POWERS = np.array([10.0**k for k in range(23)])  # all are exact
-_SPLIT = 134217729.0  # 2**27 + 1: splits a float64 into two halves (Dekker)
+_SPLIT = 2.0**27 + 1.0  # splits a float64 into two halves (Dekker)
 _NEWLINE, _COLON, _HASH, _PLUS, _MINUS, _POINT, _ZERO, _NINE = (ord(c) for c in "\n:#+-.09")
 
 

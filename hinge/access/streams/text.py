@@ -8,7 +8,9 @@ from typing import NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.access.streams.base import RowStream, Watched, regrouped, sampled_hash
+from hinge.access.streams.base import RowStream, WatchedFiles, regrouped, sampled_hash
+from hinge.datasets.base import smallest_float
+from hinge.datasets.delimited import labels_of, layout_of, parse_table
 from hinge.threads import cores, each
 from hinge.types import Stored
 
@@ -44,7 +46,7 @@ class TextStream(RowStream):
     def __init__(self, path: Path, skip: int = 0, keep: int = 0) -> None:
         if path.suffix.lower() in COMPRESSED:
             raise ValueError(f"{path} is compressed, and cannot be read in pieces: unpack it first.")
-        self.path, self._files = path, Watched([path])
+        self.path, self._files = path, WatchedFiles([path])
         self._kept: list[Stored] | None = []
         self.dtype = np.dtype(np.float32)
         ends, rows, labels = [skip], [0], []
@@ -127,7 +129,7 @@ class TextStream(RowStream):
             return self.parse(stream.read(self._ends[k + 1] - self._ends[k]), self._ends[k]).rows
 
     def _batches(self, skip: int) -> Iterator[list[bytes]]:
-        """Pieces of whole lines, as many at a time as there are cores."""
+        """Pieces of whole lines, one for each core at a time."""
         with self.path.open("rb") as stream:
             stream.seek(skip)
             batch = []
@@ -162,3 +164,45 @@ def _stacked(parts: list[Stored], width: int, dtype: np.dtype) -> Stored:
         indptr[row + 1 : below + 1] = part.indptr[1:] + at
         at, row = at + count, below
     return sp.csr_array((data, indices, indptr), shape=(n, width))
+
+
+class DelimitedStream(TextStream):
+    """A csv or tsv file as dense rows. Each line is one row: cells must not contain line breaks.
+
+    Parameters
+    ----------
+    path : Path
+    label : str or int, optional
+        The label column by name or position; by default as for :func:`hinge.datasets.read`.
+    keep : int
+        As for `TextStream`.
+    """
+
+    threads = 1  # threads would share a dictionary, and the interpreter
+
+    def __init__(self, path: Path, label: str | int | None = None, keep: int = 0) -> None:
+        self._layout, self._names = layout_of(path, label), dict[str, int]()
+        header = self._layout.header
+        if header is not None:
+            self.names = [name for j, name in enumerate(header) if j != self._layout.label]
+        with path.open("rb") as stream:
+            for _ in range(self._layout.skip):
+                stream.readline()
+            skip = stream.tell()
+        super().__init__(path, skip, keep)
+
+    def parse(self, text: bytes, at: int) -> Parsed:
+        lines = text.decode("utf-8-sig")
+        table, names = parse_table(lines, self._layout, self.path, lambda: self._lines_above(at))
+        place = self._layout.label
+        # One dictionary for all pieces, which come in any order: it assigns codes to labels as they appear.
+        codes = np.array([self._names.setdefault(name, len(self._names)) for name in names], np.int32)
+        rows = np.ascontiguousarray(smallest_float(np.delete(table, place, axis=1)))
+        return Parsed(rows, codes[table[:, place].astype(np.intp)])
+
+    def _lines_above(self, at: int) -> int:
+        with self.path.open("rb") as stream:
+            return stream.read(at).count(b"\n")
+
+    def labels(self) -> np.ndarray:
+        return labels_of(self._labels, list(self._names))

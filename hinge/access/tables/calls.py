@@ -145,7 +145,7 @@ def line_of(answer: Answer, length: int) -> Line:
 def numbers(answer: Answer, count: int) -> np.ndarray:
     """The answer as an array of `count` finite numbers; ValueError if it is not that."""
     a = np.asarray(answer)
-    if a.ndim != 1 or isinstance(answer, bytearray | memoryview):  # text that was not decoded, and looks like numbers
+    if a.ndim != 1 or isinstance(answer, bytearray | memoryview):  # text that was not decoded, and resembles numbers
         raise ValueError(f"a {type(answer).__name__} came, which is no sequence of numbers")
     if len(a) != count:
         raise ValueError(f"{len(a)} values came, not {count}")

@@ -1,4 +1,4 @@
-"""Tables of Parquet files and Arrow tables: a column is cheap to read, a row costs its whole row group."""
+"""Parquet files by their row groups: blocks of rows, columns of labels, and validation of names and types."""
 
 import difflib
 import os
@@ -9,108 +9,114 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hinge.access.matrix import float_for
-from hinge.access.tables.bill import PAGE, pages_of
-from hinge.access.tables.parquet_footer import Chunk, chunks_of
-from hinge.access.tables.recent import Recent
-from hinge.access.tables.stretches import Stretched
-from hinge.access.tables.table import EVERYWHERE, Line
 
-if TYPE_CHECKING:  # optional packages
+if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-CACHE = 64 << 20
+MAGIC = b"PAR1"
+# Types of values in Thrift's compact protocol, in which the footer is written. pyarrow can read numbers of
+# missing values too, but crashes the process if a footer is damaged.
+_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
+
+
+def nulls_of(path: Path) -> list[dict[str, int]]:
+    """The number of missing values of each column of each row group, by name; 0 if it is not known.
+
+    Names of nested columns are joined by dots.
+
+    Raises
+    ------
+    ValueError, LookupError, TypeError
+        If there is no footer, or it is invalid.
+    """
+    with path.open("rb") as stream:
+        end = stream.seek(0, 2) - 8
+        stream.seek(max(0, end))
+        tail = stream.read()
+        start = end - int.from_bytes(tail[:4], "little")
+        if tail[4:] != MAGIC or start < 0:
+            raise ValueError(f"{path} is not Parquet, or cut short: it has no footer.")
+        stream.seek(start)
+        footer = _struct(stream.read(end - start), 0, 0)[0]
+    columns = [[column[3] for column in group[1]] for group in footer.get(4, [])]  # by Thrift's field numbers
+    return [{b".".join(meta[3]).decode(): meta.get(12, {}).get(3, 0) for meta in group} for group in columns]
+
+
+def _struct(content: bytes, at: int, depth: int) -> tuple[dict[int, Any], int]:
+    """The values of a struct by field number, and the position after it."""
+    if depth > 32:  # far deeper than any footer
+        raise ValueError("The footer is nested too deeply.")
+    fields: dict[int, Any] = {}
+    number = 0
+    while head := content[at]:
+        at += 1
+        if head < 16:
+            number, at = _whole(content, at)
+        else:
+            number += head >> 4
+        kind = head & 15
+        if kind <= _FALSE:
+            fields[number] = kind == _TRUE
+        elif kind < _DOUBLE and kind != _BYTE:
+            found = content[at]  # most numbers take a single byte
+            if found < 128:
+                fields[number], at = (found >> 1) ^ -(found & 1), at + 1
+            else:
+                fields[number], at = _whole(content, at)
+        else:
+            fields[number], at = _value(content, at, kind, depth)
+    return fields, at + 1
+
+
+def _value(content: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+    """A value of the given type, and the position after it."""
+    if kind == _BINARY:
+        count, at = _varint(content, at)
+        if at + count > len(content):
+            raise ValueError("The footer is cut short.")
+        return content[at : at + count], at + count
+    if kind == _STRUCT:
+        return _struct(content, at, depth + 1)
+    if kind in (_LIST, _SET):
+        count, kind = content[at] >> 4, content[at] & 15
+        at += 1
+        if count == 15:
+            count, at = _varint(content, at)
+        items = []
+        for _ in range(count):
+            item, at = _value(content, at, kind, depth + 1)
+            items.append(item)
+        return items, at
+    if kind in (_TRUE, _FALSE, _BYTE):
+        return content[at], at + 1
+    if kind == _DOUBLE:
+        return content[at : at + 8], at + 8
+    if kind < _DOUBLE:
+        return _whole(content, at)
+    raise ValueError(f"The footer has a value of the kind {kind}.")
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    found = shift = 0
+    while (byte := content[at]) > 127:
+        found |= (byte & 127) << shift
+        shift, at = shift + 7, at + 1
+        if shift > 63:
+            raise ValueError("The footer has a number of more than 64 bits.")
+    return found | byte << shift, at + 1
+
+
+def _whole(content: bytes, at: int) -> tuple[int, int]:
+    """A signed integer in zigzag encoding, and the position after it."""
+    found, at = _varint(content, at)
+    return (found >> 1) ^ -(found & 1), at
+
+
 ROWS_PER_BYTE = 1 << 14
 """Most rows for each byte of a file: a column of a single value takes hardly any space."""
-
-
-class ArrowTable(Stretched):
-    """A Parquet file, a folder of them, or an Arrow table.
-
-    The unit of reading is one column of one row group: a row costs all of its group, a cell one column of it. The bill
-    has the stored, compressed bytes of these; for an Arrow table, those of a record batch. Needs pyarrow.
-
-    Parameters
-    ----------
-    source : path or pyarrow.Table
-        Of a folder, all .parquet files in and below it, sorted by name.
-    prices, keep
-        As for `Table`.
-    cache : int
-        Bytes for the cache of decoded columns of row groups.
-
-    Attributes
-    ----------
-    names : list of str
-        Names of the columns.
-    """
-
-    def __init__(
-        self,
-        source: "str | os.PathLike | pa.Table",
-        prices: ArrayLike | None = None,
-        *,
-        keep: bool = True,
-        cache: int = CACHE,
-    ) -> None:
-        self._source = Path(source).absolute() if isinstance(source, str | os.PathLike) else source
-        self._groups, self.names = groups_of(self._source)
-        self._ends = np.cumsum([len(group) for group in self._groups])
-        n = int(self._ends[-1]) if self._groups else 0
-        super().__init__((n, len(self.names)), prices, keep=keep)
-        self._recent = Recent(cache)
-
-    # --- Fetched --------------------------------------------------------------------------
-
-    def _fetch_row(self, i: int) -> Line:
-        return Line(EVERYWHERE, self._fetch_cells(i, np.arange(self.shape[1])))
-
-    def _fetch_column(self, j: int) -> Line:
-        parts = [self._decoded(g, [j])[0] for g in range(len(self._groups))]
-        return Line(EVERYWHERE, np.concatenate(parts) if parts else np.empty(0))
-
-    def _fetch_cells(self, i: int, columns: np.ndarray) -> np.ndarray:
-        g = int(np.searchsorted(self._ends, i, side="right"))
-        k = i - self._start(g)
-        return np.array([part[k] for part in self._decoded(g, columns.tolist())], np.float64)
-
-    def _fetch_rows(self, lo: int, hi: int) -> np.ndarray:
-        out = np.empty((hi - lo, self.shape[1]))
-        for g in range(len(self._groups)):
-            a, b = max(lo, self._start(g)), min(hi, int(self._ends[g]))
-            for j in range(self.shape[1] if a < b else 0):
-                out[a - lo : b - lo, j] = self._decoded(g, [j])[0][a - self._start(g) : b - self._start(g)]
-        return out
-
-    def row_blocks(self) -> Iterator[tuple[int, int]]:
-        """The row groups."""
-        return ((self._start(g), int(self._ends[g])) for g in range(len(self._groups)))
-
-    def _cut(self, lo: int, hi: int) -> list[tuple[int, int]]:
-        ends = [*self._ends[(self._ends > lo) & (self._ends < hi)].tolist(), hi]
-        return [(a, b) for a, b in zip([lo, *ends[:-1]], ends, strict=True) if a < b]
-
-    # --- parts ----------------------------------------------------------------------------
-
-    def _start(self, g: int) -> int:
-        return int(self._ends[g]) - len(self._groups[g])
-
-    def _decoded(self, g: int, columns: list[int]) -> list[np.ndarray]:
-        """Columns of a row group; those not in the cache are read together, and billed."""
-        known = {j: self._recent.get((g, j)) for j in columns}
-        group, missing = self._groups[g], [j for j, part in known.items() if part is None]
-        if missing:
-            for j, column in zip(missing, group.read(missing), strict=True):
-                self.bill.moved(*group.cost(j))
-                known[j] = part = _numbers(column, self.names[j], self._start(g))
-                self._recent.put((g, j), part)
-        return [known[j] for j in columns]  # type: ignore[misc]
-
-    def _recipe(self) -> dict[str, Any]:
-        return {"source": self._source, "cache": self._recent.budget}
 
 
 def parquet_blocks(path: Path, nbytes: int, label: str | None = None) -> tuple[tuple[int, int], Iterator[np.ndarray]]:
@@ -166,19 +172,12 @@ class RowGroup:
     """A row group of a Parquet file."""
 
     def __init__(
-        self,
-        path: Path,
-        file: "pq.ParquetFile",
-        number: int,
-        names: list[str],
-        kind: np.dtype,
-        chunks: dict[str, Chunk],
+        self, path: Path, file: "pq.ParquetFile", number: int, names: list[str], kind: np.dtype, nulls: dict[str, int]
     ) -> None:
         self.path, self.file, self.number, self.kind, self._names = path, file, number, kind, names
         self._rows = int(file.metadata.row_group(number).num_rows)
-        self._chunks = [chunks[name] for name in names]
-        for name, chunk in zip(names, self._chunks, strict=True):
-            if chunk.nulls:
+        for name in names:
+            if nulls[name]:
                 raise ValueError(has_nulls(name, path))
 
     def __len__(self) -> int:
@@ -202,37 +201,13 @@ class RowGroup:
             table = self.file.read_row_group(self.number, columns=names, use_threads=False)
             columns = [table.column(name) for name in names]
         if any(len(column) != len(self) for column in columns):
-            raise ValueError(f"{self.path} is damaged: its columns have not as many values as it says.")
+            raise ValueError(f"{self.path} is damaged: its columns have other numbers of values than it says.")
         return columns
-
-    def cost(self, j: int) -> tuple[int, int]:
-        """Bytes of column j in the file, and their pages."""
-        chunk = self._chunks[j]
-        return chunk.nbytes, pages_of(chunk.begin, chunk.nbytes)
-
-
-class _Batch:
-    """A record batch in memory."""
-
-    def __init__(self, batch: "pa.RecordBatch") -> None:
-        self._batch = batch
-
-    def __len__(self) -> int:
-        return int(self._batch.num_rows)
-
-    def read(self, columns: list[int]) -> list[Any]:
-        """Some columns."""
-        return [self._batch.column(j) for j in columns]
-
-    def cost(self, j: int) -> tuple[int, int]:
-        """Bytes of column j, and the number of pages that they fill."""
-        nbytes = int(self._batch.column(j).nbytes)
-        return nbytes, -(-nbytes // PAGE)
 
 
 def groups_of(
-    source: "str | os.PathLike | list[Path] | pa.Table", label: str | None = None, only: Sequence[str] | None = None
-) -> tuple[list[Any], list[str]]:
+    source: str | os.PathLike | list[Path], label: str | None = None, only: Sequence[str] | None = None
+) -> tuple[list[RowGroup], list[str]]:
     """The row groups of a file, of a folder or of several files; and the names of the columns except the labels.
 
     With `only`, these columns, in this order, whatever others there are.
@@ -241,13 +216,10 @@ def groups_of(
         import pyarrow as pa
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError("Parquet files and Arrow tables need pyarrow: pip install hinge[arrow].") from error
-    if isinstance(source, pa.Table):
-        names = _checked_names(source.schema, pa.types)
-        return [_Batch(batch) for batch in source.to_batches() if len(batch)], names
+        raise ImportError("Parquet files need pyarrow: pip install hinge[arrow].") from error
     several = isinstance(source, list) and all(isinstance(path, Path) for path in source)
     if not several and not isinstance(source, str | os.PathLike):
-        raise TypeError(f"A {type(source).__name__} is neither the path of a Parquet file nor an Arrow table.")
+        raise TypeError(f"A {type(source).__name__} is not the path of a Parquet file.")
     with in_words("One of the files" if isinstance(source, list) else source):
         files = _files_of(source if isinstance(source, list) else Path(source))
         names = _checked_names(files[0][1].schema_arrow, pa.types, label, files[0][0], only)
@@ -258,10 +230,10 @@ def groups_of(
             if _checked_names(file.schema_arrow, pa.types, label, path, only) != names:
                 raise ValueError(f"{path} has other columns than {files[0][0]}: all files need the same.")
         groups = [
-            RowGroup(path, file, g, names, kind, chunks)
+            RowGroup(path, file, g, names, kind, nulls)
             for path, file in files
             for kind in [_kind_of(file.schema_arrow, names)]
-            for g, chunks in zip(range(file.num_row_groups), chunks_of(path), strict=True)
+            for g, nulls in zip(range(file.num_row_groups), nulls_of(path), strict=True)
         ]
     return [group for group in groups if len(group)], names
 

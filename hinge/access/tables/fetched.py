@@ -1,12 +1,62 @@
-"""Tables whose cells are fetched when they are read, and kept if the reader keeps them."""
+"""Tables whose cells are fetched when they are read, by cells or ranges of rows, and kept if the reader keeps them."""
 
 from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from hinge.access.tables.table import EVERYWHERE, Line, Table, compressed, spelled_out
+from hinge.access.tables.table import BLOCK_CELLS, EVERYWHERE, Line, Table, compressed, spelled_out
+from hinge.types import Stored
+
+
+class Recent:
+    """A least-recently-used cache of arrays.
+
+    Parameters
+    ----------
+    budget : int
+        Limit of the arrays' bytes; a larger array is not stored.
+
+    Attributes
+    ----------
+    budget, nbytes : int
+        Bytes allowed, and bytes used.
+    """
+
+    def __init__(self, budget: int) -> None:
+        if budget < 0:
+            raise ValueError(f"The budget of a cache is a number of bytes, 0 for no cache, got {budget}.")
+        self.budget, self.nbytes = int(budget), 0
+        self._arrays: OrderedDict[Hashable, np.ndarray] = OrderedDict()
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._arrays
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def get(self, key: Hashable) -> np.ndarray | None:
+        """The array of this key, which becomes the most recently used; None if it is not stored."""
+        array = self._arrays.get(key)
+        if array is not None:
+            self._arrays.move_to_end(key)
+        return array
+
+    def put(self, key: Hashable, array: np.ndarray) -> None:
+        """Store an array, which must not be written to afterwards; it should own its memory."""
+        old = self._arrays.pop(key, None)
+        if old is not None:
+            self.nbytes -= old.nbytes
+        if array.nbytes > self.budget:
+            return
+        self._arrays[key] = array
+        self.nbytes += array.nbytes
+        while self.nbytes > self.budget:
+            self.nbytes -= self._arrays.popitem(last=False)[1].nbytes
 
 
 class Fetched(Table):
@@ -159,3 +209,85 @@ class KeptCells:
 def _nonzeros(line: Line) -> Line:
     there = line.values != 0
     return Line(line.at[there], line.values[there])
+
+
+class Stretched(Fetched):
+    """A table that can fetch a range of consecutive rows together.
+
+    With `keep`, a pass keeps what it reads, as reading a row does: for a table larger than memory use ``keep=False``.
+    A pickle consists of the name of the data and the settings: the copy has read nothing, and has an empty bill.
+    """
+
+    @abstractmethod
+    def _fetch_rows(self, lo: int, hi: int) -> Any:
+        """Rows lo to hi, as an array or a CSR matrix."""
+
+    @abstractmethod
+    def _recipe(self) -> dict[str, Any]:
+        """Arguments that create such a table, except `keep` and `prices`."""
+
+    def responses(
+        self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
+    ) -> np.ndarray:
+        """``X[lo:hi] @ w``; billed even with ``billed=False``, since the cells have to be fetched."""
+        out = np.empty(hi - lo) if out is None else out
+        for a, b in self._cut(lo, hi):
+            out[a - lo : b - lo] = self._measured_rows(a, b) @ w[: self.shape[1]]
+        return out
+
+    def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """``out += X[lo:hi].T @ coef``; rows whose coefficient is zero are not read."""
+        used = np.concatenate([[False], coef != 0, [False]])
+        for begin, end in np.flatnonzero(used[1:] != used[:-1]).reshape(-1, 2).tolist():
+            for a, b in self._cut(lo + begin, lo + end):
+                out[: self.shape[1]] += self._measured_rows(a, b).T @ coef[a - lo : b - lo]
+
+    def _measured_rows(self, lo: int, hi: int) -> Any:
+        X = self._rows_between(lo, hi)
+        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        self._largest_sq = max(self._largest_sq, float(np.max(squares, initial=0.0)))
+        return X
+
+    def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        order = np.argsort(rows, kind="stable")  # ascending, so that a stored chunk is read once for all its rows
+        out = np.empty((len(rows), len(columns)))
+        out[order] = super()._block(rows[order], columns)
+        return out
+
+    def _cut(self, lo: int, hi: int) -> list[tuple[int, int]]:
+        """Ranges of rows that are fetched together."""
+        step = max(1, BLOCK_CELLS * self.shape[0] // max(1, self.n_cells))
+        return [(a, min(a + step, hi)) for a in range(lo, hi, step)]
+
+    def _rows_between(self, lo: int, hi: int) -> Any:
+        """Rows lo to hi, billed; with `keep` only cells that were never read are fetched."""
+        bill, rows = self.bill, np.arange(lo, hi)
+        if self.keep and (bill.whole_columns.any() or (bill.whole_rows | bill.in_part)[lo:hi].any()):
+            for i in rows[~bill.whole_rows[lo:hi]].tolist():
+                self.row(i)
+            return self.held(rows)
+        X = self._fetch_rows(lo, hi)
+        nonzeros = X.nnz if self.is_sparse else int(np.count_nonzero(X))
+        bill.charge(len(rows) * self.shape[1], nonzeros, len(rows) * bill.row_price)
+        bill.whole_rows[lo:hi] = True
+        if self.keep:
+            for k, i in enumerate(rows.tolist()):
+                self.kept.put(i, _line(X, k))
+        return X
+
+    # --- copies ---------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        recipe = {**self._recipe(), "keep": self.keep, "prices": self.bill.prices}
+        return {"recipe": recipe, "budgets": (self.max_reads, self.max_cost)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state["recipe"])  # type: ignore[misc]
+        self.max_reads, self.max_cost = state["budgets"]
+
+
+def _line(X: Stored, k: int) -> Line:
+    if isinstance(X, np.ndarray):
+        return Line(EVERYWHERE, X[k])
+    lo, hi = X.indptr[k], X.indptr[k + 1]
+    return Line(X.indices[lo:hi], X.data[lo:hi])

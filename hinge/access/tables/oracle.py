@@ -22,9 +22,6 @@ from hinge.constraints import BUDGET, count
 
 __all__ = ["FeatureOracle", "Oracle", "OracleError", "OutOfBudget", "as_oracle"]
 
-ROUNDING = 1e-9
-"""Relative amount by which a cost may exceed its budget, since sums of prices are rounded."""
-
 
 class OutOfBudget(RuntimeError):
     """A call was not made, because it would have exceeded a budget."""
@@ -85,7 +82,7 @@ class Oracle(Fetched):
     ----------
     oracle : FeatureOracle
     prices : array of shape (d,), optional
-        Price of a cell in each column; by default those of the oracle, else 1.
+        Price of a cell in each column; by default the oracle's prices, else 1.
     max_reads : int, optional
         Limit of the cells to pay for. Those found in the cache count: runs with one cache have one budget.
     max_cost : float, optional
@@ -288,7 +285,8 @@ class Oracle(Fetched):
     def _affords(self, cells: int, cost: float) -> bool:
         """Whether these cells are within the budgets."""
         reads_left = self.max_reads is None or self.bill.cells + cells <= self.max_reads
-        return reads_left and (self.max_cost is None or self.bill.cost + cost <= self.max_cost * (1 + ROUNDING))
+        # A cost may exceed its budget by rounding.
+        return reads_left and (self.max_cost is None or self.bill.cost + cost <= self.max_cost * (1 + 1e-9))
 
     def _afford(self, what: str, cells: int, cost: float) -> None:
         """Raise if these cells would exceed a budget."""
@@ -397,12 +395,8 @@ def _checked_shape(oracle: FeatureOracle) -> tuple[int, int]:
 
 
 def _dense(line: Line, length: int) -> np.ndarray:
-    x = np.zeros(length)
-    if len(line.at) or len(line.values) == 0:
-        x[line.at] = line.values
-    else:
-        x[:] = line.values
-    return x
+    """All cells of a line in float64, copied: an oracle may return an array of its own."""
+    return np.array(line.dense(length), np.float64)
 
 
 def _without_zeros(x: np.ndarray) -> Line:

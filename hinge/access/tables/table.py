@@ -27,6 +27,14 @@ class Line(NamedTuple):
     at: np.ndarray
     values: np.ndarray
 
+    def dense(self, size: int) -> np.ndarray:
+        """All `size` cells of the line, with zeros where it has no values."""
+        if len(self.values) == size and not len(self.at):
+            return self.values
+        cells = np.zeros(size)
+        cells[self.at] = self.values
+        return cells
+
 
 EVERYWHERE = frozen(np.zeros(0, np.int32))
 """`at` of a line that has all its values."""
@@ -276,7 +284,7 @@ def spelled_out(line: Line) -> Line:
 def compressed(part: tuple[np.ndarray, ...], width: int) -> sp.csr_array:
     """Rows of these values, columns and starts, by indices of 32 bits where they can be.
 
-    scipy would take 64 bits for all, since the starts have as many.
+    scipy would take 64 bits for all, since the starts have 64.
     """
     values, where, starts = part
     starts = starts.astype(np.int32) if starts[-1] < 1 << 31 else starts

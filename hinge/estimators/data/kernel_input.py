@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from hinge.access.gram.points.given import as_block
-from hinge.access.streams.memory import allowed_memory, resident
+from hinge.access.gram.given_points import as_block
+from hinge.access.streams.base import allowed_memory, resident
 from hinge.access.streams.opening import as_stream, is_source
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from hinge.access.streams.base import RowStream, check_values, hash_of
-from hinge.access.streams.memory import allowed_memory, resident
-from hinge.access.streams.opening import Features, as_stream, is_source
-from hinge.access.streams.streamed import Layout, Streamed
+from hinge.access.streams.base import RowStream, allowed_memory, check_values, hash_of, resident
+from hinge.access.streams.opening import ExpectedFeatures, as_stream, is_source
+from hinge.access.streams.streamed import Streamed, StretchLayout
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.tables import set_counts
 from hinge.estimators.fitting.linear_runs import Plan, Report, keep_results, run_batch
@@ -105,7 +104,7 @@ def _solver_of(given: Any) -> Any:
 def scored(model: BaseEstimator, source: Any, scores: Callable[[Stored], np.ndarray]) -> np.ndarray:
     """The values of a function of rows, for all rows of a source; a block of rows is in memory at a time."""
     names = getattr(model, "feature_names_in_", None)
-    features = Features(int(model.n_features_in_), None if names is None else list(names))
+    features = ExpectedFeatures(int(model.n_features_in_), None if names is None else list(names))
     stream = as_stream(source, features=features)
     assert stream is not None
     width, name = stream.shape[1], type(model).__name__
@@ -155,7 +154,7 @@ def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool
         layout, most, cells = (
             known.get(name, usual) for name, usual in (("layout", (1, 1, 1)), ("most", 0), ("cells", 1))
         )
-        return Room(Streamed(stream, left, Layout(*layout)), int(most), int(cells))
+        return Room(Streamed(stream, left, StretchLayout(*layout)), int(most), int(cells))
     hessians = 8 * HESSIANS * tasks * (d + 1) ** 2
     able = d <= MOST_DIRECT and hessians <= SHARE * left
     cells = max(1, min(SAMPLE, int(SHARE * left) // HELD) // tasks)

@@ -11,8 +11,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state, validate_data
 
-from hinge.access.streams.base import RowStream
-from hinge.access.streams.memory import free_memory
+from hinge.access.streams.base import RowStream, free_memory
 from hinge.access.structure import as_csr
 from hinge.access.tables.oracle import as_oracle
 from hinge.access.tables.table import Table

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hinge.access import Points, as_points
-from hinge.access.gram.points.given import FunctionPoints
+from hinge.access.gram.given_points import FunctionPoints
 from hinge.estimators.data.kernel_input import dense_if_small, part_of
 from hinge.estimators.fitting.kernel_runs import Answers, Runs
 from hinge.estimators.fitting.one_vs_one import class_pairs
@@ -16,8 +16,13 @@ from hinge.kernels import Function, Kernel
 from hinge.monitoring import History, Status, Stop
 from hinge.problems.batch import BatchCertificate
 from hinge.problems.svm.duality import UNIT
-from hinge.problems.svm.kernel_batch import KernelBatch, PackedBatch
-from hinge.problems.svm.level_batch import LevelBatch, NuClassificationBatch, NuRegressionBatch
+from hinge.problems.svm.kernel_batch import (
+    KernelBatch,
+    LevelBatch,
+    NuClassificationBatch,
+    NuRegressionBatch,
+    PackedBatch,
+)
 from hinge.problems.svm.losses import Loss
 from hinge.solvers import ActiveSet, Result, solve
 from hinge.solvers.kernel.active_rounds import MOST

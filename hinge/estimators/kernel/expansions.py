@@ -7,8 +7,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.access.gram.points.as_points import ROUNDING, needs_double
-from hinge.access.gram.points.given import as_block
+from hinge.access.gram.as_points import ROUNDING, needs_double
+from hinge.access.gram.given_points import as_block
 from hinge.access.gram.weight_vector import weight_vector
 from hinge.estimators.fitting.one_vs_one import coefficients_of_pairs
 from hinge.estimators.fitting.parameters import KernelData

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Gram, as_points
 from hinge.access.gram.row_store import RowStore, open_store
-from hinge.access.streams.memory import free_memory, resident
+from hinge.access.streams.base import free_memory, resident
 from hinge.constraints import Constraints
 from hinge.estimators.data.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of
 from hinge.estimators.fitting import one_vs_one

@@ -25,7 +25,7 @@ from hinge.kernels import Gaussian, Kernel, Precomputed
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import left_of, now
 from hinge.problems import Expansion
-from hinge.problems.svm.one_class import KernelOneClass
+from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.solvers import Result, solve
 from hinge.solvers.kernel.level_blocks import LevelBlocks
 from hinge.types import Items, MatrixLike, Stored

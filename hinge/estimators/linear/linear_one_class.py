@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from hinge.access import as_matrix
-from hinge.access.gram.points.inner import sparse_sq_norms, sq_norms
+from hinge.access.gram.inner_points import sparse_sq_norms, sq_norms
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.linear_runs import Plan, run_one

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.access.tables.product import ProductTable
+from hinge.access.tables.memory import ProductTable
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import growing, margin_after_slack, slope

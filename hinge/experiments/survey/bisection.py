@@ -13,7 +13,7 @@ from hinge.experiments.measure import spread
 from hinge.experiments.survey.sdp import matrices
 from hinge.monitoring import Stop
 from hinge.problems import Semidefinite
-from hinge.problems.max_min.semidefinite.svec import svec
+from hinge.problems.max_min.symmetric import svec
 from hinge.saddle.semidefinite_program import maximize_semidefinite
 from hinge.solvers import PrimalDual, solve
 

@@ -18,7 +18,7 @@ from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome
 from hinge.experiments.measure import Evaluation, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
-from hinge.problems.max_min.semidefinite.svec import svec
+from hinge.problems.max_min.symmetric import svec
 from hinge.saddle.front_doors import semidefinite
 from hinge.solvers import PrimalDual, trace
 from hinge.solvers.saddle.primal_dual import PrimalDualState

@@ -5,8 +5,9 @@ from numpy.typing import ArrayLike
 
 from hinge.access import BaseGram, Gram, as_points
 from hinge.kernels import Kernel
-from hinge.problems.max_min.base import MaxMin
-from hinge.problems.rounding import rounding
+from hinge.problems.base import rounding
+from hinge.problems.max_min.base import NEGLIGIBLE, MaxMin
+from hinge.problems.max_min.max_margin import labels_of
 from hinge.problems.svm.kernelized import Expansion
 from hinge.types import Items
 
@@ -57,10 +58,7 @@ class KernelMaxMargin(MaxMin):
             X = Gram(as_points(X, kernel))
         self.gram = X
         self.n = X.n
-        y = np.ones(self.n) if y is None else np.asarray(y)
-        if y.shape != (self.n,) or y.dtype.kind not in "iuf" or not (np.abs(y) == 1).all():
-            raise ValueError(f"y must be {self.n} labels, each -1 or +1.")
-        self.y = y.astype(np.float64)
+        self.y = labels_of(y, self.n)
         self.relative = relative
         self.scale = float(np.sqrt(self.gram.diag.max())) or 1.0
         self.step_evals = self.n
@@ -101,7 +99,7 @@ class KernelMaxMargin(MaxMin):
         return float(np.sqrt(max(0.0, g[: self.n] @ g[self.n :])))
 
     def lower(self, x: np.ndarray) -> float:
-        """The smallest margin of x at unit norm; 0, that of x = 0, if it is negative."""
+        """The smallest margin of x at unit norm; 0, the margin of x = 0, if it is negative."""
         off = self._off(x)
         least, norm = float((self.values(x) - off).min()), self._norm(x, off)
         return 0.0 if norm == 0.0 else max(0.0, least / norm - rounding(0, abs(least / norm)))
@@ -123,7 +121,7 @@ class KernelMaxMargin(MaxMin):
         return norm + rounding(0, norm)
 
     def unit(self, lower: float, upper: float) -> float:
-        return max(upper, 1e-3 * self.scale)
+        return max(upper, NEGLIGIBLE * self.scale)
 
     def present(self, x: np.ndarray) -> Expansion:
         """x as an expansion over the points."""

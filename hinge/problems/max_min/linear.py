@@ -5,12 +5,34 @@ from collections.abc import Callable
 import numpy as np
 
 from hinge.access import Data, as_matrix
-from hinge.problems.max_min.base import MaxMin, Strategies
-from hinge.problems.max_min.sampled_bound import Fraction
-from hinge.problems.on_data import OnData
-from hinge.problems.rounding import rounding
-from hinge.sampling import pick_square
+from hinge.problems.base import OnData, rounding
+from hinge.problems.max_min.base import Fraction, MaxMin, Strategies
+from hinge.sampling import pick, pick_square
 from hinge.types import MatrixLike
+
+
+def onto_ball(x: np.ndarray, radius: float = 1.0) -> np.ndarray:
+    """The nearest point of the ball about zero."""
+    norm = float(np.linalg.norm(x))
+    return x if norm <= radius else x * (radius / norm)
+
+
+def onto_simplex(x: np.ndarray, total: float = 1.0) -> np.ndarray:
+    """The nearest p with :math:`p \\ge 0` and :math:`\\sum_i p_i` the total: max(x - θ, 0) for the right θ.
+
+    O(n log n) by a sort.
+    """
+    x = x - x.max()  # a shift does not change the result, and the largest entry becomes exact
+    down = -np.sort(-x)
+    excess = np.cumsum(down) - total
+    k = int(np.flatnonzero(down * np.arange(1, len(x) + 1) > excess)[-1])
+    return np.maximum(x - excess[k] / (k + 1), 0.0)
+
+
+def onto_cap(x: np.ndarray) -> np.ndarray:
+    """The nearest point with :math:`x \\ge 0` and :math:`\\sum_i x_i \\le 1`."""
+    positive = np.maximum(x, 0.0)
+    return positive if positive.sum() <= 1.0 else onto_simplex(x)
 
 
 class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # counts are class attributes there
@@ -88,12 +110,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
 
     def grad_at(self, i: int, x: np.ndarray | None = None) -> np.ndarray:
         """Row i."""
-        at, values = self.table.row(i)
-        if len(values) == self.d and not len(at):
-            return values
-        row = np.zeros(self.d)
-        row[at] = values
-        return row
+        return self.table.row(i).dense(self.d)
 
     def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray | None:
         """The ℓ2-sample :math:`A_{\\cdot j}\\|x\\|^2/x_j`, j drawn with probability :math:`x_j^2/\\|x\\|^2`.
@@ -105,12 +122,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
 
     def column(self, j: int) -> np.ndarray:
         """Column j as a dense vector."""
-        at, values = self.table.column(j)
-        if len(values) == self.n and not len(at):
-            return values
-        column = np.zeros(self.n)
-        column[at] = values
-        return column
+        return self.table.column(j).dense(self.n)
 
     # --- bounds ---------------------------------------------------------------------------
 
@@ -123,7 +135,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
         return rounding(self.matrix.max_row_cells, self.longest * float(np.linalg.norm(x)))
 
     def slope_error(self, p: np.ndarray, terms: int = 0) -> float:
-        used = int(np.count_nonzero(p))  # p sums to 1 up to so many roundings; a single row needs no sum
+        used = int(np.count_nonzero(p))  # p sums to 1 up to this number of roundings; a single row needs no sum
         return rounding(2 * used + terms, self.longest * self.diameter) if used + terms > 1 else 0.0
 
     def announce(self) -> None:
@@ -145,3 +157,80 @@ def _finite(values: np.ndarray) -> np.ndarray:
             "squared. Remove, replace or rescale them."
         )
     return values
+
+
+class MatrixGame(LinearMaxMin):
+    """Optimal mixed strategies of a zero-sum game,
+
+    .. math:: \\max_{x \\in \\Delta_d}\\ \\min_{p \\in \\Delta_n}\\ p^\\top A x .
+
+    The player of x chooses columns and is paid :math:`A_{ij}`, the player of p chooses rows and pays it.
+    Relative gaps are relative to the largest payoff.
+
+    Parameters
+    ----------
+    A : array, CSR matrix, Matrix or Table of shape (n, d)
+    largest : float, optional
+        A bound on all :math:`|A_{ij}|`, for data that is not in memory.
+    relative, fraction
+        As for `LinearMaxMin`.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> from hinge.problems import MatrixGame
+    >>> found = hinge.maxmin(MatrixGame([[1.0, -1.0], [-1.0, 1.0]]), eps=1e-3)
+    >>> bool(found.lower <= 0.0 <= found.upper)
+    True
+    """
+
+    primal = "multiplicative"
+
+    def __init__(
+        self,
+        A: MatrixLike | Data,
+        *,
+        largest: float | None = None,
+        relative: bool = True,
+        fraction: Fraction | None = None,
+    ) -> None:
+        super().__init__(A, relative=relative, fraction=fraction)
+        if largest is not None and not 0 < largest < np.inf:
+            raise ValueError(f"largest must be a positive number, got {largest!r}.")
+        self._largest = largest
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        """The largest |payoff|; the step sizes assume it, and its reads are not billed."""
+        return self.longest or 1.0
+
+    @property
+    def longest(self) -> float:
+        """The largest |payoff|, which bounds the values since weights sum to 1."""
+        if self._largest is None:
+            self._largest = self.matrix.largest_entry() if self.in_memory else 1.0
+        return self._largest
+
+    def start(self) -> np.ndarray:
+        return np.full(self.d, 1.0 / self.d)
+
+    def project(self, x: np.ndarray) -> np.ndarray:
+        return onto_simplex(x)
+
+    def support(self, g: np.ndarray) -> float:
+        return float(g.max())
+
+    def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray:
+        """The ℓ1-sample: column j for j drawn with probability :math:`x_j`."""
+        return self.column(pick(x, unit))
+
+    def lower(self, x: np.ndarray) -> float:
+        """The smallest value at x/Σx: the mean of many strategies sums to 1 only up to rounding."""
+        return super().lower(x / (float(x.sum()) or 1.0))
+
+    def value_error(self, x: np.ndarray, least: float) -> float:
+        # The entries of x sum to 1, up to d roundings.
+        return rounding(self.matrix.max_row_cells + self.d, self.longest)
+
+    def unit(self, lower: float, upper: float) -> float:
+        return self.scale

@@ -78,7 +78,7 @@ class Examples(Problem[Answer]):
             return 0.0
         plain = self.loss._replace(epsilon=0.0)
         return FAINT * sum(
-            float(np.sum(plain.of(self.target[lo:hi].copy()) * self.share(lo, hi))) for lo, hi in self.blocks()
+            float(np.sum(plain.values(self.target[lo:hi].copy()) * self.share(lo, hi))) for lo, hi in self.blocks()
         )
 
     def blocks(self) -> Iterator[tuple[int, int]]:
@@ -110,7 +110,7 @@ class Examples(Problem[Answer]):
 
     def loss_of(self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None, error: float = 0.0) -> float:
         """Contribution of rows lo to hi to the mean loss; an upper bound if responses have errors of up to `error`."""
-        losses = self.loss.of(self.short_of(r, b, lo, hi), error)
+        losses = self.loss.values(self.short_of(r, b, lo, hi), error)
         c = self.share(lo, hi)
         return float(losses.sum() * c) if isinstance(c, float) else float(losses @ c)
 

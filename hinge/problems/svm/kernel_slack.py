@@ -118,7 +118,7 @@ class KernelSlackConstrained(KernelProblem):
         return Certificate(gamma, upper, gap, b, max(0.0, as_is))
 
     def finished(self, answer: Expansion, certificate: Certificate) -> Expansion:
-        """The answer with the certificate's bias, which is that at unit norm, times ‖w‖."""
+        """The answer with the certificate's bias, which is for unit norm, times ‖w‖."""
         if certificate.is_unknown:
             return answer
         return answer._replace(b=certificate.b * (float(np.sqrt(self.checked(answer))) or 1.0))

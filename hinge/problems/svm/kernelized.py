@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import BaseGram, Gram, as_points
-from hinge.access.gram.base import Sums
+from hinge.access.gram.base import KernelSums
 from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
 from hinge.problems.svm.duality import UNIT, duality_gap, stationary_bias
@@ -14,11 +14,6 @@ from hinge.problems.svm.examples import Examples, sorted_bias
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.types import Items
-
-PROBES = 32
-"""Responses that are recomputed as a sample, to predict how accurate the others would become."""
-NARROWER = 0.5
-"""A method that is not accurate enough is skipped if it leaves more than this fraction of the rows to the next."""
 
 
 class Again(NamedTuple):
@@ -76,7 +71,7 @@ class Expansion(NamedTuple):
 
 
 def gram_of(X: Items | BaseGram, kernel: Kernel | None) -> BaseGram:
-    """The Gram matrix that was given, or that of the points under `kernel`."""
+    """The Gram matrix that was given, or the one of the points under `kernel`."""
     if kernel is not None:
         return Gram(as_points(X, kernel))
     if not isinstance(X, BaseGram):
@@ -173,7 +168,7 @@ class KernelProblem(Examples[Expansion]):
         return max(sq, 0.0)
 
     def off(self, answer: Expansion) -> np.ndarray:
-        """Bounds on the errors of the responses, including those of the kernel values."""
+        """Bounds on the errors of the responses, including the errors of the kernel values."""
         size = np.abs(answer.beta)
         if answer.known is not None and answer.path is not None:
             own = self.gram.norms  # an addition is rounded relative to the whole response, not only to what was added
@@ -206,11 +201,11 @@ class KernelProblem(Examples[Expansion]):
                 r, e = r.copy(), self.off(answer)
             rows = self._blurred(answer.beta, r, e, found, wanted)
             if finer.finer is not None:
-                known = self._foreseen(finer, answer.beta, rows, r, e)
+                known = self._predicted_errors(finer, answer.beta, rows, r, e)
                 if self._bounds(answer.beta, r, known).gap > wanted:
                     left = self._blurred(answer.beta, r, known, found, wanted)
-                    if len(left) > NARROWER * len(rows):
-                        continue  # not accurate enough, and it narrows down too little: try the next one
+                    if len(left) > 0.5 * len(rows):
+                        continue  # not accurate enough, and it leaves most rows to the next one
             self._again(finer, answer.beta, rows, r, e)
             found = self._bounds(answer.beta, r, e)
             self.again = Again(answer.beta.copy(), r, e)
@@ -227,10 +222,12 @@ class KernelProblem(Examples[Expansion]):
         """The certificate of β with the responses r, whose errors are at most e."""
         raise NotImplementedError
 
-    def _foreseen(self, finer: Sums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> np.ndarray:
-        """Error bounds to expect once these rows are summed again, extrapolated from a sample of them."""
+    def _predicted_errors(
+        self, finer: KernelSums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray
+    ) -> np.ndarray:
+        """Error bounds to expect once these rows are summed again, extrapolated from about 32 of them."""
         errors = finer.error(np.abs(beta), int(np.count_nonzero(beta)) + 1)
-        some, few = rows[:: max(1, len(rows) // PROBES)], e.copy()
+        some, few = rows[:: max(1, len(rows) // 32)], e.copy()
         self._again(finer, beta, some, r.copy(), few)
         known = e.copy()
         # The errors of all rows are added up, so the mean ratio predicts better than the largest of the sample.
@@ -241,7 +238,7 @@ class KernelProblem(Examples[Expansion]):
         """Rows whose responses to sum again: all of them, unless a subclass knows better."""
         return np.arange(self.n)
 
-    def _again(self, finer: Sums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> None:
+    def _again(self, finer: KernelSums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> None:
         """Sum the responses of these rows again, more accurately, in place; the kernel values are billed."""
         used, before = np.flatnonzero(beta), finer.evals
         r[rows], e[rows] = finer.again(used, beta[used], rows)
@@ -356,7 +353,7 @@ class KernelRegularized(KernelProblem):
         return duality_gap(self.aims, self.boxes, self.lam, beta, r, e, own, b, free, extra, self.epsilon)
 
     def _blurred(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float) -> np.ndarray:
-        """The rows with the largest error terms, as many as must be summed again for the gap to be as `wanted`.
+        """The rows with the largest error terms, which must be summed again for the gap to be as `wanted`.
 
         These are near the margin and between their bounds. Errors also reduce D by way of ‖w‖²; only where that alone
         leaves too little of D are all support vectors summed again.

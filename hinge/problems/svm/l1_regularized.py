@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import Data
-from hinge.problems.base import Solution
-from hinge.problems.rounding import EPS, TINY, rounding
+from hinge.problems.base import EPS, TINY, Solution, rounding
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import SQUARED_HINGE, Loss
 from hinge.problems.svm.penalized import Penalized

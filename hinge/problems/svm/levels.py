@@ -1,4 +1,13 @@
-"""The ν-SVMs: dual weights whose sum is fixed by ν, one sum and one multiplier (a level) for each sign."""
+"""The ν-SVMs: dual weights whose sum is fixed by ν, one sum and one multiplier (a level) for each sign.
+
+For dual weights 0 ≤ α ≤ s whose sum over the points of each sign σ is M, and any levels l,
+
+.. math:: P - D = \\sum_i \\alpha_i\\max(0, m_i - l) + (s_i - \\alpha_i)\\max(0, l - m_i), \\qquad
+          m_i = \\sigma_i(\\langle w, \\phi(x_i)\\rangle - t_i).
+
+A term is zero, whatever the rounding, where α is at the bound that is optimal for the sign of m - l. Where every point
+occurs twice, with both signs (regression), arrays hold both copies.
+"""
 
 from typing import ClassVar
 
@@ -6,10 +15,178 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import BaseGram
+from hinge.compiled import compiled
 from hinge.problems.base import Certificate
+from hinge.problems.svm.duality import UNIT
 from hinge.problems.svm.kernelized import Expansion, KernelProblem
-from hinge.problems.svm.level_gap import level_gap, relative_gap
 from hinge.problems.svm.losses import HINGE, Loss
+
+
+@compiled
+def quantile(values, mass, target):
+    """The smallest and the largest weighted quantile: where the cumulative mass of the sorted values is the target.
+
+    The two differ if the cumulative mass equals the target, up to rounding, between two values. Sorts `values` and
+    `mass` in place.
+    """
+    n = len(values)
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:  # Shell sort, which compiles in a tenth of the time of NumPy's sort
+        for i in range(gap, n):
+            value, own, j = values[i], mass[i], i
+            while j >= gap and values[j - gap] > value:
+                values[j], mass[j] = values[j - gap], mass[j - gap]
+                j -= gap
+            values[j], mass[j] = value, own
+        gap //= 3
+    below = 0.0
+    for k in range(n):
+        below += mass[k]
+        if below >= target * (1.0 - 1e-12):
+            flat = k + 1 < n and below <= target * (1.0 + 1e-12)
+            return values[k], values[k + 1] if flat else values[k]
+    return values[n - 1], values[n - 1]
+
+
+ONE_CLASS, CLASSES, TARGETS = range(3)
+"""Values of `form`: one-class (σ = 1), classification (σ = y), regression (every point with both signs)."""
+
+
+@compiled
+def level_gap(form, sign, box, alpha, linear, r, e, own, levels, shifts, mass):
+    """P - D of w = Σ σαφ at these levels, against its own α, made feasible.
+
+    If the sum of a sign is not M, its weights are scaled down, or raised in proportion to s - α. If both sums of
+    regression are below M, equal amounts are added to both copies of points, which leaves w unchanged.
+
+    Parameters
+    ----------
+    form : int
+    sign, box, alpha, linear, r : ndarray of shape (n,)
+        σ, s, α, t, and responses ⟨w, φ(xᵢ)⟩.
+    e, own : ndarray of shape (n,)
+        Bounds on the errors of the responses, and norms of the φ(xᵢ).
+    levels : ndarray
+        l of the positive sign and, if there is one, of the negative sign.
+    shifts : float
+        Size of the numbers added to a response to compare it with a level; its rounding is relative to that.
+    mass : float
+        M.
+
+    Returns
+    -------
+    slack, sq, gain : float
+        P - D, ‖w‖² and Σ σtα, as if the responses were exact.
+    most, sq_off, least, shift : float
+        Upper bound on P - D, bound on the error of ‖w‖², lower bound on D, and bound on the change of w in norm.
+    """
+    n = len(sign)
+    sums, room, size = _sums(sign, box, alpha, own)
+    common, share, grows = _shares(form, mass - sums, sums, room, n * UNIT * mass)
+    # In classification the coefficients are later divided by ρ, which rounds them and all responses once more. Code
+    # that recovers α from such coefficients by their sum has the error of that sum in addition.
+    short = max(abs(mass - sums[0]), abs(mass - sums[1])) / mass if form == CLASSES else 0.0
+    again = (8.0 * UNIT + 2.0 * short) * size if form == CLASSES else 0.0
+    slack, most, cost, stray, shift = 0.0, 0.0, 0.0, 0.0, 0.0
+    sq, sq_off, gain, terms = 0.0, 0.0, 0.0, 0.0
+    for i in range(n):
+        k = 0 if sign[i] > 0.0 else 1
+        a, left, off = alpha[i], box[i] - alpha[i], e[i] + again * own[i]
+        over = sign[i] * (r[i] - linear[i]) - levels[k]
+        slack += _term(a, left, over)
+        sq += sign[i] * a * r[i]
+        sq_off += a * (off + n * UNIT * abs(r[i]))  # terms of both signs cancel in the sum, but their errors add up
+        gain += sign[i] * a * linear[i]
+        terms += abs(linear[i]) * a
+        off += 2.0 * UNIT * (abs(r[i]) + abs(linear[i]) + shifts)
+        most += max(_term(a, left, over + off), _term(a, left, over - off))
+        moved = share[k] * (left if grows[k] else a)
+        cost += moved * abs(over)
+        stray += moved * abs(linear[i])
+        shift += moved * own[i]
+    both, width = levels[0] + levels[-1], abs(levels[0]) + abs(levels[-1])
+    slack = max(slack - common * both, 0.0)
+    most = max(most + common * (4.0 * UNIT * width - both), 0.0) * (1.0 + 2.0 * n * UNIT)
+    most += cost + 0.5 * shift * shift
+    sq = max(sq, 0.0)
+    least = gain - 2.0 * n * UNIT * terms - stray - 0.5 * (np.sqrt(sq + sq_off) + shift) ** 2
+    return slack, sq, gain, most, sq_off, least, shift
+
+
+@compiled
+def _sums(sign, box, alpha, own):
+    """Σα (by Kahan's summation) and Σ(s - α) for each sign, and Σα‖φ‖ over all points."""
+    sums, room, size, lost = np.zeros(2), np.zeros(2), 0.0, np.zeros(2)
+    for i in range(len(sign)):
+        k = 0 if sign[i] > 0.0 else 1
+        term = alpha[i] - lost[k]
+        total = sums[k] + term
+        lost[k] = (total - sums[k]) - term
+        sums[k] = total
+        room[k] += box[i] - alpha[i]
+        size += alpha[i] * own[i]
+    return sums, room, size
+
+
+@compiled
+def _shares(form, lack, sums, room, rounding):
+    """How the sums of α are made equal to M.
+
+    Returns the amount that is added to both copies of points in regression; for each sign the fraction of s - α that is
+    added to α, or of α that is subtracted; and whether it is added.
+    """
+    common = max(0.0, min(lack[0], lack[1])) if form == TARGETS else 0.0
+    share, grows = np.zeros(2), np.zeros(2, np.bool_)
+    for k in range(2):
+        short = lack[k] - common
+        grows[k] = short > 0.0 and room[k] > 0.0
+        moved = room[k] if grows[k] else sums[k]
+        if moved > 0.0:
+            share[k] = (abs(short) + rounding) / moved
+    return common, share, grows
+
+
+@compiled(inline="always")
+def _term(a, left, over):
+    return a * over if over > 0.0 else -left * over
+
+
+@compiled
+def relative_gap(form, slack, sq, gain, off, faint):
+    """The `gap` of a certificate, from P - D.
+
+    One-class: a bound on the relative error of w, at most 1, since the optimal w is no farther from w than 0 is.
+    Classification: (P - D)/\\|P\\|. Regression: (P - D)/max(D, `faint`).
+
+    Parameters
+    ----------
+    form : int
+    slack, sq, gain : float
+        P - D, ‖w‖², and Σ σtα.
+    off : float
+        Bound on the error of w, in norm.
+    faint : float
+    """
+    if form == ONE_CLASS:
+        return min((np.sqrt(slack) + off) / np.sqrt(sq), 1.0) if sq > 0.0 else 1.0
+    unit = 0.5 * sq - slack if form == CLASSES else max(gain - 0.5 * sq, faint)
+    if unit > 0.0:
+        return slack / unit
+    return 0.0 if slack == 0.0 and form == TARGETS else np.inf
+
+
+@compiled
+def level_of(m, alpha, s, mass):
+    """The l that minimises -Ml + Σ s max(0, l - m); of several, the one nearest to the mean m between the bounds."""
+    total, count = 0.0, 0
+    for i in range(len(m)):
+        if 1e-12 * s[i] < alpha[i] < (1.0 - 1e-12) * s[i]:  # between its bounds by more than rounding
+            total += m[i]
+            count += 1
+    low, high = quantile(m.copy(), s.copy(), mass)
+    return min(max(total / count, low), high) if count else 0.5 * (low + high)
 
 
 class KernelLevels(KernelProblem):
@@ -34,8 +211,8 @@ class KernelLevels(KernelProblem):
     .. math:: P - D = \\sum_i \\alpha_i\\max(0, m_i - l) + (s_i - \\alpha_i)\\max(0, l - m_i)
               \\ \\ge\\ \\|w - w^*\\|^2,
 
-    where one half of the bound follows from the strong convexity of P and the other from that of D. Each problem's
-    `error` turns P - D into the `gap` of its certificate.
+    where one half of the bound follows from the strong convexity of P and the other from the strong concavity of D.
+    Each problem's `error` turns P - D into the `gap` of its certificate.
 
     An answer is an `Expansion` with β = σα; for points with two copies β is the difference of their α, since equal
     amounts added to both leave w unchanged.
@@ -103,10 +280,10 @@ class KernelLevels(KernelProblem):
         sign = self.sign[:, rows]
         s = np.broadcast_to(self.boxes[rows], sign.shape)
         if len(self.signs) == 1:
-            return np.array([quantile(m.ravel(), alpha.ravel(), s.ravel(), float(self.shares.min()))])
+            return np.array([optimal_level(m.ravel(), alpha.ravel(), s.ravel(), float(self.shares.min()))])
         own = [sign == one for one in self.signs]
         return np.array(
-            [quantile(m[at], alpha[at], s[at], share) for at, share in zip(own, self.shares.tolist(), strict=True)]
+            [optimal_level(m[at], alpha[at], s[at], share) for at, share in zip(own, self.shares.tolist(), strict=True)]
         )
 
     def over(self, m: np.ndarray, levels: np.ndarray, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
@@ -149,7 +326,7 @@ class KernelLevels(KernelProblem):
         m = self.sign * (answer.responses - self.linear + (answer.b - self.centre))
         s = np.broadcast_to(self.boxes, m.shape)
         mass = self.mass * len(self.signs)
-        level = quantile(m.ravel(), self.weights_of(answer.beta).ravel(), s.ravel(), mass / float(s.sum()))
+        level = optimal_level(m.ravel(), self.weights_of(answer.beta).ravel(), s.ravel(), mass / float(s.sum()))
         return 0.5 * self.checked(answer) - mass * level + float(np.vdot(s, np.maximum(level - m, 0.0)))
 
     def certificate(self, answer: Expansion) -> Certificate:
@@ -157,7 +334,7 @@ class KernelLevels(KernelProblem):
         beta, r = answer.beta, answer.responses
         self.checked(answer)
         alpha = self.weights_of(beta)
-        lack = self.mass - _sums(self, alpha)
+        lack = self.mass - np.array([float(alpha[self.sign == sign].sum()) for sign in self.signs])
         inside = bool((alpha <= self.boxes).all()) and np.array_equal((self.sign * alpha).sum(axis=0), beta)
         if len(alpha) == 2:  # a sum that is too small for both signs: equal amounts can be added to both copies
             lack -= max(0.0, float(lack.min()))
@@ -184,12 +361,7 @@ class KernelLevels(KernelProblem):
         return Certificate(slack + gain - 0.5 * sq, float(least), gap, b, self.error(slack, sq, gain))
 
 
-def _sums(problem: KernelLevels, alpha: np.ndarray) -> np.ndarray:
-    """The sum of α for each sign."""
-    return np.array([float(alpha[problem.sign == sign].sum()) for sign in problem.signs])
-
-
-def quantile(m: np.ndarray, alpha: np.ndarray, s: np.ndarray, share: float) -> float:
+def optimal_level(m: np.ndarray, alpha: np.ndarray, s: np.ndarray, share: float) -> float:
     """The l at which -(share Σs)l + Σ s max(0, l - m) is least."""
     order = np.argsort(m, kind="stable")
     below = np.cumsum(s[order])

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import Data, as_matrix
-from hinge.problems.base import Solution
-from hinge.problems.on_data import OnData
-from hinge.problems.rounding import rounding
+from hinge.problems.base import OnData, Solution, rounding
 from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.types import MatrixLike
@@ -117,7 +115,7 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
     def combination_error(self, mass: float, others: int = 0, chain: int | None = None) -> float:
         """Bound on the error, in norm, of the computed Σ cᵢαᵢyᵢxᵢ.
 
-        Four sums over rows are rounded: that of z, two that balance the classes, and that of the weights.
+        Four sums over rows are rounded: z, two that balance the classes, and the total weight.
 
         Parameters
         ----------
@@ -126,7 +124,7 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
         others : int
             Sums of other parts of the data that are added to this one.
         chain : int, optional
-            Longest chain of additions in z; by default that of `combination`.
+            Longest chain of additions in z; by default as `combination` adds it up.
         """
         rows = (self.terms if self._by_parts else self.n) if chain is None else chain
         return rounding(rows + 3 * self.terms + 4 * others, mass * self.largest_norm())

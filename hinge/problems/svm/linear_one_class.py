@@ -6,22 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import Data, as_matrix, frozen
-from hinge.problems.base import Certificate, Solution
-from hinge.problems.cost import Cost
-from hinge.problems.rounding import EPS, rounding
-from hinge.problems.svm.levels import checked_share, quantile
+from hinge.problems.base import EPS, Certificate, Cost, Solution, rounding
+from hinge.problems.svm.levels import checked_share, optimal_level
 from hinge.problems.svm.penalized import FAR, checked_lam
 from hinge.problems.svm.regularized import Regularized
 from hinge.types import MatrixLike
 
 SOME = 512
-"""The default λ is estimated from this many rows, or up to twice as many."""
-FAINTEST = 1e-6
-"""Lower limit of the squared norm of the mean row in that estimate, relative to that of a typical row."""
-NEAR = 1e-2
-"""An α this near to a bound counts as at the bound where the level is chosen among several optimal ones."""
-VANISHING = 1e-8
-"""w counts as zero if its norm, relative to the largest possible one, is below this."""
+"""Number of rows, or up to twice that, by which the default λ is estimated: their mean is accurate to about 4%."""
 
 
 class OneClass(Regularized):
@@ -38,7 +30,7 @@ class OneClass(Regularized):
     Objectives and bounds are reported for LIBSVM's :math:`\\lambda = 1/\\sum_i s_i` and multiplied by
     :math:`\\sum_i s_i`, as in `KernelOneClass`.
 
-    The certificate is that of `KernelOneClass`, a bound on :math:`\\|w - w^*\\|/\\|w\\|` for the optimal w*. With α
+    The certificate is, as for `KernelOneClass`, a bound on :math:`\\|w - w^*\\|/\\|w\\|` for the optimal w*. With α
     made feasible and w = w(α),
 
     .. math:: P - D = \\sum_i c_i\\big(\\alpha_i\\max(0, r_i - \\rho) + (1 - \\alpha_i)\\max(0, \\rho - r_i)\\big)
@@ -84,20 +76,21 @@ class OneClass(Regularized):
         self.lam = self._own_lam() if lam is None else checked_lam(lam)
 
     def _own_lam(self) -> float:
+        """ν times the squared norm of the mean of some rows, but not below 1e-6 of a typical row's."""
         some = np.zeros(self.n)
         some[:: max(1, self.n // SOME)] = 1.0
         mean = self.combination(some) / (float(self._shares() @ some) or 1.0)
-        sq = max(float(mean @ mean), FAINTEST * self.matrix.typical_sq_norm())
+        sq = max(float(mean @ mean), 1e-6 * self.matrix.typical_sq_norm())
         return float(np.clip(self.nu * sq or 1.0, 1 / FAR, FAR))
 
     @property
     def scale(self) -> float:
-        """Factor that turns w and ρ into those of LIBSVM: λ Σ s."""
+        """Factor that turns w and ρ into LIBSVM's: λ Σ s."""
         return self.lam * self.total
 
     @property
     def objective_scale(self) -> float:
-        """Factor that turns objectives into those of LIBSVM."""
+        """Factor that turns objectives into LIBSVM's."""
         return self.scale * self.total
 
     def objective(self, solution: Solution) -> float:
@@ -106,7 +99,7 @@ class OneClass(Regularized):
 
     def best_bias(self, r: np.ndarray) -> float:
         """-ρ, for the best ρ given the responses."""
-        return -quantile(r, np.zeros(self.n), self._shares(), self.nu)
+        return -optimal_level(r, np.zeros(self.n), self._shares(), self.nu)
 
     def relative(self, primal: float, dual: float) -> float:
         """The bound on the relative error of w = w(α), from P and D in any common unit."""
@@ -114,7 +107,7 @@ class OneClass(Regularized):
 
     def vanishes(self, sq_norm: float) -> bool:
         """Whether w is zero up to rounding, and so is the optimal w, so that no relative error is defined."""
-        longest = VANISHING * self.nu * self.largest_norm() / self.lam
+        longest = 1e-8 * self.nu * self.largest_norm() / self.lam  # relative to the largest possible norm
         return sq_norm <= longest * longest
 
     def dual(self, solution: Solution, primal: float | None = None) -> float:
@@ -144,7 +137,8 @@ class OneClass(Regularized):
             return Certificate.unknown(solution.b)
         alpha, w = self.restored(solution.alpha)
         r, c, lam = self.responses(w), self._shares(), self.lam
-        level = quantile(r, np.where(np.abs(alpha - 0.5) > 0.5 - NEAR, 0.0, alpha) * c, c, self.nu)
+        # Where several levels are optimal, it is chosen by the α that are not within 0.01 of a bound.
+        level = optimal_level(r, np.where(np.abs(alpha - 0.5) > 0.5 - 1e-2, 0.0, alpha) * c, c, self.nu)
         r -= level
         e, norm = self.response_error(w, level), float(np.linalg.norm(w))
         # Each response has an error of at most e, taken with the worse sign.

@@ -47,7 +47,7 @@ class Loss(NamedTuple):
         """Whether g of either sign has a loss: true for losses of regression."""
         return self.low < 0.0
 
-    def of(self, g: np.ndarray, error: float = 0.0) -> np.ndarray:
+    def values(self, g: np.ndarray, error: float = 0.0) -> np.ndarray:
         """ℓ(g), or an upper bound on it if each g has an error of at most `error`; overwrites g."""
         if self.two_sided:
             np.abs(g, out=g)

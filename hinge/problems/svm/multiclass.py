@@ -1,4 +1,4 @@
-"""The SVM of several classes at once (Crammer and Singer): primal, dual, and the duality gap."""
+"""The SVM of all classes jointly (Crammer and Singer): primal, dual, and the duality gap."""
 
 from typing import Any
 
@@ -7,9 +7,7 @@ from numpy.typing import ArrayLike
 
 from hinge.access import Data, add_to_column, as_matrix, dots, frozen, read_row
 from hinge.compiled import compiled
-from hinge.problems.base import Certificate, Solution
-from hinge.problems.on_data import OnData
-from hinge.problems.rounding import gap_of, rounding
+from hinge.problems.base import Certificate, OnData, Solution, gap_of, rounding
 from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.types import MatrixLike
@@ -153,9 +151,9 @@ class Multiclass(OnData[Solution], Examples[Solution]):
     def dual(self, solution: Solution) -> float:
         """D at a feasible point made from the solution's p; -inf where the solution has no p.
 
-        Only the entries p[i, k] of wrong classes k are used; that of the right class is one minus their sum. They are
-        multiplied by the common factor that maximises D while every sum is at most one. The sum over the rows is made
-        anew: the solver's own has gathered the roundings of all its updates.
+        Only the entries p[i, k] of wrong classes k are used; the entry of the right class is one minus their sum. They
+        are multiplied by the common factor that maximises D while every sum is at most one. The sum over the rows is
+        made anew: the solver's own has gathered the roundings of all its updates.
         """
         if solution.alpha is None:
             return -np.inf

@@ -1,4 +1,4 @@
-"""The ν-SVMs of two classes and of regression."""
+"""The ν-SVMs of two classes, of regression and of one class."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,8 +7,7 @@ from hinge.access import BaseGram
 from hinge.kernels import Kernel
 from hinge.problems.svm.examples import FAINT
 from hinge.problems.svm.kernelized import Expansion, gram_of
-from hinge.problems.svm.level_gap import CLASSES, TARGETS
-from hinge.problems.svm.levels import KernelLevels
+from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, KernelLevels
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.types import Items
 
@@ -21,7 +20,7 @@ class KernelNuClassification(KernelLevels):
               S = \\textstyle\\sum_i s_i
 
     Its levels are :math:`l_+ = \\rho - b` and :math:`l_- = \\rho + b`, and the weights of either class sum to νS/2.
-    Divided by ρ, the answer is that of the regularised problem with :math:`\\lambda = \\rho/S`, or C = 1/ρ: see
+    Divided by ρ, it is the answer of the regularised problem with :math:`\\lambda = \\rho/S`, or C = 1/ρ: see
     `in_margins`.
 
     The certificate is the relative duality gap :math:`(P - D)/|P|`. P, D and their common optimum are negative, or
@@ -164,3 +163,60 @@ def check_feasible(nu: float, masses: np.ndarray) -> None:
             f"specified nu is infeasible: nu={nu:g} is more than {largest:.6g}, twice the fraction of the total weight "
             "that the lighter class has; give a smaller nu."
         )
+
+
+class KernelOneClass(KernelLevels):
+    """The one-class SVM: a hyperplane ⟨w, φ(x)⟩ = ρ that a fraction of at most ν of the points lie below.
+
+    .. math:: P(w, \\rho) = \\tfrac12\\|w\\|^2 - \\nu S\\rho
+              + \\sum_i s_i\\max(0, \\rho - \\langle w, \\phi(x_i)\\rangle)
+
+    with :math:`S = \\sum_i s_i`: one level, and all signs positive. Where :math:`K(x, x) = \\kappa` for all x,
+    :math:`w/(\\nu S)` is the centre of the smallest enclosing ball that penalises points outside: see `radius`.
+
+    The certificate is :math:`\\sqrt{P - D}/\\|w\\|`, a bound on the relative error of w, and so of the decision
+    function. It is never above 1, since the optimal w is no farther from w than 0 is, and it stays there if the optimal
+    w is zero. An answer is an `Expansion` with β = α and b = -ρ.
+
+    Parameters
+    ----------
+    X : Gram, or points for `kernel`
+    nu : float in (0, 1]
+    kernel : Kernel, optional
+        Where `X` is not a `Gram` already.
+    weight : array of shape (n,), optional
+        The :math:`s_i`, all one where not given.
+    """
+
+    form = ONE_CLASS
+    signs = (1,)
+
+    def __init__(
+        self, X: Items | BaseGram, nu: float, kernel: Kernel | None = None, *, weight: ArrayLike | None = None
+    ) -> None:
+        gram = gram_of(X, kernel)
+        every = np.ones(gram.n, np.int8)
+        super().__init__(gram, every, nu, every, weight=weight)
+
+    def bias_of(self, levels: np.ndarray) -> float:
+        """-ρ."""
+        return -float(levels[0])
+
+    def objective(self, answer: Expansion) -> float:
+        """P at w and ρ."""
+        short = np.maximum(-answer.b - answer.responses, 0.0)
+        return 0.5 * self.checked(answer) + self.mass * answer.b + float(self.boxes @ short)
+
+    def radius(self, answer: Expansion) -> float:
+        """The radius of the ball about :math:`w/(\\nu S)`, where K(x, x) is the same for all x.
+
+        .. math:: R^2 = \\kappa - 2\\rho/(\\nu S) + \\|w\\|^2/(\\nu S)^2
+
+        Points outside the ball are those with :math:`\\langle w, \\phi(x)\\rangle < \\rho`. Returns nan if K(x, x)
+        differs between points.
+        """
+        diag = self.gram.diag
+        if np.ptp(diag) > 1e-6 * diag.max():
+            return np.nan
+        sq = diag.mean() + 2.0 * answer.b / self.mass + self.checked(answer) / self.mass / self.mass
+        return float(np.sqrt(max(sq, 0.0)))

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import Data
-from hinge.problems.base import Certificate, Combination, Solution
-from hinge.problems.rounding import gap_of, rounding
+from hinge.problems.base import Certificate, Combination, Solution, gap_of, rounding
 from hinge.problems.svm.linear import Bias, LinearProblem
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.types import MatrixLike

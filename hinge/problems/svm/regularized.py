@@ -5,23 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import Matrix
-from hinge.problems.base import Certificate, Combination, Solution
-from hinge.problems.rounding import EPS, TINY, rounding
+from hinge.problems.base import EPS, TINY, Certificate, Combination, Solution, rounding
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import Penalized
-
-FAR_OFF, FAR_OFF_INSIDE = 10.0, 1.5
-"""Factors by which the gap must exceed the wanted one for another multiple of w to be tried; else it would gain little.
-The second is for an α without an entry at its upper bound: a plane then nearly separates the rows, and margins slightly
-below 1 may be all of the gap.
-"""
-
-FAINT = 1e-100
-"""Margins below this count as not positive."""
-
-
-LITTLE = 0.01
-"""Share of the gap up to which the rounding of a sum that was updated many times is accepted."""
 
 
 class DualShare(NamedTuple):
@@ -104,7 +90,7 @@ class Regularized(Penalized):
         With a free bias the class with the larger sum of cα is scaled down until the dual constraint holds. Then α is
         multiplied by the best factor that keeps it within its bounds, which costs nothing. The sum over rows is made
         anew, unless the solver's own (`Combination`) is known well enough: it has gathered the roundings of all its
-        updates, and these must be little beside the gap to a given `primal`.
+        updates, and these must be at most 1% of the gap to a given `primal`.
         """
         alpha = solution.alpha
         if alpha is None:
@@ -116,7 +102,7 @@ class Regularized(Penalized):
                 dual_value(one, self.lam, self.loss, self.constant_sq, self.terms)
                 for one in (share, share._replace(off=0.0))
             )
-            if exact - known <= LITTLE * (primal - known):
+            if exact - known <= 0.01 * (primal - known):
                 return known
         alpha = self.balanced(alpha) if self.bias == "free" else alpha
         return self.dual_of(alpha, self.combination(alpha))
@@ -130,7 +116,7 @@ class Regularized(Penalized):
         return dual_value(share, self.lam, self.loss, self.constant_sq, self.terms)
 
     def dual_share(self, alpha: np.ndarray, z: np.ndarray, others: int = 0, chain: int | None = None) -> DualShare:
-        """The contribution of the rows to the dual, given their sum z; it will be added to that of `others` parts."""
+        """The contribution of the rows to the dual, given their sum z; `others` further parts will be added to it."""
         positive, negative = self.class_mass(alpha)
         off = self.combination_error(positive + negative, others, chain)
         return DualShare(
@@ -141,13 +127,15 @@ class Regularized(Penalized):
         """The certificate of the best multiple of w, if its gap is at most `wanted`; it costs another pass.
 
         On separable data with a small λ the dual can be near its optimum while some margin is slightly below 1, by the
-        solver's error or by rounding, which costs far more than λ/2 ‖w‖². A slightly longer w avoids that.
+        solver's error or by rounding, which costs far more than λ/2 ‖w‖². A slightly longer w avoids that. It would
+        gain little unless the gap exceeds `wanted` ten times; or 1.5 times if no α is at its upper bound: a plane then
+        nearly separates the rows, and margins slightly below 1 may be all of the gap.
         """
         found = self._summed_finely(answer, found) if 0.0 < wanted < found.gap < np.inf else found
-        if not 0.0 < FAR_OFF_INSIDE * wanted < found.gap < np.inf or self.loss.two_sided or self.pull:
+        if not 0.0 < 1.5 * wanted < found.gap < np.inf or self.loss.two_sided or self.pull:
             return found
         bounded = answer.alpha is not None and float(answer.alpha.max()) >= self.loss.high
-        if bounded and found.gap < FAR_OFF * wanted:
+        if bounded and found.gap < 10.0 * wanted:
             return found
         r = self.responses(answer.w)
         s = best_multiple(self.y * (r + found.b), self.share(), self.lam * self.norm(answer.w, found.b) ** 2, self.loss)
@@ -219,7 +207,7 @@ def best_multiple(m: np.ndarray, c: np.ndarray | float, sq: float, loss: Loss) -
     first = np.cumsum((c * m)[::-1])[::-1]  # sums over the rows that still have a loss
     second = np.cumsum((c * m * m)[::-1])[::-1] if loss.curvature else np.zeros(len(m))
     unit = 1.0 / loss.curvature if loss.curvature else 1.0
-    met = int(np.count_nonzero(m > FAINT))
+    met = int(np.count_nonzero(m > 1e-100))  # smaller ones, whose inverse may overflow, count as not positive
     kinks = 1.0 / m[:met]
     slopes = sq * kinks - unit * (first[:met] - kinks * second[:met])  # just before each kink
     at = int(np.searchsorted(slopes, 0.0))

@@ -1,12 +1,13 @@
-"""The slack-constrained SVM: problem (3) of the SIMBA paper, Problem 2.3 of the SBP paper."""
+"""The SVM with a given slack, problem (3) of the SIMBA paper, or a given norm; and the conversions of Lemma 2.1."""
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from hinge.access import Data
-from hinge.problems.base import Certificate, Solution
-from hinge.problems.rounding import gap_of, rounding
+from hinge.problems.base import Certificate, Solution, gap_of, rounding
 from hinge.problems.svm.linear import Bias, LinearProblem
 from hinge.problems.svm.regularized import Regularized
 from hinge.types import MatrixLike
@@ -62,7 +63,7 @@ class SlackConstrained(LinearProblem):
         basins = self._basins(solution, billed=True)
         gamma, b, s = best_level(basins, self.nu)
         b = self._bias(solution, b)
-        # Error of the margins at unit norm, that of the norm included; the margins of w = 0 are exact.
+        # Error of the margins at unit norm, with the error of the norm; the margins of w = 0 are exact.
         error = rounding(self.matrix.max_row_cells + self.d, self.largest_norm() + abs(b))
         gamma -= s * (error + basins.error(self.nu / s)) if s > 0 else rounding(0, gamma)
         gamma = max(gamma, self.nu - rounding(0, self.nu))
@@ -78,7 +79,7 @@ class SlackConstrained(LinearProblem):
         return Certificate(gamma, upper, gap_of(upper, gamma, gamma), b)
 
     def finished(self, answer: Solution, certificate: Certificate) -> Solution:
-        """The answer with the certificate's bias, which is that at unit norm, times ‖w‖."""
+        """The answer with the certificate's bias, which is for unit norm, times ‖w‖."""
         if certificate.is_unknown:
             return answer
         return answer._replace(b=certificate.b * (self.norm(answer.w) or 1.0))
@@ -121,10 +122,10 @@ class Basins:
     """Water levels for any slack, from margins sorted once.
 
     Margins are the floor of a basin, into which the slack is poured. Without a bias there is one basin. A free bias
-    makes one of each class, since it raises the margins of one class and lowers those of the other: with levels p and q
-    in them, γ = (p + q)/2 and b = (q - p)/2, and at the optimum the total weights of the rows under water are equal. So
-    the levels rise in steps: by Δ while the weight under water is μ, which takes the volume μΔ, in increasing order of
-    μ.
+    makes one of each class, since it raises the margins of one class and lowers the margins of the other: with levels p
+    and q in them, γ = (p + q)/2 and b = (q - p)/2, and at the optimum the total weights of the rows under water are
+    equal. So the levels rise in steps: by Δ while the weight under water is μ, which takes the volume μΔ, in increasing
+    order of μ.
 
     Parameters
     ----------
@@ -189,3 +190,130 @@ def best_level(basins: Basins, nu: float) -> tuple[float, float, float]:
         )
     gamma, b = basins.level(nu / s)
     return (s * gamma, b, s) if s * gamma > nu else (nu, b, 0.0)
+
+
+class NormConstrained(LinearProblem):
+    """Minimise the mean hinge loss subject to a bound B on the norm of w.
+
+    .. math:: \\min_{\\|w\\| \\le B,\\, b} \\hat L(w, b) \\;=\\;
+              \\max_{0 \\le \\alpha_i \\le 1} \\sum_i c_i\\alpha_i
+              - B\\Big\\|\\sum_i c_i\\alpha_i y_i x_i\\Big\\|
+
+    With a free bias the dual also has the constraint :math:`\\sum_i c_i\\alpha_i y_i = 0`. The certificate is the
+    absolute duality gap (the loss of w = 0 is 1). If ‖w‖ > B, objective and certificate are evaluated at the
+    projection of w onto the ball.
+
+    Examples
+    --------
+    >>> from hinge import NormConstrained, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SGD
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = NormConstrained(made.X_train, made.y_train, 2.0)
+    >>> result = solve(problem, SGD(average=True), stop=Stop(tol=0, max_iter=2000))
+    >>> bool(problem.norm(result.solution.w) <= 2.0)
+    True
+    """
+
+    def __init__(
+        self, X: MatrixLike | Data, y: ArrayLike, B: float, *, weight: ArrayLike | None = None, bias: Bias = "none"
+    ) -> None:
+        super().__init__(X, y, weight=weight, bias=bias)
+        if bias == "penalized":
+            raise ValueError("NormConstrained takes bias='none' or 'free'; add a constant feature to X.")
+        if not (np.isfinite(B) and B > 0):
+            raise ValueError(f"B must be a positive number, got {B!r}.")
+        self.B = float(B)
+
+    def project(self, w: np.ndarray) -> np.ndarray:
+        """The nearest point of the ball."""
+        norm = self.norm(w)
+        return w if norm <= self.B else w * (self.B / norm)
+
+    def objective(self, solution: Solution) -> float:
+        """Mean hinge loss of the projected w; reads not billed."""
+        return self.mean_loss(self.project(solution.w), solution.b, billed=False)
+
+    def certificate(self, solution: Solution) -> Certificate:
+        """The absolute duality gap, at the best bias where it is free."""
+        w, b = self.project(solution.w), solution.b
+        r = self.responses(w)
+        if self.bias == "free":
+            b = self.best_bias(r)
+        # ‖w‖ may exceed B by rounding: the projected point has responses that differ by as little.
+        error = self.response_error(w, b) + rounding(self.d, self.B * self.largest_norm())
+        loss = self.total_loss(r, b, error)
+        primal = loss + rounding(self.terms, loss)
+        if solution.alpha is None:
+            return Certificate(primal, -np.inf, np.inf, b)
+        alpha = self.balanced(solution.alpha) if self.bias == "free" else solution.alpha
+        mass = sum(self.class_mass(alpha))
+        cost = self.B * self.combination_norm(self.combination(alpha), mass)
+        value = mass - cost - rounding(self.terms, mass + cost)
+        dual = value / float(alpha.max()) if value > 0 else 0.0  # the dual is linear in α: scale α up to its bound
+        return Certificate(primal, dual, gap_of(primal, dual, 1.0), b)
+
+
+class Scalarization(NamedTuple):
+    """The parameters of the three problems for which a solution is optimal: a point of the Pareto front.
+
+    Attributes
+    ----------
+    norm, loss : float
+        The two criteria.
+    lam : float
+        λ of `Regularized`; nan where no dual is known.
+    nu : float
+        ν of `SlackConstrained`: loss/norm (Lemma 2.1).
+    B : float
+        B of `NormConstrained`: the norm.
+
+    Examples
+    --------
+    >>> from hinge.problems import Scalarization
+    >>> Scalarization(norm=2.0, loss=0.5, lam=0.1, nu=0.25, B=2.0).nu
+    0.25
+    """
+
+    norm: float
+    loss: float
+    lam: float
+    nu: float
+    B: float
+
+
+def scalarizations(problem: LinearProblem, solution: Solution) -> Scalarization:
+    """λ, ν and B of the three problems that a solution is optimal for, if it is optimal for one of them.
+
+    ν and B follow from the norm and the loss. λ follows from stationarity,
+    :math:`\\lambda w = \\sum_i c_i\\alpha_i y_i x_i`, with the dual weights α of the hinge at margin 1; a
+    `SlackConstrained` solution is first divided by its margin γ, as in the lemma.
+
+    Notes
+    -----
+    Reads of the rows with a positive α are billed.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, scalarizations, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=0.01)
+    >>> found = scalarizations(problem, solve(problem, SDCA(), stop=Stop(tol=1e-8)).solution)
+    >>> round(found.lam, 4), bool(abs(found.nu - found.loss / found.norm) < 1e-12)
+    (0.01, True)
+    """
+    w, b = solution.w, solution.b
+    slack = False
+    if isinstance(problem, SlackConstrained):
+        slack = True
+        gamma, b, s = problem.level(solution)
+        scale = s / (gamma * (problem.norm(w) or 1.0))
+        w, b = scale * w, b * s / gamma
+    norm, loss = problem.criteria(w, b)
+    lam = np.nan
+    if solution.alpha is not None and norm > 0:
+        alpha = solution.alpha if not slack else solution.alpha / solution.alpha.max()
+        lam = float(np.linalg.norm(problem.combination(alpha))) / float(np.linalg.norm(w))
+    return Scalarization(norm, loss, lam, loss / norm if norm > 0 else np.inf, norm)

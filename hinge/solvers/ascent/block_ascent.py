@@ -10,8 +10,7 @@ from hinge.access.streams.streamed import Ranges, Streamed
 from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, count
 from hinge.problems import Certificate, Problem, Regularized, Solution
-from hinge.problems.cost import Cost
-from hinge.problems.rounding import rounding
+from hinge.problems.base import Cost, rounding
 from hinge.problems.svm.examples import balance
 from hinge.sampling import key_of, stream_of
 from hinge.solvers.ascent.active_rows import shuffle, unmarked

@@ -9,7 +9,7 @@ from hinge.access import CSRRows, DenseRows
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, count
 from hinge.problems import Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.solvers.ascent.active_rows import list_rows, rows_to_look, shuffle
 from hinge.solvers.ascent.local_ascent import Change, Rows, Share, local_ascent
 from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, begin_bias, end_epoch

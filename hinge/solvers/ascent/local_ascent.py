@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import CSRRows, DenseRows, add_row, are_far, dot, fetch, read_row, sq_norm
-from hinge.access.prefetch import prefetch
+from hinge.access.rows import prefetch
 from hinge.compiled import Scalars, compiled, copied
 from hinge.problems.svm.losses import Loss, ascents, best_weight, gap_share
 from hinge.sampling import stream_of

@@ -9,7 +9,7 @@ from hinge.access import add_to_column, dot_column, dots, read_row, sq_norm
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, count
 from hinge.problems import Multiclass, Problem, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import (
     SHRUNK,

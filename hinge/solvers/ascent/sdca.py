@@ -10,8 +10,7 @@ from hinge.access import dot, read_row
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import OneClass, Problem, Regularized, Solution
-from hinge.problems.base import Combination
-from hinge.problems.cost import Cost
+from hinge.problems.base import Combination, Cost
 from hinge.problems.svm.losses import gap_share
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import begin, first_epoch, rows_a_block, rows_to_look, unmarked

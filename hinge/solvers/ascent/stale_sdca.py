@@ -9,7 +9,7 @@ from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, count, number
 from hinge.problems import Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import draw_unit
 from hinge.solvers.ascent.active_rows import begin, ends_epoch, next_rows
 from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, bias_constant, dual_step

@@ -8,21 +8,14 @@ from scipy.special import ndtr
 
 from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import Certificate, Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.cells import weighted_sample as sampled
-from hinge.solvers.cells.frugal_state import FrugalState, empty_state, enqueue
-from hinge.solvers.cells.tails import squares_in_levels, tails_behind
+from hinge.solvers.cells.frugal_state import FrugalState, empty_state, enqueue, squares_in_levels, tails_behind
 
-FEWEST_ROWS, MOST_ROWS_A_COLUMN = 2000, 500  # beyond these, whole rows serve better
-OF_EACH_CLASS = 10  # rows of a class that the first batch has at least, if there are as many
-FIRST_LEVEL = 1 / 256  # share of the columns that the first level takes
-READING_TOL, LAST_TOL = 1e-2, 1e-3
-GROWTH = 2.0**0.5  # times as many rows after a batch of the first pass
-GAIN = 0.05  # of the error: what may be to come at the stop
-DOUBT, DOUBT_OF_ROWS = 0.07, 0.1  # the error's own standard error then, where rows are scanned or read whole
-MOST_PASSES = 12  # after so many passes all rows that are left are read whole
+FEWEST_ROWS = 2000  # below this, whole rows serve better, and an error is not known well enough to stop by it
+GROWTH = 2.0**0.5  # each batch of the first pass multiplies the number of rows by this factor
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class Frugal(Solver[Regularized, FrugalState]):
     cells. A row's own share of w is left out of its margins, else its probability would depend on its
     random number and the estimate be biased. Every decision rests on cells that were read.
 
-    The first pass goes over random rows in batches that make them √2 times as many, the later over all rows
+    The first pass goes over random rows in batches that multiply their number by √2, the later over all rows
     with g = 1, 2, 4 and so on, and more support vectors read whole, which brings new columns. Once every row is
     kept, every support vector whole and every column of w read, it is the SVM of all rows, with its certificate.
 
@@ -56,8 +49,8 @@ class Frugal(Solver[Regularized, FrugalState]):
     ----------
     mode : {"auto", "scan", "rows"}
         "scan" is the above. "rows" reads whole random rows, of a rare class more than its share, weighted
-        back, √2 times as many each time: "auto" does so for n < 2000, n > 500 d, or cells that come in rows.
-        C stays that of a row, so that few rows are not overfitted.
+        back, in batches that multiply their number by √2: "auto" does so for n < 2000, n > 500 d, or cells that come
+        in rows. C stays the cost of one row, so that few rows are not overfitted.
     flips : float
         Stop after a pass that changes as few predictions of the sample as this share of the errors, weighted by 1/π.
         Errors are the geometric mean of those on the sample and those on rows of the first pass that were new to the
@@ -74,7 +67,7 @@ class Frugal(Solver[Regularized, FrugalState]):
     levels : int
         Levels of columns, the first the 256th part of all, in geometric progression.
     tol : float
-        Gap to which the SVM of all rows is solved at the end; those of samples are solved to 0.01.
+        Gap to which the SVM of all rows is solved at the end; problems of samples are solved to 0.01.
 
     Notes
     -----
@@ -103,7 +96,7 @@ class Frugal(Solver[Regularized, FrugalState]):
     least: float = 0.05
     checks: float = 0.01
     levels: int = 12
-    tol: float = LAST_TOL
+    tol: float = sampled.LAST_TOL
 
     paper = Paper(
         "A generalization of sampling without replacement from a finite universe",
@@ -139,14 +132,14 @@ class Frugal(Solver[Regularized, FrugalState]):
         if self.by_rows(problem):
             first = sampled.alike(problem.y, state.order, 60)
         else:
-            first = sampled.with_rare(problem.y, state.order, min(n, max(60, n // 100)), OF_EACH_CLASS)
+            first = sampled.with_rare(problem.y, state.order, min(n, max(60, n // 100)))
             state.order[:] = np.concatenate([first, state.order[~np.isin(state.order, first)]])
         enqueue(state, first, len(first))
         return state
 
     def by_rows(self, problem: Regularized) -> bool:
         """Whether it reads whole rows."""
-        few = problem.n < FEWEST_ROWS or problem.n > MOST_ROWS_A_COLUMN * problem.d
+        few = problem.n < FEWEST_ROWS or problem.n > 500 * problem.d
         few |= not problem.table.sells_cells
         return self.mode == "rows" or (self.mode == "auto" and few)
 
@@ -181,7 +174,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         new = _fit(problem, state, rows, inner, self.tol)
         if not s.completing:
             whole = self.by_rows(problem)
-            now = sampled.solve_for_all(problem, rows, new, READING_TOL) if whole and self.flips else new
+            now = sampled.solve_for_all(problem, rows, new, sampled.READING_TOL) if whole and self.flips else new
             scanning = not whole and s.pass_number <= 1
             last = Solution(state.w, s.b) if scanning else Solution(state.before, s.b_before)
             before, after = (inner.responses(one.w) + one.b for one in (last, now))
@@ -193,12 +186,12 @@ class Frugal(Solver[Regularized, FrugalState]):
                 wrong = inner.weight * fresh * (old != truth)
                 s.error = wrong.sum() / (inner.weight @ fresh)
                 s.doubt = np.linalg.norm(wrong) / wrong.sum() if wrong.any() else np.inf
-                looked_at = len(rows) if whole else s.scanned + s.queued
-                share = s.queued / looked_at  # of the rows: the batch made them 1 / (1 - share) times as many
+                examined = len(rows) if whole else s.scanned + s.queued
+                share = s.queued / examined  # of the rows: the batch multiplied their number by 1 / (1 - share)
                 s.to_come = np.inf
                 if self.flips and np.isfinite(s.flips):
                     gain, spread = sampled.expected_gain(inner, before, after, fresh)
-                    s.to_come = (gain + spread) * _to_come(share, looked_at / problem.n if whole else None)
+                    s.to_come = (gain + spread) * _to_come(share, examined / problem.n if whole else None)
                 s.flips /= np.sqrt(2.0 * share)  # answers of m and of rm rows differ by about √(1/m - 1/rm)
             state.before[:], s.b_before = last[:2] if scanning else now[:2]
         state.w[:], s.b = new.w, new.b
@@ -253,8 +246,8 @@ class Frugal(Solver[Regularized, FrugalState]):
 def _to_come(share: float, of_all: float | None) -> float:
     """What is to come over what a batch gained, which was such a share of the rows, where errors fall as 1/m.
 
-    Of rows that are scanned, by twice as many, since later passes read on; of whole ones by all that are left, where
-    it is known which share of all there are.
+    If rows are scanned, what doubling them would gain, since later passes read on; if they are read whole, what all
+    other rows would gain: `of_all` is then the fraction of all rows that was read.
     """
     return 0.5 / share if of_all is None else (1.0 / share - 1.0) * (1.0 - of_all)
 
@@ -262,12 +255,12 @@ def _to_come(share: float, of_all: float | None) -> float:
 def _settled(state: FrugalState, flips: float, whole: bool) -> bool:
     """Whether so little was gained in the first pass that what is to come is little, too.
 
-    An answer that is hardly better than none gains little as well, but changes many predictions; and few errors on
-    new rows tell nothing.
+    At most 5% of the error may be to come, and the error must be known to 7%, or 10% if rows are read whole: few errors
+    on new rows tell nothing. An answer that is hardly better than none gains little too, but changes many predictions.
     """
     s = state.s
-    known = s.doubt <= DOUBT_OF_ROWS if whole else s.doubt <= DOUBT and s.t >= FEWEST_ROWS
-    little = s.to_come <= GAIN * s.error and s.flips <= 2 * flips * np.sqrt(s.error * s.fitted)
+    known = s.doubt <= 0.1 if whole else s.doubt <= 0.07 and s.t >= FEWEST_ROWS
+    little = s.to_come <= 0.05 * s.error and s.flips <= 2 * flips * np.sqrt(s.error * s.fitted)
     return bool(flips > 0 and s.pass_number <= 1 and known and little)
 
 
@@ -289,7 +282,7 @@ def _plan(problem: Regularized, state: FrugalState) -> None:
     state.ranked[:] = np.argsort(-s, kind="stable")
     size = int((s > 0).sum())
     levels = len(state.cuts) - 1
-    state.cuts[1:] = np.ceil(size * FIRST_LEVEL ** (1 - np.arange(levels) / (levels - 1)))
+    state.cuts[1:] = np.ceil(size * (1 / 256) ** (1 - np.arange(levels) / (levels - 1)))
     rows = np.flatnonzero(state.random)
     E = table.held(rows)
     own = sampled.coefficients(problem, rows, state.alpha, state.pi)
@@ -324,12 +317,12 @@ def _scan(problem: Regularized, state: FrugalState, rows: np.ndarray, gamma: flo
 def _fit(problem: Regularized, state: FrugalState, rows: np.ndarray, inner: Regularized, last_tol: float) -> Solution:
     """The answer of the sample, from the last one; to the last tolerance where it is all rows."""
     start = Solution(state.w.copy(), float(state.s.b), state.alpha[rows])
-    tol = last_tol if len(rows) == problem.n else READING_TOL
+    tol = last_tol if len(rows) == problem.n else sampled.READING_TOL
     return sampled.solve_sample(inner, start, tol)
 
 
 def _more_rows(problem: Regularized, state: FrugalState, enough: bool) -> None:
-    """Whole rows, so that there are √2 times as many."""
+    """Read further whole rows, which multiply their number by √2."""
     s = state.s
     s.pass_number = 1
     left = state.order[state.pi[state.order] == 0]
@@ -342,7 +335,7 @@ def _more_rows(problem: Regularized, state: FrugalState, enough: bool) -> None:
 
 
 def _first_pass(state: FrugalState, checks: float) -> None:
-    """Scan random rows, so that √2 times as many were scanned, and read a few of them whole."""
+    """Scan further random rows, which multiply their number by √2, and read a few of them whole."""
     s = state.s
     s.pass_number = 1
     rows = state.order[s.scanned : s.scanned + _batch(int(s.scanned), len(state.order))]
@@ -355,7 +348,10 @@ def _batch(done: int, n: int) -> int:
 
 
 def _later_pass(problem: Regularized, state: FrugalState, still: bool) -> None:
-    """Complete some rows of support vectors; then scan all rows, at a higher rate than before."""
+    """Complete some rows of support vectors; then scan all rows, at a higher rate than before.
+
+    After 12 passes, in which the rate has grown by 2¹⁰, all rows that are left are read whole.
+    """
     s, whole = state.s, problem.table.bill.whole_rows
     support = np.flatnonzero((state.alpha > 0) & ~whole)
     every = bool((state.pi >= 1.0).all())
@@ -367,7 +363,7 @@ def _later_pass(problem: Regularized, state: FrugalState, still: bool) -> None:
         state.before[:], s.b_before = state.w, s.b
         s.pass_number = max(2, s.pass_number + 1)
         share = min(1.0, 0.1 * 2.0 ** (s.pass_number - 3)) if s.pass_number > 2 else 0.0
-        rows = np.flatnonzero(~whole) if every and s.pass_number > MOST_PASSES else support
+        rows = np.flatnonzero(~whole) if every and s.pass_number > 12 else support
         rows = rows[np.argsort(state.u[rows], kind="stable")][: int(np.ceil(share * len(rows)))]
         if len(rows):  # read these rows whole, which finds new columns
             s.completing = True

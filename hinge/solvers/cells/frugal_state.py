@@ -1,8 +1,9 @@
-"""The state of the frugal learner: a sample, the answer it gives, and the batch at hand."""
+"""The state of `Frugal`: a sample, its answer, the present batch, and what to expect of unread columns."""
 
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from hinge.compiled import Scalars, scalars
 
@@ -10,11 +11,11 @@ from hinge.compiled import Scalars, scalars
 class FrugalState(NamedTuple):
     """The sample and the answer that it gives.
 
-    `before` is the answer before, from the second pass on that of the pass before; where whole rows are read, the
+    `before` is the answer before, from the second pass on the answer of the last pass; where whole rows are read, the
     last that weighs as much as all rows. `pi` is the probability with which a row is in the sample, 0 if it is not;
-    `random` are rows read whole whatever they hold; `order` is that of the first pass; `queue` has the present batch,
-    the first of it to be read whole. `ranked` are columns in levels that end at `cuts`; `tails` is what to expect
-    behind each.
+    `random` are rows read whole whatever they hold; `order` is the order of the first pass; `queue` has the present
+    batch, the first of it to be read whole. `ranked` are columns in levels that end at `cuts`; `tails` is what to
+    expect behind each.
 
     `s` has the biases b and `b_before`; `drift`, how much margins still move; the `flips` of the sample, the
     `error` on rows that were new, its relative standard error, which is the `doubt`, and the share of the sample
@@ -39,7 +40,7 @@ class FrugalState(NamedTuple):
 
     @property
     def t(self) -> int:
-        """Rows looked at so far."""
+        """Rows examined so far."""
         return int(self.s.t)
 
 
@@ -85,3 +86,55 @@ def enqueue(state: FrugalState, rows: np.ndarray, whole: int) -> None:
     """Make these rows the next batch, the first `whole` of them to be read whole."""
     state.queue[: len(rows)] = rows
     state.s.queued, state.s.done, state.s.whole = len(rows), 0, whole
+
+
+def tails_behind(
+    E: sp.csr_array, y: np.ndarray, own: np.ndarray, w: np.ndarray, ranked: np.ndarray, cuts: np.ndarray
+) -> np.ndarray:
+    """Mean and deviation of the margin that columns behind each level add, for each class.
+
+    A row that w was trained on has its own part in w left out, else its tail would be too good.
+
+    Parameters
+    ----------
+    E : csr_array of shape (m, d)
+        Rows read whole.
+    y : ndarray of shape (m,)
+    own : ndarray of shape (m,)
+        The coefficients of the rows in w, without sign.
+    w : ndarray of shape (d,)
+    ranked : ndarray of shape (d,)
+        Columns in the order of reading.
+    cuts : ndarray of shape (levels + 1,)
+        The levels' ends in that order; the first is 0.
+
+    Returns
+    -------
+    ndarray of shape (2, levels + 1, 2)
+        For the classes -1 and +1, behind each end.
+    """
+    used = ranked[: cuts[-1]]
+    behind = np.arange(len(used))[:, None] >= cuts[None]
+    X = E[:, used]
+    unread = y[:, None] * (X @ (behind * w[used, None])) - own[:, None] * (X.power(2) @ behind.astype(float))
+    out = np.empty((2, len(cuts), 2))
+    mean, var = unread.mean(axis=0), unread.var(axis=0)
+    for side in (0, 1):
+        rows = unread[(y > 0) == side]
+        k = len(rows)
+        share = k / (k + 4.0)  # a class of less than four rows is estimated mostly from the rows of both classes
+        own_mean, own_var = (rows.mean(axis=0), rows.var(axis=0)) if k else (mean, var)
+        out[side, :, 0] = share * own_mean + (1 - share) * mean
+        out[side, :, 1] = np.sqrt(share * own_var + (1 - share) * var)
+    return out
+
+
+def squares_in_levels(E: sp.csr_array, ranked: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """The sum of the squares that each row holds of the columns of each level, of shape (m, levels)."""
+    (m, d), levels = E.shape, len(cuts) - 1
+    level = np.full(d, levels, np.int16)  # columns in no level count as the last one
+    level[ranked[: cuts[-1]]] = np.repeat(np.arange(levels), np.diff(cuts))
+    row, column, value = sp.find(E)  # a sparse product with a matrix of levels would sort all columns first: slower
+    place = row.astype(np.int64) * (levels + 1) + level[column]
+    sums = np.bincount(place, value.astype(float) ** 2, m * (levels + 1))
+    return sums.reshape(m, levels + 1)[:, :-1]

@@ -5,16 +5,13 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from hinge.access import Line
 from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, count
 from hinge.problems import Certificate, Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.cells.weighted_sample import cost_of_a_row, sample_problem, solve_sample
-
-READING_TOL, LAST_TOL = 1e-2, 1e-3
+from hinge.solvers.cells.weighted_sample import LAST_TOL, READING_TOL, cost_of_a_row, sample_problem, solve_sample
 
 # Why a row was read.
 UNREAD, RANDOM, DUG = range(3)
@@ -25,7 +22,7 @@ class ProbeState(NamedTuple):
 
     `kind` is why a row was read; `order` a random order of the rows; `probed` has the cells zᵢ of the probed
     `columns`; `queue` the present batch. `s` has the bias b; iterations t; columns read so far; rows queued
-    in the batch, those of them that are done, and those that were found to be hard; rounds so far, the last
+    in the batch, how many of them are done, and how many were found to be hard; rounds so far, the last
     of them quiet, as they found none; and whether it is over.
     """
 
@@ -60,11 +57,11 @@ class Probe(Solver[Regularized, ProbeState]):
     .. math:: \\hat m_i = y_i\\Big(\\frac{\\|w\\|^2}{\\|w_J\\|^2}\\,\\langle w_J, z_i\\rangle + b\\Big),
               \\qquad w_J = \\sum_{i\\in R} \\beta_i z_i, \\quad z_i = x_{iJ},
 
-    and those with the lowest are read whole, a quarter as many as were read before. A row that was dug up
+    and rows with the lowest are read whole, a quarter of the number that was read before. A row that was dug up
     stands for itself, :math:`\\omega_i = 1`; the random rows of a class stand for all others of it. When all
     rows are read it is the SVM of all rows, and the certificate says so.
 
-    A row is dug up because its probed cells look bad, more so than the row is. Left alone, this bias would
+    A row is dug up because its probed cells are bad, worse than the row is. Left alone, this bias would
     enter :math:`w_J` with the row, and can turn the estimates round. So the cells are made to tell its true
     margin :math:`m_i` under the answer that chose it: :math:`z_i \\leftarrow z_i + y_i (m_i - \\hat m_i)\\,
     w_J / \\|w\\|^2`.
@@ -76,7 +73,7 @@ class Probe(Solver[Regularized, ProbeState]):
     columns : int
         |J|.
     rows : int
-        Random rows to begin with; a third as many of each class at the least, if it has them.
+        Random rows to begin with; each class has at least a third of this number, if it has so large a number of rows.
     patience : int
         Stop after this many successive rounds that found nothing.
     below : float
@@ -88,7 +85,7 @@ class Probe(Solver[Regularized, ProbeState]):
     There is no certificate before the end: rows with a low margin may hide behind the unread columns. It
     takes data where a few random columns tell something of a margin: dense, none much heavier than others.
 
-    Wrong labels look like rare points, only worse: they are all dug up first, and each pulls at w with a
+    Wrong labels resemble rare points, only worse: they are all dug up first, and each pulls at w with a
     force of up to C. With one label of a hundred wrong C had to be about 0.1, on unit rows; and a wrong label
     among the random rows, which stand for many, can spoil a run and have it stop too early.
 
@@ -149,8 +146,7 @@ class Probe(Solver[Regularized, ProbeState]):
         s = state.s
         while n_iter > 0 and not s.over:
             if s.columns < len(state.columns):
-                values = _spread(problem.table.column(int(state.columns[s.columns])), problem.n)
-                state.probed[:, s.columns] = values
+                state.probed[:, s.columns] = problem.table.column(int(state.columns[s.columns])).dense(problem.n)
                 s.columns += 1
             else:
                 self._read(problem, state)
@@ -186,7 +182,7 @@ class Probe(Solver[Regularized, ProbeState]):
         enqueue(state, left[lowest[: -(-np.count_nonzero(state.kind) // 4)]])
 
     def margins(self, problem: Regularized, state: ProbeState) -> np.ndarray:
-        """The margins of all rows, as the probed columns foretell them."""
+        """The margins of all rows, predicted from the probed columns."""
         return problem.y * (_scale(state) * (state.probed @ state.w_J) + state.s.b)
 
     def sample(self, problem: Regularized, state: ProbeState) -> tuple[np.ndarray, Regularized]:
@@ -260,14 +256,3 @@ def enqueue(state: ProbeState, rows: np.ndarray) -> None:
     """Make these rows the next batch."""
     state.queue[: len(rows)] = rows
     state.s.queued, state.s.done, state.s.found = len(rows), 0, 0
-
-
-def _spread(line: Line, size: int) -> np.ndarray:
-    """A row or column with all its cells."""
-    out = np.zeros(size)
-    at, values = line
-    if len(at):
-        out[at] = values
-    else:
-        out[: len(values)] = values
-    return out

@@ -9,16 +9,15 @@ import numpy as np
 
 from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import Certificate, Problem, SlackConstrained, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.cells import simba_exact, simba_lazy
 from hinge.solvers.cells.simba_exact import OUTSIDE, Exact
 from hinge.solvers.cells.simba_lazy import Lazy
+from hinge.solvers.saddle.primal_dual import FIRST_CHECK
 
-SMALL = 2000  # up to so many points and features, the exact form takes no longer than the calls themselves
-ROUNDING = 1e-6  # rows of unit norm in float32 may be that much longer
-FIRST_LOOK = 64
+ROUNDING = 1e-6  # rows of unit norm in float32 may be longer by this fraction
 
 
 class SimbaState(NamedTuple):
@@ -71,7 +70,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         with ξ settled every `refresh_every` iterations; or the capped one, lazy too. By default lazy for
         compressed data with n + d > 2000, else exact: a dense column touches all points anyway.
     steps : {"adaptive", "fixed"}
-        The rates of section 6, above; or those of Algorithm 1, with T in the place of t, where the run ends.
+        The rates of section 6, above; or the rates of Algorithm 1, with T in the place of t, where the run ends.
     epsilon, constant : float
         For fixed steps: :math:`T = \\lceil constant^2\\varepsilon^{-2}\\log n\\rceil`.
     eta_scale : float
@@ -84,9 +83,9 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         ν' of the capped form.
     scale : {"max", None}
         Divide the rows by the largest norm among them, or refuse rows outside of the unit ball. Data
-        that is not in memory is not looked through: a longer row is an error when it is read.
+        that is not in memory is not searched: a longer row is an error when it is read.
     radius : float, optional
-        A bound on the norms of the rows, used instead of looking.
+        A bound on the norms of the rows, used instead of computing them.
     certify : bool, optional
         Whether to compute certificates, which read all rows; by default where the data is in memory.
 
@@ -99,8 +98,8 @@ class Simba(Solver[SlackConstrained, SimbaState]):
     algorithm sees x/R, with ν/R; the answer is in the units of the data.
 
     The certificate is the problem's, with p the mean of all :math:`p_t`, cut off at its (νn/2)-th largest
-    value: then :math:`\\nu n \\max p` is near the greedy :math:`p^\\top\\xi`. It is looked at when t doubles,
-    once as much was read as by one pass.
+    value: then :math:`\\nu n \\max p` is near the greedy :math:`p^\\top\\xi`. It is computed when t doubles,
+    once the iterations have read as much as one pass.
 
     References
     ----------
@@ -163,7 +162,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
 
     def init(self, problem: SlackConstrained, seed: int = 0, start: Solution | None = None) -> SimbaState:
         radius, form = self.radius or 1.0, self.form_for(problem)
-        if self._looked(problem):
+        if self._knows_norms(problem):
             radius = problem.largest_norm() or 1.0
         parts: Exact | Lazy
         if form == "exact":
@@ -178,7 +177,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         form: Any = simba_exact if isinstance(s, Exact) else simba_lazy
         arrays = form.bare(s)
         amount, K, free = self._amount(problem, R), self.refresh_every, problem.bias == "free"
-        limit = np.inf if self._looked(problem) else (R * (1.0 + ROUNDING)) ** 2
+        limit = np.inf if self._knows_norms(problem) else (R * (1.0 + ROUNDING)) ** 2
         T = self.horizon(problem) if self.steps == "fixed" else 0
         log_n = math.log(problem.n)
         for t in range(begun + 1, begun + n_iter + 1):
@@ -207,19 +206,20 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         """The form that "auto" stands for."""
         if self.form != "auto":
             return self.form
-        return "lazy" if problem.table.is_sparse and problem.n + problem.d > SMALL else "exact"
+        # On smaller data the exact form takes no longer than the calls themselves.
+        return "lazy" if problem.table.is_sparse and problem.n + problem.d > 2000 else "exact"
 
     def horizon(self, problem: SlackConstrained) -> int:
         """T of Algorithm 1."""
         return max(1, math.ceil((self.constant / (self.epsilon or 1.0)) ** 2 * math.log(problem.n)))
 
     def _amount(self, problem: SlackConstrained, R: float) -> float:
-        """Points that get all the slack they may have; or those that share all the weight at the cap."""
+        """Number of points that get all the slack they may have; or that share all the weight at the cap."""
         if self.form == "capped":
             return problem.n * (min(1.0, 10.0 * problem.nu / R) if self.cap is None else self.cap)
         return problem.n * problem.nu / (2.0 * R)
 
-    def _looked(self, problem: SlackConstrained) -> bool:
+    def _knows_norms(self, problem: SlackConstrained) -> bool:
         """Whether the norms of all rows are known to be within the radius."""
         return self.radius is None and self.scale == "max" and problem.table.in_memory
 
@@ -232,7 +232,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
 
     def pause(self, problem: SlackConstrained, state: SimbaState) -> int:
         """To the next power of two, and no further than T of fixed steps."""
-        left = max(FIRST_LOOK, 1 << state.t.bit_length()) - state.t
+        left = max(FIRST_CHECK, 1 << state.t.bit_length()) - state.t
         return min(left, max(0, self.horizon(problem) - state.t)) if self.steps == "fixed" else left
 
     def estimate(self, problem: SlackConstrained, state: SimbaState) -> float | Certificate:
@@ -242,7 +242,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         """
         answer = self.solution(problem, state)
         size = state.radius * problem.norm(answer.w)
-        leaning = problem.bias == "free" and state.t >= FIRST_LOOK and 2 * abs(answer.b) >= size
+        leaning = problem.bias == "free" and state.t >= FIRST_CHECK and 2 * abs(answer.b) >= size
         if not _certifies(self.certify, problem):
             if leaning and abs(answer.b) >= 0.8 * size:
                 warnings.warn(problem.flooded(np.inf), stacklevel=2)

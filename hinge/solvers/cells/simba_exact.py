@@ -6,10 +6,10 @@ import numpy as np
 
 from hinge.compiled import Scalars, compiled, scalars_array
 from hinge.sampling import draw_unit, pick
-from hinge.solvers.saddle.multiplicative_weights import FLOOR, factor
+from hinge.solvers.saddle.primal_dual import FLOOR, factor
 
 OUTSIDE = -2
-TIES = 1e-9  # weights so near to one another are the same but for rounding
+TIES = 1e-9  # weights that differ by this fraction are equal but for rounding
 
 
 class Exact(NamedTuple):
@@ -88,10 +88,10 @@ def greedy_slack(p, count):
 
 @compiled
 def cut_of(p, count):
-    """The smallest p that the greedy step gives slack, and the part of it that those at the cut get."""
+    """The smallest p that the greedy step gives slack, and the part of it that points at the cut get."""
     if not count < len(p):  # checked before the conversion: an infinite count has no integer
         return 0.0, 1.0
-    m = int(count)  # so many points get the full amount, and one more a part of it
+    m = int(count)  # the number of points that get the full amount; one more gets a part of it
     cut = np.partition(p, len(p) - 1 - m)[len(p) - 1 - m]
     above, ties = 0, 0
     for i in range(len(p)):

@@ -23,11 +23,9 @@ import numpy as np
 from hinge.compiled import Scalars, compiled, scalars_array
 from hinge.sampling import SumTree, draw_unit, find, group_total, resum, set_leaf, sum_tree
 from hinge.solvers.cells.simba_exact import OUTSIDE, TIES, cut_of, sign_of, sq_length
-from hinge.solvers.saddle.multiplicative_weights import factor
+from hinge.solvers.saddle.primal_dual import factor
 
-FLOOR = 1e-15  # of the largest weight: smaller ones would drown in the rounding of the sums
-FAR = 1e100
-RESUM = 1024  # iterations after which the squares of u are summed anew
+FAR = 1e100  # scales beyond this, or its inverse, are multiplied out before their products overflow
 
 
 class Lazy(NamedTuple):
@@ -115,7 +113,7 @@ def settle(s, amount):
     if len(scale) == 2:
         top = cap_of(q, amount)
     for i in range(len(q)):
-        q[i] = max(min(q[i] / top, 1.0), FLOOR)
+        q[i] = max(min(q[i] / top, 1.0), 1e-15)  # smaller weights would drown in the rounding of the sums
     if len(scale) > 2:
         give_slack(s, amount)
     resum(s.points)
@@ -176,7 +174,7 @@ def add_point(arrays, at, x, step, t, key, limit):
         u[j] += change
         z[j] += before * change
         set_leaf(coords, j, 0, u[j] * u[j])
-    if len(at) == 0 or t % RESUM == 0:
+    if len(at) == 0 or t % 1024 == 0:  # now and then, since sums that are updated drift
         resum(coords)
     sq = group_total(coords, 0)
     shrink = 1.0 / max(1.0, np.sqrt(sq))
@@ -213,7 +211,7 @@ def reweigh(arrays, y, at, x, ratio, eta, t, amount, refresh):
 
 @compiled
 def reweigh_all(s, x, slope, fixed, inverse, most):
-    """The same for a dense column. Choosing between two groups is twice as fast as looking them up."""
+    """The same for a dense column. Choosing between two groups is twice as fast as indexing by group."""
     points, G = s.points, s.G
     q, group, p_sum = points.leaves, points.group, s.p_sum
     if len(G) > 2:

@@ -10,8 +10,10 @@ from hinge.problems import Regularized, Solution
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.driver import solve
 
-FEW = 10  # rows of a rare class that are taken at least
-ROUNDING = 1e-12  # weights below this share of the largest count as zero
+READING_TOL, LAST_TOL = 1e-2, 1e-3
+"""Gaps to which problems of a sample, and the problem of all rows, are solved: a sample is far less accurate."""
+LEAST_OF_CLASS = 10
+"""Rows of a rare class that a first sample has at least: fewer often miss the class."""
 
 
 def cost_of_a_row(problem: Regularized) -> float:
@@ -60,11 +62,11 @@ def solve_sample(inner: Regularized, start: Solution, tol: float) -> Solution:
         return start
     answer = result.solution
     size = np.abs(answer.w)
-    return answer._replace(w=np.where(size > ROUNDING * size.max(initial=0.0), answer.w, 0.0))
+    return answer._replace(w=np.where(size > 1e-12 * size.max(initial=0.0), answer.w, 0.0))
 
 
 def solve_for_all(problem: Regularized, rows: np.ndarray, start: Solution, tol: float) -> Solution:
-    """The answer of whole rows, with weights that add up to those of all rows, class by class."""
+    """The answer of whole rows, weighted so that each class has its total weight in all rows."""
     return solve_sample(sample_problem(problem, rows, shares_of_classes(problem.y, rows)), start, tol)
 
 
@@ -78,27 +80,27 @@ def shares_of_classes(y: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def shares_at_C(y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Those shares, scaled to a mean weight of one: C stays that of a row, few rows are not overfitted."""
+    """The same, scaled to a mean weight of one: then C is the cost of one row, and few rows are not overfitted."""
     share = shares_of_classes(y, rows)
     return share * np.mean(1.0 / share)
 
 
-def with_rare(y: np.ndarray, order: np.ndarray, count: int, least: int) -> np.ndarray:
-    """The first of these rows, and further ones of a class that has fewer than `least` among them."""
+def with_rare(y: np.ndarray, order: np.ndarray, count: int) -> np.ndarray:
+    """The first `count` of these rows, and further ones of a class that has fewer than `LEAST_OF_CLASS` among them."""
     positive = y[order] > 0
-    rare = [np.flatnonzero(side)[:least] for side in (positive, ~positive)]
+    rare = [np.flatnonzero(side)[:LEAST_OF_CLASS] for side in (positive, ~positive)]
     return order[np.unique(np.concatenate([np.arange(count), *rare]))]
 
 
 def alike(y: np.ndarray, left: np.ndarray, count: int) -> np.ndarray:
     """The first of the rows that are left, in turn, the classes in the ratio of the roots of their sizes.
 
-    Half-way between random rows and as many of either class: what is rare is seen early, and a class that is
+    Half-way between random rows and equal classes: what is rare is seen early, and a class that is
     easy does not lose the rows that hold its margin.
     """
     sides = [left[y[left] > 0], left[y[left] < 0]]
     roots = np.sqrt([np.sum(y > 0), np.sum(y < 0)])
-    few = [min(FEW, count // 2, len(side)) for side in sides]
+    few = [min(LEAST_OF_CLASS, count // 2, len(side)) for side in sides]
     size = np.clip(round(count * roots[0] / roots.sum()), few[0], count - few[1])
     size = int(np.clip(size, count - len(sides[1]), len(sides[0])))
     sides = [sides[0][:size], sides[1][: count - size]]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from hinge.constraints import Constraints, choice
 from hinge.monitoring import Status
 from hinge.problems import Multiclass, Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.solvers.ascent.cocoa import CoCoAState
 from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCAState
 from hinge.solvers.ascent.sdca import SAMPLE, SDCA, SDCAState

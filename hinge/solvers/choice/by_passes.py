@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from hinge.compiled import Scalars, scalars
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.solvers.ascent.block_ascent import BlockAscent, BlockAscentState, cut_of, dealt, taken
 from hinge.solvers.ascent.sdca import TYPICAL
 from hinge.solvers.base import Paper, Solver

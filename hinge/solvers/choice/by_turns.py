@@ -7,7 +7,7 @@ from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, number
 from hinge.monitoring import Status
 from hinge.problems import Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.max_margin import MaxMargin
 from hinge.solvers.base import Paper, Solver

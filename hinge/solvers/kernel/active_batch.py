@@ -9,10 +9,8 @@ from hinge.access.gram.weight_vector import WeightVector
 from hinge.compiled import compiled, scalars_array
 from hinge.problems.base import Certificate
 from hinge.problems.batch import combine_certificates
-from hinge.problems.svm.kernel_batch import BatchExpansion, PackedBatch
-from hinge.problems.svm.level_batch import LevelBatch
-from hinge.problems.svm.level_gap import CLASSES, TARGETS, level_gap, level_of, relative_gap
-from hinge.problems.svm.quantiles import quantile
+from hinge.problems.svm.kernel_batch import BatchExpansion, LevelBatch, PackedBatch
+from hinge.problems.svm.levels import CLASSES, TARGETS, level_gap, level_of, quantile, relative_gap
 from hinge.solvers.kernel.active_rounds import (
     FINEST,
     FIRST,

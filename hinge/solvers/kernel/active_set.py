@@ -8,9 +8,8 @@ import numpy as np
 from hinge.constraints import Constraints, number
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Expansion, KernelRegularized, Problem
-from hinge.problems.cost import Cost
-from hinge.problems.svm.kernel_batch import BatchExpansion, PackedBatch
-from hinge.problems.svm.level_batch import LevelBatch
+from hinge.problems.base import Cost
+from hinge.problems.svm.kernel_batch import BatchExpansion, LevelBatch, PackedBatch
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.active_batch import (
     BatchState,

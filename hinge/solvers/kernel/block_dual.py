@@ -5,16 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.access.gram.arrays import whole
+from hinge.access.gram.base import whole
 from hinge.constraints import Constraints, count, number
 from hinge.kernels import namespace
 from hinge.monitoring import Status
 from hinge.monitoring.clock import hurried
 from hinge.problems import Expansion, KernelRegularized, Problem, sorted_bias
-from hinge.problems.cost import Cost
-from hinge.problems.rounding import gap_of
-from hinge.problems.svm.best_scale import best_scale
-from hinge.problems.svm.duality import UNIT
+from hinge.problems.base import Cost, gap_of
+from hinge.problems.svm.duality import UNIT, best_scale
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.conjugate_steps import conjugate_moves

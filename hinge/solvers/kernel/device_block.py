@@ -9,9 +9,8 @@ from hinge.access.gram.device import DeviceGram
 from hinge.constraints import Constraints, count
 from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized, Problem
-from hinge.problems.cost import Cost
-from hinge.problems.rounding import gap_of
-from hinge.problems.svm.best_scale import WORTH, best_scale
+from hinge.problems.base import Cost, gap_of
+from hinge.problems.svm.duality import WORTH, best_scale
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.device_rounds import Lines, Seen, first_sets, look, move, working_sets

@@ -8,7 +8,7 @@ import numpy as np
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Expansion, Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.problems.svm.levels import KernelLevels, summing_to
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver

@@ -13,7 +13,7 @@ from hinge.compiled import compiled
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import L1Regularized, Problem, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.l1.face_newton import (
     Face,

@@ -11,7 +11,7 @@ from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, count
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import key_of
 from hinge.solvers.ascent.block_ascent import cut_of, dealt, picked, taken
 from hinge.solvers.base import Paper, Solver

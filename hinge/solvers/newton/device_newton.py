@@ -12,9 +12,8 @@ from hinge.access.gram.device import import_torch
 from hinge.constraints import Constraints, number
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem, Regularized, Solution
+from hinge.problems.base import Cost, rounding
 from hinge.problems.batch import Batch, BatchSolution, combine_certificates, members_of
-from hinge.problems.cost import Cost
-from hinge.problems.rounding import rounding
 from hinge.problems.svm.examples import balance
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import primal_value, relative_gap

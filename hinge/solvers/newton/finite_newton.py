@@ -11,8 +11,8 @@ from hinge.access import Matrix
 from hinge.constraints import Constraints, number
 from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
+from hinge.problems.base import Cost
 from hinge.problems.batch import Batch, BatchSolution, members_of
-from hinge.problems.cost import Cost
 from hinge.problems.svm.losses import Loss
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton.hessians import CANCELLED, MOST_DIRECT, MOST_MOVES, penalty_of

@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from hinge.monitoring import Status
 from hinge.problems import Multiclass, Problem, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton.hessians import MOST_DIRECT
 

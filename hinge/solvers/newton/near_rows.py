@@ -20,7 +20,7 @@ from hinge.access.structure import cells_and_counts
 from hinge.compiled import compiled
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
-from hinge.problems.rounding import rounding
+from hinge.problems.base import rounding
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.regularized import dual_value
 from hinge.solvers.driver import solve

@@ -8,7 +8,7 @@ import numpy as np
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton import hessians
 from hinge.solvers.newton.hessians import form_of, most_products, penalty_of

@@ -11,7 +11,7 @@ import numpy as np
 from hinge.access import Data, add_row, dot, read_row, sq_norm
 from hinge.compiled import Scalars, compiled, copied, scalars
 from hinge.problems import Regularized
-from hinge.problems.rounding import EPS, FEW, TINY, rounding
+from hinge.problems.base import EPS, FEW, TINY, rounding
 from hinge.problems.svm.examples import FAINT, balance
 from hinge.problems.svm.losses import Loss, gap_share
 from hinge.problems.svm.regularized import DualShare, dual_value

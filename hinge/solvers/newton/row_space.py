@@ -9,7 +9,7 @@ from scipy.linalg import lapack, solve_triangular
 from hinge.access import Matrix
 from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Paper, Solver, gap_of
 from hinge.solvers.newton.hessians import MOST_CELLS, MOST_DIRECT

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from hinge.problems.rounding import EPS
+from hinge.problems.base import EPS
 
 OWN = 10.0 ** np.arange(6)  # ridges that are shares of their own entries, in units of the rounding of a factor
 COMMON = 1e-12 * 10.0 ** np.arange(20)  # ridges after these, as shares of the trace

@@ -8,7 +8,7 @@ import numpy as np
 
 from hinge.constraints import Constraints, number
 from hinge.problems import LinearProblem, Problem, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.papers.pegasos import Pegasos
 

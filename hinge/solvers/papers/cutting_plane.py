@@ -9,13 +9,77 @@ from hinge.access import add_row, dot, read_row
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice, count
 from hinge.problems import Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.papers.simplex_minimum import ROUNDING, simplex_minimum
 
-# Planes that no pass made: that of w = 0, which loses nothing, and the one that others were folded into.
-ZERO, FOLDED = 0, 1
-FIRST = 2  # the first that a pass made
+ROUNDING = 1e-15  # about 5 units of rounding: differences below this fraction of the largest entries count as zero
+
+
+@compiled
+def simplex_minimum(K, b, beta, e):
+    """Minimise ½βᵀKβ - bᵀβ over β ≥ 0, Σβ = 1, to rounding, in place and from the given β on; e is the gradient there.
+
+    An active-set method: Newton's step over the weights that are positive, as far as they stay so; where
+    the gradient is the same for all of them, the coordinate of least gradient joins.
+    """
+    scale = np.diag(K).max() + np.abs(b).max()
+    tol, settled = ROUNDING * scale, False
+    for _ in range(100 + 4 * len(b)):
+        on = np.flatnonzero(beta)
+        for j in range(len(b)):
+            e[j] = -b[j]
+        for k in on:
+            e += beta[k] * K[k]
+        k, least, most = np.argmin(e), e[on].min(), e[on].max()
+        joins = settled or most - least <= tol
+        if joins:
+            if least - e[k] <= tol:
+                return
+            on = np.append(on, k)
+        # The ridge, far above the rounding of K, keeps the step bounded where K is singular.
+        p = _newton_step(K, e, on, np.argmax(beta[on]), 1e-13 * scale)
+        if joins and p[-1] <= 0.0:
+            return  # rounding: the coordinate that joins would leave in the next step
+        reach, first = 1.0, -1
+        for i in range(len(on)):
+            if beta[on[i]] + reach * p[i] <= 0.0 and p[i] < 0.0:
+                reach, first = -beta[on[i]] / p[i], i
+        settled = first < 0
+        for i in range(len(on)):
+            beta[on[i]] = 0.0 if i == first else max(0.0, beta[on[i]] + reach * p[i])
+        beta /= beta.sum()
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def _newton_step(K, e, on, pivot, ridge):
+    """The step to the minimum over some coordinates that keeps their sum: the pivot pays for the others."""
+    m, r = len(on), on[pivot]
+    L, p = np.zeros((m, m)), np.zeros(m)
+    for i in range(m):  # a Cholesky factor, and the solution forwards
+        if i == pivot:
+            continue
+        for j in range(i + 1):
+            if j != pivot:
+                s = K[on[i], on[j]] - K[on[i], r] - K[r, on[j]] + K[r, r]
+                for q in range(j):
+                    s -= L[i, q] * L[j, q]
+                L[i, j] = s / L[j, j] if j < i else np.sqrt(max(s + ridge, ridge))
+        s = e[r] - e[on[i]]
+        for q in range(i):
+            s -= L[i, q] * p[q]
+        p[i] = s / L[i, i]
+    for i in range(m - 1, -1, -1):  # and backwards
+        if i != pivot:
+            p[i] /= L[i, i]
+            for q in range(i):
+                p[q] -= p[i] * L[i, q]
+    p[pivot] = 0.0
+    p[pivot] = -p.sum()
+    return p
+
+
+# Places of planes: the plane of w = 0, which has no loss; the mean of planes that were dropped; the first of a pass.
+ZERO, FOLDED, FIRST = 0, 1, 2
 
 
 class CuttingPlaneState(NamedTuple):
@@ -68,7 +132,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
     An iteration reads all rows once and costs their nonzeros, md for the products of the new plane with
     the m others, and some steps of an active-set method, each k³/3 for the k planes with a weight. With
     rows of norm R, a gap of ε takes :math:`O(R^2/(\\lambda\\varepsilon^2))` iterations by the paper's
-    theorem, and :math:`O(R^2/(\\lambda\\varepsilon))` by that of Teo et al., whatever n is.
+    theorem, and :math:`O(R^2/(\\lambda\\varepsilon))` by the theorem of Teo et al., whatever n is.
 
     Parameters
     ----------
@@ -226,7 +290,7 @@ def _lost(A, y, weight, constant, w, n, plane, losing):
 
 
 def _free_place(state: CuttingPlaneState) -> int:
-    """A place for a plane: a new one, or that of the oldest without a weight, or of one that is folded."""
+    """A place for a plane: a new one, the place of the oldest plane without a weight, or of one that is folded."""
     if state.used < len(state.beta):
         return state.used
     idle = FIRST + np.flatnonzero(state.beta[FIRST:] == 0.0)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.problems import Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 
 
@@ -28,7 +28,7 @@ class InteriorPoint(Solver[Regularized, InteriorPointState]):
               y_i(\\langle w, x_i\\rangle + b) + \\xi_i \\ge 1
 
     The multipliers of the constraints are :math:`c_i\\alpha_i`, so the answer comes with its dual point, and
-    the certificate is that of `Regularized`. One iteration is the whole solve: it copies the data once and
+    `Regularized` certifies it. One iteration is the whole solve: it copies the data once and
     factorises a system of order n + d some twenty times. The talk gives
     :math:`O(n^{3.5}\\log\\log(1/\\rho))`; sparse rows and few features cost far less, and many dense
     features more than memory holds.

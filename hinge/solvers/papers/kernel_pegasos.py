@@ -8,13 +8,12 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, count
-from hinge.problems import Expansion, KernelRegularized, Problem
-from hinge.problems.cost import Cost
+from hinge.problems import Expansion, KernelRegularized
+from hinge.problems.base import Cost
 from hinge.sampling import draw_index, key_of
-from hinge.solvers.base import Paper, Solver
-
-TINY = 1e-5
-"""Below this the product of all projections is folded into v, before the average loses digits."""
+from hinge.solvers.base import Paper, geometric_pause
+from hinge.solvers.papers.kernel_rows import KernelRowSolver, combine_rows
+from hinge.solvers.papers.scaled_vector import TINY
 
 
 class KernelPegasosState(NamedTuple):
@@ -36,7 +35,7 @@ class KernelPegasosState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class KernelPegasos(Solver[KernelRegularized, KernelPegasosState]):
+class KernelPegasos(KernelRowSolver[KernelRegularized, KernelPegasosState]):
     """Stochastic sub-gradient descent with step 1/(λt) in the space of a kernel.
 
     Draw :math:`A_t` of k points, let :math:`A_t^+` be those with a positive loss,
@@ -98,35 +97,27 @@ class KernelPegasos(Solver[KernelRegularized, KernelPegasosState]):
         "section 4: using Mercer kernels",
     )
     constraints = Constraints(batch_size=count())
-
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, KernelRegularized):
-            name = type(problem).__name__
-            return f"KernelPegasos solves KernelRegularized problems, not {name}; use SBP for a given slack."
-        if problem.bias != "none":
-            return "KernelPegasos has no bias, as in the paper; use BlockDual, or SBP."
-        if len(problem.weight) > 1:
-            return "KernelPegasos takes no weights; use BlockDual or KernelSDCA."
-        return None
+    no_bias = "has no bias, as in the paper; use BlockDual, or SBP."
+    no_weights = "takes no weights; use BlockDual or KernelSDCA."
 
     def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> KernelPegasosState:
         v, g, u, h = np.zeros((4, problem.n))
         return KernelPegasosState(v, g, u, h, 1.0, 0.0, 0.0, 0, key_of(seed))
 
     def advance(self, problem: KernelRegularized, state: KernelPegasosState, n_iter: int) -> KernelPegasosState:
-        gram, y = problem.gram, problem.y
+        y = problem.y
         rate, radius = problem.lam * self.batch_size, 1.0 / math.sqrt(problem.lam)
         v, g, u, h, pi, A, sq, t, key = state
         end = t + n_iter
         drawn = np.empty(self.batch_size, np.int64)
-        gram.focus(None)
+        problem.gram.focus(None)
         while True:
             t, A, found = _next_violators(y, g, rate, pi, A, t, end, key, drawn)
             if found == 0:
                 break
             plus, times = np.unique(drawn[:found], return_counts=True)
             delta = y[plus] * times / pi
-            rows = gram.host(gram.combine(plus, delta))
+            rows = combine_rows(problem, plus, delta)
             sq += float(2.0 * delta @ g[plus] + delta @ rows[plus])
             v[plus] += delta
             g += rows
@@ -137,7 +128,7 @@ class KernelPegasos(Solver[KernelRegularized, KernelPegasosState]):
             norm = pi * math.sqrt(max(sq, 0.0)) / (rate * t)
             if self.projection and norm > radius:
                 pi *= radius / norm
-                if pi < TINY:
+                if pi < TINY:  # before the average loses digits
                     u, h, v, g = u - A * v, h - A * g, pi * v, pi * g
                     sq, A, pi = sq * pi * pi, 0.0, 1.0
             A += pi
@@ -149,7 +140,7 @@ class KernelPegasos(Solver[KernelRegularized, KernelPegasosState]):
         if not self.average:
             return Expansion(pi / rate * v, 0.0, pi / rate * g)
         total = rate * (t + 1) / 2.0
-        path = (A * np.abs(v) + np.abs(u)) / total  # rounding is that of both parts
+        path = (A * np.abs(v) + np.abs(u)) / total  # both parts are rounded
         return Expansion((A * v - u) / total, 0.0, (A * g - h) / total, path)
 
     def cost(self, problem: KernelRegularized, state: KernelPegasosState | None = None) -> Cost:
@@ -157,8 +148,7 @@ class KernelPegasos(Solver[KernelRegularized, KernelPegasosState]):
         return Cost(kernel_values=min(batch, n) * n, a_pass=max(1, n // batch))
 
     def pause(self, problem: KernelRegularized, state: KernelPegasosState) -> int:
-        """Looks are a factor 1.25 apart, beginning with 1/16 of a pass."""
-        return max(math.ceil(state.t * 0.25), self.cost(problem).a_pass // 16, 1)
+        return geometric_pause(state.t, self.cost(problem).a_pass)
 
 
 @compiled

@@ -1,6 +1,5 @@
 """The Perceptron with kernels: online, and the batch Perceptron of separable points."""
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,10 +8,11 @@ import numpy as np
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, count
 from hinge.problems import Expansion, KernelProblem, Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import shuffle
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Paper, geometric_pause
+from hinge.solvers.papers.kernel_rows import KernelRowSolver, combine_rows
 
 
 class KernelPerceptronState(NamedTuple):
@@ -30,7 +30,7 @@ class KernelPerceptronState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
+class KernelPerceptron(KernelRowSolver[KernelProblem, KernelPerceptronState]):
     """The Perceptron in the space of a kernel; the average of its hypotheses predicts.
 
     .. math:: w_{t+1} = w_t + [y_i\\langle w_t, \\phi(x_i)\\rangle \\le 0]\\, y_i\\phi(x_i)
@@ -89,15 +89,13 @@ class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
         "section 4.4: the online Perceptron; section 3.1: the batch Perceptron",
     )
     constraints = Constraints(passes=count())
+    no_bias = "has no bias, as in the papers; use BlockDual, or SBP for a given slack."
+    no_weights = "takes no weights; use BlockDual or KernelSDCA."
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelProblem):
             return f"KernelPerceptron solves kernel problems, not {type(problem).__name__}; use Perceptron."
-        if problem.bias != "none":
-            return "KernelPerceptron has no bias, as in the papers; use BlockDual, or SBP for a given slack."
-        if len(problem.weight) > 1:
-            return "KernelPerceptron takes no weights; use BlockDual or KernelSDCA."
-        return None
+        return self.rejects_parts(problem)
 
     def init(self, problem: KernelProblem, seed: int = 0, start: Expansion | None = None) -> KernelPerceptronState:
         v, r, u, h = np.zeros((4, problem.n))
@@ -135,7 +133,7 @@ class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
     def _add(self, problem: KernelProblem, state: KernelPerceptronState, i: int, t: int) -> None:
         """Add point i, on which a mistake was made; the t hypotheses before it did not have it."""
         yi = float(problem.y[i])
-        row = problem.gram.host(problem.gram.combine(np.array([i]), np.array([yi])))
+        row = combine_rows(problem, np.array([i]), np.array([yi]))
         state.v[i] += yi
         state.r[:] += row
         if self.average:
@@ -146,17 +144,17 @@ class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
         v, r, u, h, t, _ = state
         if not self.average or self.batch or t == 0:
             return Expansion(v.copy(), 0.0, r.copy())
-        path = np.abs(v) + np.abs(u) / t  # rounding is that of both parts
+        path = np.abs(v) + np.abs(u) / t  # both parts are rounded
         return Expansion(v - u / t, 0.0, r - h / t, path)
 
     def estimate(self, problem: KernelProblem, state: KernelPerceptronState) -> float:
         return np.inf
 
     def pause(self, problem: KernelProblem, state: KernelPerceptronState) -> int:
-        looks = max(math.ceil(state.t * 0.25), problem.n // 16, 1)
+        pause = geometric_pause(state.t, problem.n)
         if self.batch:
-            return 0 if float((problem.y * state.r).min()) > 0.0 else looks
-        return max(0, min(looks, self.passes * problem.n - state.t))
+            return 0 if float((problem.y * state.r).min()) > 0.0 else pause
+        return max(0, min(pause, self.passes * problem.n - state.t))
 
     def cost(self, problem: KernelProblem, state: KernelPerceptronState | None = None) -> Cost:
         return Cost(kernel_values=problem.n, a_pass=problem.n)

@@ -7,29 +7,31 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, count
-from hinge.problems import Expansion, KernelRegularized, Problem
-from hinge.problems.cost import Cost
+from hinge.problems import Expansion, KernelRegularized
+from hinge.problems.base import Cost
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import shuffle
-from hinge.solvers.base import Paper, Solver
-
-TINY = 1e-12
-"""Smallest curvature of a step: a point that the kernel maps to zero goes to its bound."""
+from hinge.solvers.base import Paper
+from hinge.solvers.papers.kernel_rows import TINY, DualRowSolver
 
 
 class KernelSDCAState(NamedTuple):
-    """β, its responses r, how far each β has moved in all, the relative gap when it was last computed."""
+    """β, its responses r, how far each β has moved in all, the relative gap when it was last computed.
+
+    `tile` are the points whose rows were computed together last: kernel values may be rounded otherwise in other tiles.
+    """
 
     beta: np.ndarray
     r: np.ndarray
     path: np.ndarray
+    tile: np.ndarray
     gap: float
     t: int
     key: np.uint64
 
 
 @dataclass(frozen=True)
-class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
+class KernelSDCA(DualRowSolver[KernelSDCAState]):
     """Exact steps in one dual coordinate after another, in a fresh random order each epoch.
 
     With :math:`w = \\sum_i\\beta_i\\phi(x_i)` and the responses :math:`r = K\\beta`, visiting point i
@@ -46,8 +48,9 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
     ----------
     block : int
         When a row is wanted, the rows of those among the next `block` points that would move are computed
-        together, several times faster than one by one. The steps are the same, one after another; a few of
-        these points will not move when their turn comes, and 1 computes no row in vain.
+        together, several times faster than one by one. The steps are the same, one after another, but for the
+        rounding of kernel values; a few of these points will not move when their turn comes, and 1 computes
+        no row in vain.
 
     Notes
     -----
@@ -79,16 +82,8 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
     paper = Paper(
         "SVM Optimization: a Machine Learning Perspective", "Shalev-Shwartz", 2008, "stochastic dual coordinate ascent"
     )
-    exact_estimate = True
     constraints = Constraints(block=count())
-
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, KernelRegularized):
-            name = type(problem).__name__
-            return f"KernelSDCA solves KernelRegularized problems, not {name}; use SBP for a given slack."
-        if problem.bias != "none":
-            return "KernelSDCA moves single coordinates, which a free bias forbids; use BlockDual or SMO."
-        return None
+    no_bias = "moves single coordinates, which a free bias forbids; use BlockDual or SMO."
 
     def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> KernelSDCAState:
         beta, r = np.zeros(problem.n), np.zeros(problem.n)
@@ -96,15 +91,16 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
             used = start.beta != 0
             share = min(1.0, float((problem.boxes[used] / np.abs(start.beta[used])).min()))
             beta, r = share * start.beta, share * start.responses
-        return KernelSDCAState(beta, r, np.abs(beta), self._gap(problem, beta, r), 0, key_of(seed))
+        tile = np.empty(0, np.int64)
+        return KernelSDCAState(beta, r, np.abs(beta), tile, self.gap(problem, beta, r), 0, key_of(seed))
 
     def advance(self, problem: KernelRegularized, state: KernelSDCAState, n_iter: int) -> KernelSDCAState:
         gram, n, y, box = problem.gram, problem.n, problem.y, problem.boxes
-        beta, r, path, gap, t, key = state
-        end, stride = t + n_iter, self._stride(problem)
+        beta, r, path, tile, gap, t, key = state
+        end, stride = t + n_iter, self.stride(problem)
         order, epoch = np.empty(n, np.int64), -1
         one, ahead = np.empty(1, np.int64), np.empty(min(self.block, gram.capacity), np.int64)
-        place: dict[int, int] = {}  # where in the tile the row of a point is
+        place, rows = {int(j): k for k, j in enumerate(tile)}, None  # where in the tile the row of a point is
         gram.focus(None)
         while t < end:
             if t // n != epoch:
@@ -117,37 +113,25 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
                 i = int(order[one[0]])
                 if i not in place:
                     found = _movers(order, one[0], min(n, one[0] + len(ahead)), y, beta, box, r, ahead)
-                    points = order[ahead[:found]]
-                    rows = gram.rows(points)
+                    tile = order[ahead[:found]]
+                    place, rows = {int(j): k for k, j in enumerate(tile)}, None
+                if rows is None:
+                    rows = gram.rows(tile)
                     curve = np.maximum(np.diagonal(gram.host(rows.block())), TINY)
-                    place = {int(j): k for k, j in enumerate(points)}
                 alpha = float(y[i] * beta[i] + (1.0 - y[i] * r[i]) / np.float64(curve[place[i]]))
                 new = y[i] * min(max(alpha, 0.0), box[i])
                 delta = np.zeros(len(place))
                 delta[place[i]] = new - beta[i]
                 path[i] += abs(new - beta[i])
                 beta[i] = new
-                r += gram.host(rows.combine(delta))  # by itself: the sums are those of one row at a time
+                r += gram.host(rows.combine(delta))  # one row at a time, so that sums do not depend on `block`
                 t = epoch * n + int(one[0]) + 1
             if t % stride == 0:
-                gap = self._gap(problem, beta, r)
-        return KernelSDCAState(beta, r, path, gap, t, key)
-
-    def _gap(self, problem: KernelRegularized, beta: np.ndarray, r: np.ndarray) -> float:
-        return float(problem.certificate(Expansion(beta, 0.0, r)).unrounded)
-
-    def _stride(self, problem: KernelRegularized) -> int:
-        return -(-problem.n // 16)
+                gap = self.gap(problem, beta, r)
+        return KernelSDCAState(beta, r, path, tile, gap, t, key)
 
     def solution(self, problem: KernelRegularized, state: KernelSDCAState) -> Expansion:
         return Expansion(state.beta, 0.0, state.r, state.path, state.t + problem.n)
-
-    def estimate(self, problem: KernelRegularized, state: KernelSDCAState) -> float:
-        return state.gap
-
-    def pause(self, problem: KernelRegularized, state: KernelSDCAState) -> int:
-        stride = self._stride(problem)
-        return 0 if state.gap == 0.0 else stride - state.t % stride
 
     def cost(self, problem: KernelRegularized, state: KernelSDCAState | None = None) -> Cost:
         return Cost(kernel_values=min(self.block, problem.n) * problem.n, a_pass=problem.n)
@@ -155,7 +139,7 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
 
 @compiled
 def _movers(order, first, last, y, beta, box, r, places):
-    """Write the places in order[first:last] whose points would move now, as many as fit; returns how many."""
+    """Write the places in order[first:last] whose points would move now, and return their number."""
     found = 0
     for p in range(first, last):
         i = order[p]

@@ -1,8 +1,7 @@
-"""Pegasos for several classes at once."""
+"""Pegasos for all classes together."""
 
-import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -10,24 +9,16 @@ from hinge.access import add_to_column, dots, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice
 from hinge.problems import Multiclass, Problem, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import draw_index, key_of
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Paper, Solver, geometric_pause
 from hinge.solvers.papers import scaled_vector as scaled
 from hinge.solvers.papers.pegasos import OUTPUTS, count_iterate
-from hinge.solvers.papers.scaled_vector import Scaled, project, shrink
-
-
-class MulticlassPegasosState(NamedTuple):
-    """W in scaled form, all its entries in one vector, and so its coordinates; the iteration; the key of the draws."""
-
-    z: Scaled
-    t: int
-    key: np.uint64
+from hinge.solvers.papers.scaled_vector import OneRowState, project, shrink
 
 
 @dataclass(frozen=True)
-class MulticlassPegasos(Solver[Multiclass, MulticlassPegasosState]):
+class MulticlassPegasos(Solver[Multiclass, OneRowState]):
     """Stochastic sub-gradient descent with step 1/(λt) on `Multiclass`.
 
     Draw a row i, let :math:`r = \\arg\\max_{k \\ne y_i}\\langle w_k, x_i\\rangle` be the class that rivals its own,
@@ -56,7 +47,7 @@ class MulticlassPegasos(Solver[Multiclass, MulticlassPegasosState]):
     References
     ----------
     S. Shalev-Shwartz, Y. Singer, N. Srebro, *Pegasos: Primal Estimated sub-GrAdient SOlver for SVM*,
-    ICML 2007, section 4; the loss is that of K. Crammer and Y. Singer, JMLR 2, 2001.
+    ICML 2007, section 4; the loss of K. Crammer and Y. Singer, JMLR 2, 2001.
 
     Examples
     --------
@@ -84,11 +75,12 @@ class MulticlassPegasos(Solver[Multiclass, MulticlassPegasosState]):
             return None
         return f"MulticlassPegasos solves Multiclass problems, not {type(problem).__name__}; use Pegasos."
 
-    def init(self, problem: Multiclass, seed: int = 0, start: Solution | None = None) -> MulticlassPegasosState:
+    def init(self, problem: Multiclass, seed: int = 0, start: Solution | None = None) -> OneRowState:
+        # All entries of W in one vector, and so its coordinates.
         z = scaled.zeros(problem.n * problem.k, (problem.d + 1) * problem.k)
-        return MulticlassPegasosState(z, 0, key_of(seed))
+        return OneRowState(z, 0, key_of(seed))
 
-    def advance(self, problem: Multiclass, state: MulticlassPegasosState, n_iter: int) -> MulticlassPegasosState:
+    def advance(self, problem: Multiclass, state: OneRowState, n_iter: int) -> OneRowState:
         _pegasos(
             problem.matrix.rows,
             problem.labels,
@@ -104,22 +96,21 @@ class MulticlassPegasos(Solver[Multiclass, MulticlassPegasosState]):
         )
         return state._replace(t=state.t + n_iter)
 
-    def solution(self, problem: Multiclass, state: MulticlassPegasosState) -> Solution:
+    def solution(self, problem: Multiclass, state: OneRowState) -> Solution:
         w, _, coords, _ = (scaled.last if self.output == "last" else scaled.average)(state.z)
         share = np.broadcast_to(problem.share(), (problem.n,))[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):  # the coordinates of w are pᵢcᵢ/λ
             p = np.nan_to_num(problem.lam * coords.reshape(problem.n, problem.k) / share)
         return Solution(w.reshape(-1, problem.k), 0.0, problem.feasible(p))
 
-    def cost(self, problem: Multiclass, state: MulticlassPegasosState | None = None) -> Cost:
+    def cost(self, problem: Multiclass, state: OneRowState | None = None) -> Cost:
         return Cost(rows=1, a_pass=problem.n)
 
-    def pause(self, problem: Multiclass, state: MulticlassPegasosState) -> int:
-        """Looks are a factor 1.25 apart, beginning with 1/16 of a pass."""
-        return max(math.ceil(state.t * 0.25), problem.n // 16, 1)
+    def pause(self, problem: Multiclass, state: OneRowState) -> int:
+        return geometric_pause(state.t, problem.n)
 
-    def estimate(self, problem: Multiclass, state: MulticlassPegasosState) -> float:
-        """No guess; but before a whole pass the dual says nothing."""
+    def estimate(self, problem: Multiclass, state: OneRowState) -> float:
+        """Unknown; but before a whole pass the dual point is far from the optimum."""
         return 0.0 if state.t >= problem.n else np.inf
 
 

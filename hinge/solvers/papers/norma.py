@@ -7,7 +7,7 @@ import numpy as np
 from hinge.constraints import Constraints, number
 from hinge.problems import Problem, Regularized
 from hinge.solvers.base import Paper
-from hinge.solvers.papers.one_row import OneRow, OneRowState, subgradient_steps
+from hinge.solvers.papers.scaled_vector import OneRow, OneRowState, subgradient_steps
 
 
 @dataclass(frozen=True)

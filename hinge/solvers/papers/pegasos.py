@@ -1,6 +1,5 @@
 """Pegasos: primal estimated sub-gradient solver for SVM."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -10,9 +9,9 @@ from hinge.access import dot, held_row, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice, count
 from hinge.problems import Problem, Regularized, Solution
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import draw_index, draw_unit, key_of
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Paper, Solver, geometric_pause
 from hinge.solvers.papers import scaled_vector as scaled
 from hinge.solvers.papers.scaled_vector import Scaled, accumulate, add, keep, project, shrink
 
@@ -146,11 +145,10 @@ class Pegasos(Solver[Regularized, PegasosState]):
         return Cost(rows=self.batch_size, a_pass=max(1, problem.n // self.batch_size))
 
     def pause(self, problem: Regularized, state: PegasosState) -> int:
-        """Looks are a factor 1.25 apart, beginning with 1/16 of a pass."""
-        return max(math.ceil(state.t * 0.25), self.cost(problem).a_pass // 16, 1)
+        return geometric_pause(state.t, self.cost(problem).a_pass)
 
     def estimate(self, problem: Regularized, state: PegasosState) -> float:
-        """No guess; but before a whole pass the dual says nothing."""
+        """Unknown; but before a whole pass the dual point is far from the optimum."""
         return 0.0 if state.t >= self.cost(problem).a_pass else np.inf
 
 

@@ -10,8 +10,7 @@ from hinge.constraints import Constraints, count
 from hinge.problems import LinearProblem, Solution
 from hinge.sampling import draw_index
 from hinge.solvers.base import Paper
-from hinge.solvers.papers.one_row import OneRow, OneRowState
-from hinge.solvers.papers.scaled_vector import accumulate, add
+from hinge.solvers.papers.scaled_vector import OneRow, OneRowState, accumulate, add
 
 
 @dataclass(frozen=True)

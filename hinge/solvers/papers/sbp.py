@@ -6,15 +6,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from hinge.access.gram.arrays import add_at, counts_to, whole
+from hinge.access.gram.base import add_at, counts_to, whole
 from hinge.constraints import Constraints, choice, count, number
 from hinge.kernels import namespace
 from hinge.problems import Expansion, KernelSlackConstrained, Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.papers import sbp_steps
-from hinge.solvers.papers.water_level import Level, one_basin, two_basins
+from hinge.solvers.papers.sbp_steps import WaterLevel, one_basin, two_basins
 from hinge.types import Array
 
 
@@ -63,7 +63,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
     ----------
     batch_size : int
         Points drawn in an iteration. 1 is the paper's algorithm; 32 to 64 let kernel rows be computed
-        together and are much faster on a CPU; on a GPU thousands pay where there are as many rows.
+        together and are much faster on a CPU; on a GPU thousands pay if there are enough rows.
     eta : float, optional
         The step of a point is eta/√(points drawn so far). By default 1 up to batches of 4, then
         2.5/√batch_size: many points drawn at one w pull the same way.
@@ -73,13 +73,13 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
     keep_p : bool
         Keep the mean of the p*, from which `bound` makes the certificate D(p).
     passes : int
-        It is finished when it has drawn this many times as many points as there are.
+        It is finished when it has drawn this multiple of n points.
 
     Notes
     -----
     *Differs*, for batches: each point is added with the step of one; a batch has no point twice, one from
     each of `batch_size` equal parts of the wet ones, which leaves the chances of a point as they are; with a
-    free bias half of it is drawn from each class, without a coin, and from at least as many points as that.
+    free bias half of it is drawn from each class, without a coin, and from at least half a batch of points.
 
     References
     ----------
@@ -127,23 +127,11 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         def zeros(kept: bool = True) -> Any:
             return gram.array(np.zeros(problem.n if kept else 0))
 
-        best = zeros(self.output == "best"), zeros(self.output == "best")
+        v, a, u, ua = (zeros() for _ in range(4))
+        best_v, best_a = (zeros(self.output == "best") for _ in range(2))
+        p = zeros(self.keep_p)
         return SBPState(
-            zeros(),
-            zeros(),
-            zeros(),
-            zeros(),
-            1.0,
-            0.0,
-            0.0,
-            0.0,
-            np.inf,
-            -np.inf,
-            *best,
-            zeros(self.keep_p),
-            0,
-            0,
-            key_of(seed),
+            v, a, u, ua, 1.0, 0.0, 0.0, 0.0, np.inf, -np.inf, best_v, best_a, p, drawn=0, t=0, key=key_of(seed)
         )
 
     def advance(self, problem: KernelSlackConstrained, state: SBPState, n_iter: int) -> SBPState:
@@ -202,7 +190,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         else:
             W = max(state.W, 1.0)
             r, a = (state.A * state.v - state.u) / W, (state.A * state.a - state.ua) / W
-            path = gram.host((state.A * abs(state.a) + abs(state.ua)) / W)  # rounding is that of both parts
+            path = gram.host((state.A * abs(state.a) + abs(state.ua)) / W)  # both parts are rounded
             return Expansion(gram.host(a) * problem.y, 0.0, gram.host(r).copy(), path)
         return Expansion(gram.host(a) * problem.y, 0.0, gram.host(r).copy())
 
@@ -236,21 +224,21 @@ def _check_size(sq: float) -> None:
 
 
 def _basins(problem: KernelSlackConstrained) -> list[np.ndarray]:
-    """The points of each basin; those of weight zero are in none."""
+    """The points of each basin; points of weight zero are in none."""
     counts = np.broadcast_to(problem.weight > 0, (problem.n,))
     if problem.bias == "none":
         return [np.flatnonzero(counts)]
     return [np.flatnonzero(counts & (problem.y == side)) for side in (1, -1)]
 
 
-def _level(c: Array, basins: list[Array], volume: float, guess: float, k: int) -> Level:
+def _level(c: Array, basins: list[Array], volume: float, guess: float, k: int) -> WaterLevel:
     """The water level; the batch is drawn from its wet points, so with two basins at least k/2 of each are taken."""
     if len(basins) == 2:
         return two_basins(c, basins[0], basins[1], volume, k // 2)
     return one_basin(c, basins[0], volume, guess)
 
 
-def _drawn(level: Level, u: Array) -> Array:
+def _drawn(level: WaterLevel, u: Array) -> Array:
     """Points drawn from p*, uniform among the wet ones.
 
     With two classes, a single point is of a random class; a batch has half its points of each.

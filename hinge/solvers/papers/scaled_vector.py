@@ -1,4 +1,4 @@
-"""The triplet of section 2 of the Pegasos paper: w = a·v with ν = ‖w‖², and its running average.
+"""Methods that read one row an iteration, on the triplet of section 2 of the Pegasos paper: w = a·v with ν = ‖w‖².
 
 Shrinking w costs O(1) and adding a row costs the row's nonzeros. Beside v stand its coordinates β
 in the span of the rows, v = Σ βᵢ yᵢ xᵢ, so that a·β is a candidate for the dual at all times; the
@@ -6,14 +6,19 @@ average of the iterates is kept the same way, as A·v + u with coordinates A·β
 nothing while v does not change.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from hinge.access import add_row
+from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import Scalars, compiled, scalars
+from hinge.problems import LinearProblem, Problem, Regularized, Solution
+from hinge.problems.base import Cost
+from hinge.sampling import draw_index, key_of
+from hinge.solvers.base import Solver, geometric_pause
 
-TINY = 1e-5  # smaller would cost the average digits, larger time
+TINY = 1e-5  # a scale is folded into v below this: a smaller limit would cost the average digits, a larger one time
 
 
 class Scaled(NamedTuple):
@@ -107,3 +112,78 @@ def keep(z):
     z.gamma[:] = 0.0
     s.u0 = 0.0
     s.averaged, s.total, s.b_sum = s.a, 1.0, s.b
+
+
+L = TypeVar("L", bound=LinearProblem)
+
+
+class OneRowState(NamedTuple):
+    """w in scaled form, the iteration, the key of the draws."""
+
+    z: Scaled
+    t: int
+    key: np.uint64
+
+
+@dataclass(frozen=True)
+class OneRow(Solver[L, OneRowState]):
+    """A method that reads one row an iteration; subclasses supply `steps`."""
+
+    average: bool = False
+
+    def steps(self, problem: L, state: OneRowState, n_iter: int) -> None:
+        """Run the iterations on ``state.z``."""
+        raise NotImplementedError
+
+    def rejects(self, problem: Problem) -> str | None:
+        if not isinstance(problem, LinearProblem):
+            return f"{type(self).__name__} solves linear SVM problems, not {type(problem).__name__}."
+        if problem.bias != "none":
+            return f"{type(self).__name__} has no bias, as in the papers: fit_intercept=False, or use Pegasos."
+        if len(problem.weight) > 1:
+            return f"{type(self).__name__} takes no weights; use Pegasos or SDCA."
+        return None
+
+    def init(self, problem: L, seed: int = 0, start: Solution | None = None) -> OneRowState:
+        return OneRowState(zeros(problem.n, problem.d), 0, key_of(seed))
+
+    def advance(self, problem: L, state: OneRowState, n_iter: int) -> OneRowState:
+        self.steps(problem, state, n_iter)
+        return state._replace(t=state.t + n_iter)
+
+    def solution(self, problem: L, state: OneRowState) -> Solution:
+        w, _, coords, _ = (average if self.average else last)(state.z)
+        if isinstance(problem, Regularized):
+            alpha = problem.lam * coords * problem.total
+        else:  # the scale of the dual is free there: let a typical support row weigh one
+            used = coords[coords > 0]
+            alpha = coords / np.median(used) if len(used) else coords
+        return Solution(w, 0.0, np.clip(alpha, 0.0, 1.0))
+
+    def cost(self, problem: L, state: OneRowState | None = None) -> Cost:
+        return Cost(rows=1, a_pass=problem.n)
+
+    def pause(self, problem: L, state: OneRowState) -> int:
+        return geometric_pause(state.t, problem.n)
+
+    def estimate(self, problem: L, state: OneRowState) -> float:
+        return 0.0 if state.t >= problem.n else np.inf
+
+
+@compiled
+def subgradient_steps(A, y, lam, eta_1, power, radius, average, n_iter, z, t0, key):
+    """Steps of size η₁/t^power against λw - [yᵢ⟨w, xᵢ⟩ < 1] yᵢxᵢ, each followed by a projection."""
+    for t in range(t0 + 1, t0 + n_iter + 1):
+        eta = eta_1 / t**power
+        i = draw_index(key, t, len(y))
+        row = read_row(A, i)
+        yi = np.float64(y[i])
+        response = z.s.a * dot(A, row, z.v)
+        shrink(z, 1.0 - eta * lam)
+        if yi * response < 1.0:
+            sq = sq_norm(A, row) if radius < np.inf else 0.0
+            add(A, row, z, i, eta, yi, 0.0, (1.0 - eta * lam) * response, sq)
+        if radius < np.inf:
+            project(z, radius)
+        if average:
+            accumulate(z, 1.0)

@@ -6,12 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.problems import Expansion, KernelRegularized, Problem
-from hinge.problems.cost import Cost
-from hinge.solvers.base import Paper, Solver
-
-TINY = 1e-12
-"""The curvature of a pair is taken for at least this (τ of the paper); smaller violations are none."""
+from hinge.problems import Expansion, KernelRegularized
+from hinge.problems.base import Cost
+from hinge.solvers.base import Paper
+from hinge.solvers.papers.kernel_rows import TINY, DualRowSolver, combine_rows
 
 
 class SMOState(NamedTuple):
@@ -27,7 +25,7 @@ class SMOState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SMO(Solver[KernelRegularized, SMOState]):
+class SMO(DualRowSolver[SMOState]):
     """Dual ascent over the pair of points that promises most: the method of LIBSVM.
 
     With :math:`w = \\sum_i\\beta_i\\phi(x_i)`, :math:`e = K\\beta - y` and the box
@@ -42,8 +40,8 @@ class SMO(Solver[KernelRegularized, SMOState]):
     it moves the one coordinate with the largest :math:`e_i^2/K_{ii}`.
 
     An iteration costs the kernel rows of its one or two points, where the cache lacks them, and O(n). It
-    converges linearly in the end, but is of little use before it has touched about as many points as there
-    are support vectors (section 4.3 of the SBP paper). The gap is exact: O(n), sixteen times in n iterations.
+    converges linearly in the end, but is of little use before it has visited about every support vector
+    (section 4.3 of the SBP paper). The gap is exact: O(n), sixteen times in n iterations.
 
     Notes
     -----
@@ -76,13 +74,6 @@ class SMO(Solver[KernelRegularized, SMOState]):
         2005,
         "WSS 3 and algorithm 1",
     )
-    exact_estimate = True
-
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, KernelRegularized):
-            name = type(problem).__name__
-            return f"SMO solves KernelRegularized problems, not {name}; use SBP for a given slack."
-        return None
 
     def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> SMOState:
         beta, r, path = np.zeros((3, problem.n))
@@ -98,7 +89,7 @@ class SMO(Solver[KernelRegularized, SMOState]):
                 break
             violation = step(problem, state, lo, hi)
             state = state._replace(violation=violation, t=state.t + (violation > TINY))
-            if state.t % self._stride(problem) == 0 or violation <= TINY:
+            if state.t % self.stride(problem) == 0 or violation <= TINY:
                 state = self._measured(problem, state)
         return state
 
@@ -108,13 +99,13 @@ class SMO(Solver[KernelRegularized, SMOState]):
         i, least = _lowest(y, beta, r, hi)
         if i < 0:
             return 0.0
-        row = self._row(problem, i)
+        row = combine_rows(problem, np.array([i]), np.ones(1))
         j, violation = _partner(y, beta, r, lo, row, diag, i, least)
         if violation > TINY:
-            other = self._row(problem, j)
+            other = combine_rows(problem, np.array([j]), np.ones(1))
             curve = max(diag[i] + diag[j] - 2.0 * row[j], TINY)
             d = min((r[j] - y[j] - least) / curve, hi[i] - beta[i], beta[j] - lo[j])
-            # At a bound exactly: whether a coordinate can move is asked by comparison with it.
+            # At a bound exactly: a coordinate can move if it differs from its bound.
             beta[i] = hi[i] if d == hi[i] - beta[i] else beta[i] + d
             beta[j] = lo[j] if d == beta[j] - lo[j] else beta[j] - d
             state.path[[i, j]] += d
@@ -129,33 +120,23 @@ class SMO(Solver[KernelRegularized, SMOState]):
             old = beta[i]
             beta[i] = min(max(old - (r[i] - y[i]) / max(diag[i], TINY), lo[i]), hi[i])
             state.path[i] += abs(beta[i] - old)
-            r += (beta[i] - old) * self._row(problem, i)
+            r += (beta[i] - old) * combine_rows(problem, np.array([i]), np.ones(1))
         return float(violation)
-
-    def _row(self, problem: KernelRegularized, i: int) -> np.ndarray:
-        return problem.gram.host(problem.gram.combine(np.array([i]), np.ones(1)))
 
     def _measured(self, problem: KernelRegularized, state: SMOState) -> SMOState:
         certificate = problem.certificate(self.solution(problem, state))
         return state._replace(gap=float(certificate.unrounded), b=float(certificate.b))
 
-    def _stride(self, problem: KernelRegularized) -> int:
-        return -(-problem.n // 16)
-
     def solution(self, problem: KernelRegularized, state: SMOState) -> Expansion:
         b = problem.best_bias(state.r) if problem.bias == "free" else 0.0
         return Expansion(state.beta, b, state.r, state.path, 2 * state.t)
 
-    def estimate(self, problem: KernelRegularized, state: SMOState) -> float:
-        return state.gap
-
     def pause(self, problem: KernelRegularized, state: SMOState) -> int:
-        stride = self._stride(problem)
-        return 0 if state.violation <= TINY or state.gap == 0.0 else stride - state.t % stride
+        return 0 if state.violation <= TINY else super().pause(problem, state)
 
     def cost(self, problem: KernelRegularized, state: SMOState | None = None) -> Cost:
         rows = 2 if problem.bias == "free" else 1
-        values = (rows + problem.gram.by_value) * problem.n  # the diagonal too, where values are dear
+        values = (rows + problem.gram.by_value) * problem.n  # the diagonal too, where values are expensive
         return Cost(kernel_values=values, a_pass=max(1, problem.n // rows))
 
 

@@ -8,18 +8,11 @@ import numpy as np
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.two_point import pair_steps
-
-STILL = 4
-"""Passes without a better bound after which the run ends: floating point allows no better one."""
-SINGLE = 1e-4
-"""Inner products of float32 data are computed in float32 as long as the relative gap is above this."""
-LEAST = 1e-14
-"""Lower limit of the tolerance of the small problems, relative to the largest squared norm."""
 
 
 class CoreSetState(NamedTuple):
@@ -106,10 +99,10 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
 
     def advance(self, problem: EnclosingBall, state: CoreSetState, n_iter: int) -> CoreSetState:
         for _ in range(n_iter):
-            state = self._pass(problem, self._begun(problem, state) if state.t == 0 else state)
+            state = self._pass(problem, self._begin(problem, state) if state.t == 0 else state)
         return state
 
-    def _begun(self, problem: EnclosingBall, state: CoreSetState) -> CoreSetState:
+    def _begin(self, problem: EnclosingBall, state: CoreSetState) -> CoreSetState:
         """The mean of a few rows is the first centre, and the points farthest from it are the first core-set."""
         D = problem.from_centre
         state.x[:] = problem.centre
@@ -126,7 +119,7 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
         lower, upper = state.lower, state.upper
         rows = np.flatnonzero(state.work)
         kept = problem.gather(rows)
-        exact = problem.gap(lower, upper) <= SINGLE
+        exact = problem.gap(lower, upper) <= 1e-4  # before that, float32 data is multiplied in float32
         q = _small_ball(problem.inner(kept, exact), state.q[rows], self.inner * (upper - lower))
         x = np.zeros(problem.d)
         kept.combine(q, 0, len(rows), x)
@@ -160,7 +153,8 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
         return problem.certified(state.lower, state.upper)
 
     def pause(self, problem: EnclosingBall, state: CoreSetState) -> int:
-        return 0 if state.still >= STILL or state.upper <= state.lower else 1
+        # After four passes without a better bound, floating point allows no better one.
+        return 0 if state.still >= 4 or state.upper <= state.lower else 1
 
     def cost(self, problem: EnclosingBall, state: CoreSetState | None = None) -> Cost:
         passes = 2 * problem.pass_cells
@@ -182,5 +176,6 @@ def _small_ball(G: np.ndarray, q: np.ndarray, tol: float) -> np.ndarray:
     K = (2.0 / size) * G  # scaled to about 1, since `pair_steps` treats squared distances below 1e-12 as zero
     e = K @ q - 0.5 * np.diagonal(K)
     bound = np.ones(len(q))
-    pair_steps(K, q, e, 0.0 * bound, bound, max(tol / size, LEAST), 1000 + 200 * len(q), None, None)
+    tol = max(tol / size, 1e-14)  # relative to the largest squared norm, and above its rounding
+    pair_steps(K, q, e, 0.0 * bound, bound, tol, 1000 + 200 * len(q), None, None)
     return q / q.sum()

@@ -9,14 +9,12 @@ import numpy as np
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, number
 from hinge.problems import Certificate, Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost, rounding
 from hinge.problems.max_min.base import Strategies
-from hinge.problems.max_min.matrix_game import MatrixGame
-from hinge.problems.rounding import rounding
+from hinge.problems.max_min.linear import MatrixGame
 from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
-
-FIRST_LOOK = 64
+from hinge.solvers.saddle.primal_dual import FIRST_CHECK
 
 
 class GameState(NamedTuple):
@@ -118,7 +116,7 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
 
     def pause(self, problem: MatrixGame, state: GameState) -> int:
         """An eighth of the iterations so far: evaluating the bounds takes O(n + d) and no read."""
-        return max(FIRST_LOOK, state.t // 8)
+        return max(FIRST_CHECK, state.t // 8)
 
 
 @compiled

@@ -8,18 +8,12 @@ import numpy as np
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.monitoring import Status
 from hinge.problems import Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.solvers.base import Paper, Solver
 
-EVERY = 4  # accepted steps between two evaluations of the bounds
-PERIOD = 48  # a restart comes after so many iterations, or half of all so far, at the latest
-FEW = 0.2  # if fewer than this fraction of p are positive, only those functions are read for Aᵀp
-NOISE = 16.0  # below so many units of rounding of the stored type, gaps need sums in float64
-GROW, SHRINK = 1.05, 0.7  # factors of τ: after an accepted step, and below the largest that would have been accepted
-TRUST = 10.0  # the first τ times ‖A‖: a τ that is too large is detected at once, one that is too small is not
+EVERY = 4  # accepted steps between two evaluations of the bounds, which take about as long as one step
 FLOAT64 = float(np.finfo(np.float64).eps)
-PATIENCE = 5000  # a run ends after so many iterations, or half of all, without 1% of progress
 
 
 class Point(NamedTuple):
@@ -76,13 +70,14 @@ class PDHG(Solver[MaxMin, PDHGState]):
     .. math:: \\min_i c_i(x) \\le \\sigma \\le \\max_{x' \\in K}\\langle A^\\top p, x'\\rangle,
 
     without a further pass. The best x and the best p so far are kept, not necessarily of one iterate. The better of the
-    last iterate and the average becomes the new start when its gap is half of that at the last restart, or after a long
-    time; then :math:`\\omega \\leftarrow (\\omega\\|\\Delta p\\|/\\|\\Delta x\\|)^{1/2}`, with the changes since then.
+    last iterate and the average becomes the new start when its gap is half of the gap at the last restart, or at the
+    latest after 48 iterations or half of all so far; then :math:`\\omega \\leftarrow (\\omega\\|\\Delta p\\|/\\|\\Delta
+    x\\|)^{1/2}`, with the changes since then.
 
     Notes
     -----
     Steps are computed in the precision of the storage. When the gap nears its rounding error, or a certificate fails
-    where the estimate did not, sums are made in float64, as those of certificates always are.
+    where the estimate did not, sums are made in float64, like the sums of certificates.
 
     References
     ----------
@@ -153,7 +148,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
         for _ in range(n_iter):
             state.s.t += 1
             if _try_step(problem, state) and state.s.accepted % EVERY == 0:
-                _look(problem, state)
+                _evaluate_bounds(problem, state)
         return state
 
     def solution(self, problem: MaxMin, state: PDHGState) -> Strategies:
@@ -165,7 +160,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
 
     def pause(self, problem: MaxMin, state: PDHGState) -> int:
         """The iterations to the next evaluation of the bounds, or more in a long run; 0 if it has stalled."""
-        if state.t - state.s.progress > max(PATIENCE, state.t // 2):
+        if state.t - state.s.progress > max(5000, state.t // 2):  # without 1% of progress
             return 0
         return EVERY * max(1, state.t // (16 * EVERY))
 
@@ -187,8 +182,8 @@ def _values(problem: MaxMin, state: PDHGState, x: np.ndarray) -> np.ndarray:
 
 
 def _slope(problem: MaxMin, state: PDHGState, p: np.ndarray) -> np.ndarray:
-    if state.s.exact or np.count_nonzero(p) < FEW * len(p):
-        return problem.combine(p)  # functions without weight are not read
+    if state.s.exact or np.count_nonzero(p) < 0.2 * len(p):
+        return problem.combine(p)  # functions without weight are not read, which is faster if they are most
     return problem.quick_combine(p)
 
 
@@ -202,7 +197,8 @@ def _begin(problem: MaxMin, state: PDHGState) -> None:
     size = float(np.linalg.norm(now.slope))
     if size > 0.0:
         s.norm = np.linalg.norm(_values(problem, state, now.slope / size))
-        s.tau = TRUST / s.norm if s.norm > 0.0 else 1.0
+        # A step that is too large is rejected and shortened; one that is too small grows by 5% only.
+        s.tau = 10.0 / s.norm if s.norm > 0.0 else 1.0
     s.width = _offer(problem, state, state.now)
 
 
@@ -224,19 +220,19 @@ def _try_step(problem: MaxMin, state: PDHGState) -> bool:
         s.norm = max(s.norm, float(np.linalg.norm(change)) / moved**0.5)
     # Steps of 0.1/‖A‖ are always accepted in exact arithmetic: if one is not, that is rounding.
     if tau > limit and tau * s.norm > 0.1:
-        s.tau = max(SHRINK * limit, 0.1 / s.norm)
+        s.tau = max(0.7 * limit, 0.1 / s.norm)
         return False
     state.before[...] = now.values
     for old, total, new in zip(now, state.sums, Point(x, p, values, slope), strict=True):
         old[...] = new
         total += tau * new
     s.weight += tau
-    s.tau = min(GROW * tau, 1e4 / s.norm) if s.norm > 0.0 else tau
+    s.tau = min(1.05 * tau, 1e4 / s.norm) if s.norm > 0.0 else tau
     s.accepted += 1
     return True
 
 
-def _look(problem: MaxMin, state: PDHGState) -> None:
+def _evaluate_bounds(problem: MaxMin, state: PDHGState) -> None:
     """Bounds of the last iterate and of the average; a restart from the better one if it is due."""
     s = state.s
     last = _offer(problem, state, state.now)
@@ -245,13 +241,13 @@ def _look(problem: MaxMin, state: PDHGState) -> None:
     width = max(0.0, float(s.upper - s.lower))
     if width < 0.99 * s.narrowest:
         s.narrowest, s.progress = width, s.t
-    if min(last, average) <= 0.5 * s.width or s.t - s.restart >= max(PERIOD, s.t // 2):
+    if min(last, average) <= 0.5 * s.width or s.t - s.restart >= max(48, s.t // 2):
         if average < last:
             for old, new in zip(state.now, mean, strict=True):
                 old[...] = new
         s.width = min(last, average)
         _restart(state)
-    if s.grain > FLOAT64 and 0.0 < width <= NOISE * s.grain * problem.scale:
+    if s.grain > FLOAT64 and 0.0 < width <= 16.0 * s.grain * problem.scale:  # the gap may be rounding
         _sum_exactly(problem, state)
 
 

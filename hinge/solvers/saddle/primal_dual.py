@@ -7,18 +7,48 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from hinge.compiled import Scalars, scalars
+from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, choice, number
 from hinge.problems import Certificate, Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost, OnData
 from hinge.problems.max_min.base import MaxMin, Strategies, offers
-from hinge.problems.on_data import OnData
 from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.saddle.multiplicative_weights import even, reweigh
 
-FIRST_LOOK = 64
-PRACTICAL = 2.0  # c for which the accuracy ε was reached in every case tried
+FLOOR = 1e-250  # lower limit of the weights: products of two do not vanish, and no weight is lost for ever
+
+
+@compiled
+def factor(z):
+    """1 - z + z² for z = ηv, clipped to [-1, 1]."""
+    z = min(1.0, max(-1.0, z))
+    return 1.0 - z + z * z
+
+
+@compiled
+def reweigh(p, v, eta):
+    """Variance multiplicative weights, Definition 1 of the survey: p(i) ← p(i)(1 - ηv(i) + η²v(i)²), normalised.
+
+    Returns the sum of p(i) whose estimate was clipped.
+    """
+    clipped, total = 0.0, 0.0
+    for i in range(len(p)):
+        z = eta * v[i]
+        if abs(z) > 1.0:
+            clipped += p[i]
+        p[i] = max(p[i] * factor(z), FLOOR)
+        total += p[i]
+    for i in range(len(p)):
+        p[i] /= total
+    return clipped
+
+
+def even(n: int) -> np.ndarray:
+    """Uniform weights."""
+    return np.full(n, 1.0 / n)
+
+
+FIRST_CHECK = 64  # iterations before the first evaluation of the bounds: fewer than that prove nothing
 
 
 class PrimalDualState(NamedTuple):
@@ -74,11 +104,11 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     Parameters
     ----------
     steps : {"adaptive", "fixed"}
-        The rates above; or those of the theorem, with the final T in place of t.
+        The rates above; or the rates of the theorem, with the final T in place of t.
     epsilon : float, optional
         ε of the theorem for fixed steps, in the units of the functions.
     constants : {"practical", "paper"} or float
-        The constant c: 2, that of the proof, or a number.
+        The constant c: 2, the constant of the proof, or a number.
     rate : float
         Multiplies η of the adaptive steps; one half reached ε = 0.1 soonest on the synthetic margins tried.
 
@@ -197,7 +227,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
 
     def horizon(self, problem: MaxMin) -> int:
         """T of the theorem: the larger of what the two players need."""
-        c = {"practical": PRACTICAL, "paper": problem.paper_constant}.get(self.constants, self.constants)  # type: ignore[arg-type]
+        c = {"practical": 2.0, "paper": problem.paper_constant}.get(self.constants, self.constants)  # type: ignore[arg-type]
         eps = (self.epsilon or 1.0) / (problem.scale * math.sqrt(problem.second_moment))
         return max(primal_horizon(problem, self.epsilon or 1.0), math.ceil((float(c) / eps) ** 2 * _log(problem.n)))
 
@@ -219,7 +249,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         return Strategies(state.x_sum / t, state.drawn / t, state.g_sum / t, t)
 
     def estimate(self, problem: MaxMin, state: PrimalDualState) -> float | Certificate:
-        """The certificate of the best bounds so far, after evaluating those of the present means.
+        """The certificate of the best bounds so far, after evaluating the bounds of the present means.
 
         A lower bound over all rows is evaluated only when the iterations have read at least as much as it reads.
         """
@@ -228,7 +258,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         if problem.fraction is None and problem.lower_reads > state.t * problem.step_reads:
             return np.inf
         clipped, expected = state.s.clipped, state.s.expected
-        if state.t >= FIRST_LOOK and clipped > 4.0 * expected + 8.0:
+        if state.t >= FIRST_CHECK and clipped > 4.0 * expected + 8.0:
             warnings.warn(
                 f"{clipped / state.t:.0%} of the estimates were clipped, where a mean square of "
                 f"second_moment={problem.second_moment:g} allows {expected / state.t:.0%}: state a larger "
@@ -259,17 +289,17 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
 
     def pause(self, problem: MaxMin, state: PrimalDualState) -> int:
         """The iterations until t is the next 64 · 2^(k/2), and no more than T of fixed steps."""
-        k = math.floor(2.0 * math.log2(max(state.t, 1) / FIRST_LOOK) + 1e-9)
-        left = max(FIRST_LOOK, math.ceil(FIRST_LOOK * 2.0 ** ((k + 1) / 2.0))) - state.t
+        k = math.floor(2.0 * math.log2(max(state.t, 1) / FIRST_CHECK) + 1e-9)
+        left = max(FIRST_CHECK, math.ceil(FIRST_CHECK * 2.0 ** ((k + 1) / 2.0))) - state.t
         return min(left, max(0, self.horizon(problem) - state.t)) if self.steps == "fixed" else left
 
 
 def primal_horizon(problem: MaxMin, eps: float) -> int:
     """:math:`T_\\varepsilon(\\mathrm{LRA})`, the first T at which the primal player's regret is at most εT.
 
-    The regret of T lazy gradient steps is :math:`2\\sqrt{2T}` times scale and diameter (Lemma 2.7), that of
-    multiplicative weights on d actions :math:`2\\sqrt{T\\log d}` times the scale. A best response has none. That of the
-    mean of the drawn points is of order log T, so that Õ(1/ε) steps suffice, fewer than the other player takes.
+    The regret of T lazy gradient steps is :math:`2\\sqrt{2T}` times scale and diameter (Lemma 2.7), the regret of
+    multiplicative weights on d actions :math:`2\\sqrt{T\\log d}` times the scale. A best response has none. The regret
+    of the mean of the drawn points is of order log T, so that Õ(1/ε) steps suffice, fewer than the other player takes.
     """
     if problem.primal == "gradient":
         return max(1, math.ceil(8.0 * (problem.scale * problem.diameter / eps) ** 2))

@@ -10,20 +10,13 @@ from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import Problem
-from hinge.problems.cost import Cost
+from hinge.problems.base import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.max_margin import MaxMargin
 from hinge.sampling import draw_unit, draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 
-FIRST = 256  # rows of the first working set
-GROWTH = 2  # a pass adds at most so many rows for each row in the set
-SHARE = 0.15  # the set is solved to this fraction of the gap on all rows before the next pass
-EPOCHS_AT_ONCE = 4
-PATIENCE = 200  # epochs on the set after which a pass over all rows is made in any case
-NEAR = 0.3  # fraction of the relative gap: rows this near the margin are candidates; of `tol`: the set counts as solved
-
-STALLED = 1000  # a run ends after so many iterations that together narrow the bounds by less than a thousandth
+EPOCHS_AT_ONCE = 4  # epochs of an iteration: a few, so that Ctrl-C and limits are noticed in time
 
 
 class WorkingSetState(NamedTuple):
@@ -63,9 +56,9 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
     .. math:: \\frac{\\min_i y_i\\langle w, a_i\\rangle}{\\|w\\|}\\ \\le\\ \\sigma\\ \\le\\
               \\frac{\\|\\sum_i \\alpha_i y_i a_i\\|}{\\sum_i \\alpha_i},
 
-    and a pass over all rows computes the left side. W then consists of all rows with α > 0, and up to twice as many of
-    those with the smallest margins. If no hyperplane separates the rows, α grows without bound, w does not, and the
-    upper bound goes to zero: p = α/Σα proves it.
+    and a pass over all rows computes the left side. W then consists of all rows with α > 0, and of rows with the
+    smallest margins, up to twice the size of W. If no hyperplane separates the rows, α grows without bound, w does not,
+    and the upper bound goes to zero: p = α/Σα proves it.
 
     An iteration is up to four epochs over W, and the pass if one is due. It takes 3 to 10 passes to a relative gap of
     1e-3 if the margin is not tiny.
@@ -93,7 +86,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
     (True, True)
     """
 
-    first: int = FIRST
+    first: int = 256
     tol: float = 0.0
 
     exact_estimate = True
@@ -143,7 +136,8 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         W = members[: s.rows]
         copy = problem.held_rows(W)
         y, mine = problem.y[W], alpha[W]
-        enough = max(SHARE * s.aim, NEAR * self.tol)
+        # The relative gap to which the set is solved before the next pass.
+        enough = max(0.15 * s.aim, 0.3 * self.tol)
         counter, parts = s.t * EPOCHS_AT_ONCE * problem.n, (copy.unbilled, copy.sq_norms)
         worst, zero = epochs(*parts, y, mine, w, key, counter, 1.5 * enough)
         s.epochs += EPOCHS_AT_ONCE
@@ -159,9 +153,10 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         if norm < s.upper * mass:
             s.upper = norm / mass
             best_p[:] = alpha / mass
-        if norm > 0.0 and (worst <= 1.5 * enough or s.epochs >= PATIENCE):
+        overdue = s.epochs >= 200
+        if norm > 0.0 and (worst <= 1.5 * enough or overdue):
             least = float((y * copy.responses(w, 0, len(W), billed=False)).min())
-            if 1.0 - (least / norm) * (mass / norm) <= enough or s.epochs >= PATIENCE:
+            if 1.0 - (least / norm) * (mass / norm) <= enough or overdue:
                 self._pass(problem, state, norm, mass)
 
     def _pass(self, problem: MaxMargin, state: WorkingSetState, norm: float, mass: float) -> None:
@@ -175,8 +170,8 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         gap = min(1.0, 1.0 - lower * mass / norm)  # relative, of the present w and α
         s.aim = min(1.0, max(gap, 1e-12))
         kept = alpha > 0.0
-        near = np.flatnonzero((m < 1.0 + NEAR * gap / max(1.0 - gap, 1e-12)) & ~kept)
-        room = max(self.first, GROWTH * int(s.rows))
+        near = np.flatnonzero((m < 1.0 + 0.3 * gap / max(1.0 - gap, 1e-12)) & ~kept)
+        room = max(self.first, 2 * int(s.rows))
         if len(near) > room:
             near = near[np.argpartition(m[near], room - 1)[:room]]
         chosen = np.sort(np.concatenate([np.flatnonzero(kept), near]))
@@ -199,7 +194,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         return Cost(cells=2 * problem.pass_cells, a_pass=max(1, problem.n // self.first))
 
     def pause(self, problem: MaxMargin, state: WorkingSetState) -> int:
-        return int(state.s.still < STALLED)
+        return int(state.s.still < 1000)  # iterations that together narrow the bounds by less than a thousandth
 
 
 @compiled

@@ -1,3 +1,5 @@
+"""Fingerprints of items and kernels: equal for equal ones, in this process and in others."""
+
 import functools
 import os
 import subprocess
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.access.gram.fingerprints import fingerprint_of
+from hinge.access.gram.row_store import fingerprint_of
 from hinge.kernels import Function, Gaussian
 
 X = np.random.default_rng(0).standard_normal((25, 3))
@@ -145,7 +147,7 @@ def test_functions_that_count_or_call_themselves():
 @pytest.mark.slow
 def test_sets_have_the_same_fingerprint_in_every_process():
     code = """
-        from hinge.access.gram.fingerprints import fingerprint_of
+        from hinge.access.gram.row_store import fingerprint_of
         words = "a bb ccc dddd eeeee".split()
         print(fingerprint_of([set(words), frozenset(words), [{*words, 1, None}]], "kernel"))
     """

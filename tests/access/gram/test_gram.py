@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import hinge.access.gram.row_cache as row_cache
 from hinge.access import Gram, as_points
+from hinge.access.gram.as_points import DifferencePoints, WholePoints
 from hinge.access.gram.gram import TILE_ROWS
 from hinge.kernels import Function, Gaussian, Linear
 from hinge.threads import cores
@@ -169,14 +170,19 @@ def test_threads_change_no_bit(data):
     assert one.evals == two.evals
 
 
-@pytest.mark.parametrize("data", [BITS, PIXELS])
+@pytest.mark.parametrize("data", [BITS, PIXELS, X, np.hstack([X] * 4)], ids=["bits", "pixels", "few", "many"])
 def test_a_row_is_the_same_alone_and_among_others(data):
+    """To the bit where products are whole numbers, or of few features; else BLAS may round each shape differently."""
     together, alone = (Gram(as_points(data, Gaussian(0.05))) for _ in range(2))
     i, coef = np.arange(37), np.random.default_rng(4).standard_normal(37)
     sums = np.zeros(37)
     for k in i:
         alone.rows(i[k : k + 1]).add_to(sums, coef[k : k + 1])
-    np.testing.assert_array_equal(together.rows(i).combine(coef), sums)
+    found = together.rows(i).combine(coef)
+    if isinstance(together.points, WholePoints | DifferencePoints):
+        np.testing.assert_array_equal(found, sums)
+    else:
+        assert (np.abs(found - sums) <= 2 * together.error(np.abs(coef), 38)).all()
 
 
 @pytest.mark.slow
@@ -235,7 +241,7 @@ def test_copies(kind, copied):
 
 # --- interruptions ----------------------------------------------------------------------------
 
-FILES = "gram.py", "row_cache.py", "gram/memo.py", "gram/values.py"
+FILES = "gram.py", "row_cache.py", "gram/values.py"
 
 
 @pytest.mark.slow

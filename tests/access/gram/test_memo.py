@@ -1,8 +1,10 @@
+"""The table of single kernel values that were computed."""
+
 import pickle
 
 import numpy as np
 
-from hinge.access.gram.memo import PairMemo
+from hinge.access.gram.row_cache import PairMemo
 
 K = np.add.outer(np.arange(6.0), np.arange(6.0)) + np.eye(6)
 

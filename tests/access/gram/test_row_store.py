@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hinge.access import Gram, as_points
-from hinge.access.gram.fingerprints import fingerprint_of
-from hinge.access.gram.row_store import open_store
+from hinge.access.gram.row_store import fingerprint_of, open_store
 from hinge.kernels import Function, Gaussian
 
 X = np.random.default_rng(0).standard_normal((25, 3))

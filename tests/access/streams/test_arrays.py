@@ -1,8 +1,10 @@
+"""Streams of arrays: NumPy files, zarr, HDF5."""
+
 import numpy as np
 import pytest
 
-from hinge.access.streams.arrays import ArrayStream, NpyStream
 from hinge.access.streams.base import DataChanged
+from hinge.access.streams.opening import ArrayStream, NpyStream
 
 X = np.arange(60.0).reshape(20, 3).astype(np.float32)
 

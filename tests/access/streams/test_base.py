@@ -1,8 +1,21 @@
+import resource
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.access.streams.base import DataChanged, Watched, check_values, hash_of, is_glob, sampled_hash
+from hinge.access.streams.base import (
+    DataChanged,
+    WatchedFiles,
+    allowed_memory,
+    check_values,
+    free_memory,
+    hash_of,
+    is_glob,
+    resident,
+    sampled_hash,
+)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
@@ -20,7 +33,7 @@ def test_a_value_that_cannot_be_squared_is_named_by_row_and_column(kind):
 def test_files_that_change_or_go_are_named(tmp_path):
     path = tmp_path / "rows"
     path.write_bytes(b"abc")
-    files = Watched([path])
+    files = WatchedFiles([path])
     files.check(path)
     path.write_bytes(b"abcd")
     with pytest.raises(DataChanged, match="rows has changed"):
@@ -43,3 +56,25 @@ def test_hashes_tell_contents_apart(tmp_path):
 def test_a_pattern_is_one_that_is_no_file(tmp_path):
     (tmp_path / "a[1].npy").write_bytes(b"")
     assert is_glob(str(tmp_path / "*.npy")) and not is_glob(str(tmp_path / "a[1].npy"))
+
+
+def test_what_is_used_and_what_is_free_are_known():
+    before = resident()
+    held = np.ones(8 << 20)  # 64 MB
+    assert resident() - before > 48 << 20
+    assert free_memory() > 0 and held.all()
+
+
+def test_limits_of_the_process_are_heeded():
+    most = resource.getrlimit(resource.RLIMIT_AS)
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + (64 << 20), most[1]))
+    try:
+        assert free_memory() <= 64 << 20
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, most)
+
+
+def test_what_is_asked_for_counts():
+    assert allowed_memory(5e9) == 5_000_000_000
+    assert resident() < allowed_memory(None) < resident() + free_memory()

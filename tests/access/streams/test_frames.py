@@ -1,3 +1,5 @@
+"""Streams of data frames."""
+
 import numpy as np
 import pytest
 

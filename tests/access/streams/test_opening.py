@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from hinge.access.streams.arrays import ArrayStream, NpyStream
-from hinge.access.streams.opening import as_stream
+from hinge.access.streams.opening import ArrayStream, NpyStream, as_stream
 from hinge.access.streams.parquet import ParquetStream
 
 X = np.arange(12.0).reshape(6, 2)

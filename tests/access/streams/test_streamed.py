@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hinge.access import Matrix
 from hinge.access.streams import streamed
 from hinge.access.streams.base import RowStream
-from hinge.access.streams.streamed import Layout, Streamed
+from hinge.access.streams.streamed import Streamed, StretchLayout
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((50, 4))) / 8
 
@@ -41,7 +41,7 @@ class Plain(RowStream):
 def data(request, monkeypatch):
     monkeypatch.setattr(streamed, "SHORT", 1)
     rows = X if request.param == "dense" else sp.csr_array(X)
-    return Streamed(Plain(rows), 0, Layout(5, 20, 4))
+    return Streamed(Plain(rows), 0, StretchLayout(5, 20, 4))
 
 
 def test_blocks_are_the_rows_and_are_counted(data):
@@ -87,7 +87,7 @@ def test_a_stream_offers_what_all_data_does(data):
 def test_bad_values_are_named_when_they_are_first_read():
     bad = X.copy()
     bad[33, 2] = np.inf
-    data = Streamed(Plain(bad), 0, Layout(5, 20, 4))
+    data = Streamed(Plain(bad), 0, StretchLayout(5, 20, 4))
     data.take(((0, 5),), ((30, 35),))
     with pytest.raises(ValueError, match="Column 2 is inf in row 33"):
         data.take(((30, 35),))
@@ -95,7 +95,7 @@ def test_bad_values_are_named_when_they_are_first_read():
 
 def test_a_layout_fits_into_memory():
     stream = Plain(np.zeros((10_000, 4)))
-    layout = Layout.of(stream, 3 * 32 * 1000)
+    layout = StretchLayout.fitting(stream, 3 * 32 * 1000)
     assert layout.most == 1000 and layout.rows * layout.stretches <= 1000
     with pytest.raises(ValueError, match="31 bytes are left for rows, of which each takes 32"):
-        Layout.of(stream, 31)
+        StretchLayout.fitting(stream, 31)

@@ -5,6 +5,7 @@ from access.tables.made_up import PRICES, Given, X, dense, sparse
 
 from hinge.access import DenseTable, SparseTable
 from hinge.access.tables.bill import PAGE
+from hinge.access.tables.memory import ProductTable
 
 
 def test_a_table_in_memory_forks_with_an_empty_bill():
@@ -46,3 +47,27 @@ def test_bytes_and_pages_of_arrays():
 def test_columns_of_another_shape_are_refused():
     with pytest.raises(ValueError, match="columns has shape"):
         DenseTable(X, X)
+
+
+@pytest.fixture
+def factors():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((6, 2)), rng.standard_normal((2, 9))
+
+
+def test_what_is_formed_is_the_product_and_is_billed(factors):
+    A, B = factors
+    X, table = A @ B, ProductTable(A, B)
+    np.testing.assert_allclose(table.row(3).values, X[3])
+    np.testing.assert_allclose(table.column(5).values, X[:, 5])
+    np.testing.assert_allclose(table.block(np.array([0, 4]), np.array([1, 2, 8])), X[np.ix_([0, 4], [1, 2, 8])])
+    assert (table.bill.cells, table.bill.distinct) == (9 + 6 + 6, 9 + 5 + 6)
+    assert not table.in_memory  # so that no method looks through it unbilled
+    other = table.fork()
+    assert other.bill.cells == 0 and other.row(3).values.tolist() == table.row(3).values.tolist()
+
+
+def test_factors_that_do_not_fit_are_refused(factors):
+    A, B = factors
+    with pytest.raises(ValueError, match=r"A is \(n, k\), B \(k, d\)"):
+        ProductTable(A, B[:1])

@@ -1,9 +1,11 @@
+"""Tables that read ranges of consecutive rows."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.access.tables import stretches
-from hinge.access.tables.stretches import Stretched
+from hinge.access.tables import fetched
+from hinge.access.tables.fetched import Stretched
 from hinge.access.tables.table import EVERYWHERE, Line
 
 X = np.random.default_rng(0).standard_normal((30, 6)) * (np.random.default_rng(1).random((30, 6)) < 0.7)
@@ -55,7 +57,7 @@ def test_rows_without_weight_are_not_fetched():
 
 
 def test_long_passes_go_in_pieces(monkeypatch):
-    monkeypatch.setattr(stretches, "BLOCK_CELLS", 60)
+    monkeypatch.setattr(fetched, "BLOCK_CELLS", 60)
     table, w = Shelf(), np.ones(6)
     np.testing.assert_allclose(table.responses(w, 0, 30), X @ w)
     assert table.fetched == [(0, 10), (10, 20), (20, 30)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from read_sequences import Mirror, reads
 
 from hinge.access import DenseTable, SparseTable, as_table
-from hinge.access.tables.product import ProductTable
+from hinge.access.tables.memory import ProductTable
 from hinge.access.tables.table import Line
 
 

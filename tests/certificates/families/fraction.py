@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from hinge.problems.max_min.base import Fraction
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
-from hinge.problems.max_min.matrix_game import MatrixGame
+from hinge.problems.max_min.linear import MatrixGame
 from hinge.problems.max_min.max_margin import MaxMargin
-from hinge.problems.max_min.sampled_bound import Fraction
 from tests.certificates import exact
 from tests.certificates.draws import rows
 from tests.certificates.engine import Claim

@@ -4,7 +4,7 @@ import numpy as np
 
 import hinge
 from hinge.problems.max_min.base import Strategies
-from hinge.problems.max_min.matrix_game import MatrixGame
+from hinge.problems.max_min.linear import MatrixGame
 from tests.certificates import exact, references
 from tests.certificates.draws import cut, rows
 from tests.certificates.engine import Claim

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number
 
-from hinge.access.tables.product import ProductTable
+from hinge.access.tables.memory import ProductTable
 from hinge.experiments.simba.regime import LAMS, TUNED, experiment
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import Regularized

@@ -1,16 +1,14 @@
-"""Parquet files, zarr folders and .npy files with damage, as tables and through ``hinge pair``."""
+"""Parquet files, zarr folders and .npy files with damage, as streams and through ``hinge pair``."""
 
 from functools import lru_cache
 
 import numpy as np
 
 import hinge
-from hinge.access.tables.columnar import ArrowTable
-from hinge.access.tables.zarr import ZarrTable
+from hinge.access.streams.opening import as_stream
 
 from ..damage import damaged, damaged_files, files_in, folder_of
-from ..doors import with_pair
-from ..judging import command
+from ..judging import check_finite, command
 
 Y = np.resize([-1, 1], 20)
 
@@ -32,8 +30,9 @@ def case(rng):
             else:
                 hinge.write_pair(path, folder / "pair")
             return
-        source = ArrowTable if kind == "parquet" else ZarrTable
-        with_pair(source(path, keep=bool(rng.random() < 0.5)), Y)
+        stream = as_stream(path, "label" if kind == "parquet" and rng.random() < 0.5 else None)
+        model = hinge.LinearSVC(max_iter=5).fit(stream, Y[: stream.shape[0]])
+        check_finite("coef_", model.coef_)
 
 
 @lru_cache

@@ -7,10 +7,9 @@ import scipy.sparse as sp
 from hinge.access import as_table
 from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
-from hinge.problems.max_min.base import Strategies
+from hinge.problems.max_min.base import Fraction, Strategies
 from hinge.problems.max_min.check_problem import check_problem
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
-from hinge.problems.max_min.sampled_bound import Fraction
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from laws.data import known_margin
 
-from hinge.problems.max_min.base import Strategies
-from hinge.problems.max_min.max_margin import SMALL_MARGIN, MaxMargin
+from hinge.problems.max_min.base import NEGLIGIBLE, Strategies
+from hinge.problems.max_min.max_margin import MaxMargin
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -43,7 +43,7 @@ def test_small_margins_are_measured_by_a_typical_row():
     A, _ = known_margin(0)
     problem = MaxMargin(A)
     typical = np.sqrt(np.median((A**2).sum(axis=1)))
-    assert problem.unit(0.0, 1e-9) == pytest.approx(SMALL_MARGIN * typical)
+    assert problem.unit(0.0, 1e-9) == pytest.approx(NEGLIGIBLE * typical)
     assert problem.unit(0.0, 2.0) == 2.0
     assert problem.scale == pytest.approx(np.linalg.norm(A, axis=1).max())
     assert problem.reads == 0  # neither is billed

@@ -1,9 +1,11 @@
+"""The game of SIMBA: margins with a given slack."""
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from hinge.problems.max_min.base import Strategies
-from hinge.problems.max_min.slack_game import SlackGame
+from hinge.problems.max_min.max_margin import SlackGame
 
 
 @pytest.fixture

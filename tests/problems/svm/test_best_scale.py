@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hinge.problems.svm.best_scale import best_scale
+from hinge.problems.svm.duality import best_scale
 from hinge.problems.svm.examples import sorted_bias
 
 N = 400

@@ -1,11 +1,12 @@
+"""Batches of ν-SVMs."""
+
 import numpy as np
 import pytest
 
 from hinge.access import as_points
 from hinge.kernels import Gaussian
 from hinge.problems import KernelNuClassification, KernelNuRegression
-from hinge.problems.svm.kernel_batch import BatchExpansion
-from hinge.problems.svm.level_batch import NuClassificationBatch, NuRegressionBatch
+from hinge.problems.svm.kernel_batch import BatchExpansion, NuClassificationBatch, NuRegressionBatch
 
 X = np.random.default_rng(0).standard_normal((40, 3))
 POINTS = as_points(X, Gaussian(0.5), exact=True)

@@ -1,9 +1,11 @@
+"""The duality gap of ν-SVMs."""
+
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from hinge.problems.svm.level_gap import CLASSES, ONE_CLASS, TARGETS, level_gap, level_of, relative_gap
+from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, level_gap, level_of, relative_gap
 
 
 def problem_of(form, seed, n=12):

@@ -4,8 +4,8 @@ import pytest
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian
 from hinge.problems import Expansion, KernelNuClassification, KernelNuRegression
-from hinge.problems.svm.levels import summing_to
-from hinge.problems.svm.one_class import KernelOneClass
+from hinge.problems.svm.levels import quantile, summing_to
+from hinge.problems.svm.nu_forms import KernelOneClass
 
 N = 30
 X = np.random.default_rng(0).standard_normal((N, 2))
@@ -104,3 +104,22 @@ def test_weights_that_are_not_feasible_have_no_certificate(kind):
 def test_nu_is_a_share(nu):
     with pytest.raises(ValueError, match="nu must lie in"):
         KernelNuRegression(Gram(as_points(X, Gaussian(0.4))), T, nu)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_mass_up_to_it_is_the_target(seed):
+    rng = np.random.default_rng(seed)
+    values, mass = rng.standard_normal(37), rng.uniform(0.1, 2.0, 37)
+    target = float(rng.uniform(0, mass.sum()))
+    low, high = quantile(values.copy(), mass.copy(), target)
+    assert low == high
+    assert mass[values < low].sum() < target <= mass[values <= low].sum()
+
+
+def test_between_two_values_both_are_given():
+    values, mass = np.array([3.0, 1.0, 2.0, 9.0]), np.array([0.5, 1.0, 1.0, 4.0])
+    assert quantile(values.copy(), mass.copy(), 2.0) == (2.0, 3.0)
+    assert quantile(values.copy(), mass.copy(), 2.1) == (3.0, 3.0)
+    assert quantile(values, mass, 100.0) == (9.0, 9.0)
+    np.testing.assert_array_equal(values, [1.0, 2.0, 3.0, 9.0])
+    np.testing.assert_array_equal(mass, [1.0, 1.0, 0.5, 4.0])

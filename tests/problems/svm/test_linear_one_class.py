@@ -8,7 +8,7 @@ from hinge.access import Gram, as_points
 from hinge.kernels import Linear
 from hinge.monitoring import Stop
 from hinge.problems import Certificate, Expansion, OneClass, Solution
-from hinge.problems.svm.one_class import KernelOneClass
+from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.solvers import SDCA, SGD, Frugal, Newton, Pegasos, StaleSDCA, UniformDCA, choose, solve
 
 

@@ -38,15 +38,15 @@ def conjugate(loss, a):
 @by_loss
 def test_values_are_those_of_the_formula_and_of_the_conjugate(loss):
     formula = FORMULAS[loss.name](G, loss.epsilon)
-    np.testing.assert_allclose(loss.of(G.copy()), formula, atol=1e-15)
+    np.testing.assert_allclose(loss.values(G.copy()), formula, atol=1e-15)
     a = weights(loss)
     np.testing.assert_allclose([np.max(a * g - conjugate(loss, a)) for g in G], formula, atol=1e-6)
 
 
 @by_loss
 def test_an_error_of_g_makes_the_loss_no_smaller(loss):
-    most = loss.of(G.copy(), error=0.1)
-    around = [loss.of(G + off) for off in np.linspace(-0.1, 0.1, 21)]
+    most = loss.values(G.copy(), error=0.1)
+    around = [loss.values(G + off) for off in np.linspace(-0.1, 0.1, 21)]
     np.testing.assert_allclose(most, np.max(around, axis=0), atol=1e-12)
 
 
@@ -61,7 +61,7 @@ def test_the_slope_leaves_no_share_in_the_gap(loss):
 def test_shares_are_loss_plus_conjugate_and_never_negative(loss):
     for a in (loss.slope(np.array([v]))[0] for v in (-2.0, -0.4, 0.0, 0.2, 0.5, 2.0)):
         shares = np.array([gap_share(loss, g, a) for g in G])
-        np.testing.assert_allclose(shares, loss.of(G.copy()) + conjugate(loss, a) - a * G, atol=1e-12)
+        np.testing.assert_allclose(shares, loss.values(G.copy()) + conjugate(loss, a) - a * G, atol=1e-12)
         assert (shares >= -1e-15).all()
 
 

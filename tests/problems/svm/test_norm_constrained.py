@@ -1,3 +1,5 @@
+"""The norm-constrained problem."""
+
 import numpy as np
 import pytest
 

@@ -1,3 +1,5 @@
+"""The kernel one-class SVM."""
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -5,7 +7,7 @@ from scipy.optimize import minimize
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian, Linear
 from hinge.problems import Expansion
-from hinge.problems.svm.one_class import KernelOneClass
+from hinge.problems.svm.nu_forms import KernelOneClass
 
 
 @pytest.fixture(scope="module")

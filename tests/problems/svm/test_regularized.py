@@ -148,7 +148,7 @@ def test_the_best_multiple_is_a_minimum(loss, m, sq, c):
     m, c = np.array(m), np.resize([1.0, *c], len(m)) / len(m)
 
     def cost(s):
-        return 0.5 * s * s * sq + float(loss.of(1.0 - s * m) @ c)
+        return 0.5 * s * s * sq + float(loss.values(1.0 - s * m) @ c)
 
     s = best_multiple(m, c, sq, loss)
     assert s >= 0.0

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.access.streams.arrays import NpyStream
-from hinge.access.streams.streamed import Layout, Streamed
+from hinge.access.streams.opening import NpyStream
+from hinge.access.streams.streamed import Streamed, StretchLayout
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
 from hinge.problems import NormConstrained, Regularized
@@ -15,7 +15,7 @@ RNG = np.random.default_rng(0)
 X = np.round(8 * RNG.standard_normal((400, 6))) / 8
 Y = np.where(X[:, 0] + 0.6 * RNG.standard_normal(400) > 0, 1, -1)
 WEIGHT = RNG.integers(0, 3, 400).astype(float)
-LAYOUT = Layout(20, 60, 3)
+LAYOUT = StretchLayout(20, 60, 3)
 
 
 @pytest.fixture

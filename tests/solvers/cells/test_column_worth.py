@@ -1,7 +1,9 @@
+"""The worth of columns that may be bought."""
+
 import numpy as np
 import pytest
 
-from hinge.solvers.cells.column_worth import column_worth, columns_to_buy, columns_to_use, explained, kinds_of
+from hinge.solvers.cells.thrifty import column_worth, columns_to_buy, columns_to_use, explained, kinds_of
 
 
 def drawn(m, seed=0):

@@ -20,9 +20,9 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, solve
 from hinge.solvers.cells import frugal
-from hinge.solvers.cells.frugal import OF_EACH_CLASS, Frugal
-from hinge.solvers.cells.frugal_state import empty_state
-from hinge.solvers.cells.tails import squares_in_levels
+from hinge.solvers.cells.frugal import Frugal
+from hinge.solvers.cells.frugal_state import empty_state, squares_in_levels
+from hinge.solvers.cells.weighted_sample import LEAST_OF_CLASS
 
 every_bias = pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 every_mode = pytest.mark.parametrize("mode", ["scan", "rows"])
@@ -431,7 +431,7 @@ def test_a_rare_class_is_in_the_first_batch():
         assert signs[y > 0].all()
         assert not signs[y < 0].any()
     common = run(Frugal("scan"), problem_of(), 60)
-    assert min((Y[sorted(kept(common))] == side).sum() for side in (1, -1)) >= OF_EACH_CLASS
+    assert min((Y[sorted(kept(common))] == side).sum() for side in (1, -1)) >= LEAST_OF_CLASS
 
 
 @pytest.mark.slow

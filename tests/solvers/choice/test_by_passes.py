@@ -3,8 +3,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from hinge.access.streams.arrays import NpyStream
-from hinge.access.streams.streamed import Layout, Streamed
+from hinge.access.streams.opening import NpyStream
+from hinge.access.streams.streamed import Streamed, StretchLayout
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
 from hinge.problems import NormConstrained, Regularized
@@ -17,7 +17,7 @@ from hinge.solvers.side_by_side import SideBySide
 RNG = np.random.default_rng(0)
 X = np.round(8 * RNG.standard_normal((600, 6))) / 8
 Y = np.where(X[:, 0] + 0.6 * RNG.standard_normal(600) > 0, 1, -1)
-LAYOUT = Layout(50, 150, 3)
+LAYOUT = StretchLayout(50, 150, 3)
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from hinge.access import as_points
 from hinge.kernels import Gaussian, Linear, Sigmoid
 from hinge.monitoring import Status, Stop
 from hinge.problems import KernelRegularized
-from hinge.problems.svm.kernel_batch import KernelBatch
-from hinge.problems.svm.level_batch import NuClassificationBatch, NuRegressionBatch
+from hinge.problems.svm.kernel_batch import KernelBatch, NuClassificationBatch, NuRegressionBatch
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.solvers import SMO, ActiveSet, LevelBlocks, solve
 from hinge.solvers.kernel import active_batch

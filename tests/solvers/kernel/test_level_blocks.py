@@ -6,7 +6,7 @@ from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian
 from hinge.monitoring import Status, Stop
 from hinge.problems import KernelNuClassification, KernelNuRegression, KernelRegularized
-from hinge.problems.svm.one_class import KernelOneClass
+from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.solvers import LevelBlocks, solve
 from hinge.solvers.kernel.level_blocks import _worst, completed
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.access.streams.arrays import NpyStream
-from hinge.access.streams.streamed import Layout, Streamed
+from hinge.access.streams.opening import NpyStream
+from hinge.access.streams.streamed import Streamed, StretchLayout
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
 from hinge.problems import NormConstrained, Regularized
@@ -15,7 +15,7 @@ RNG = np.random.default_rng(0)
 X = np.round(8 * RNG.standard_normal((900, 6))) / 8
 Y = np.where(X[:, 0] + 0.6 * RNG.standard_normal(900) > 0, 1, -1)
 WEIGHT = RNG.integers(0, 3, 900).astype(float)
-LAYOUT = Layout(50, 150, 3)
+LAYOUT = StretchLayout(50, 150, 3)
 LOSSES = [HINGE, SQUARED_HINGE, epsilon_insensitive(0.1), squared_epsilon_insensitive(0.1)]
 
 

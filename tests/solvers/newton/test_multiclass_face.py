@@ -5,7 +5,7 @@ from reference.multiclass import row_step
 
 from hinge.monitoring import Stop
 from hinge.problems import Multiclass
-from hinge.problems.max_min.projections import onto_simplex
+from hinge.problems.max_min.linear import onto_simplex
 from hinge.solvers import MulticlassSDCA, solve
 from hinge.solvers.newton.multiclass_face import MOST, face_step, project, rows_read, step_work
 

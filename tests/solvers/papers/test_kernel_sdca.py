@@ -32,6 +32,22 @@ def test_the_block_changes_nothing_but_the_kernel_values_computed(tiny):
     assert max(counts) <= 60 * 60
 
 
+def test_a_run_cut_into_pieces_computes_rows_in_the_same_tiles():
+    """BLAS may round a row otherwise among other rows: of 20 features, with a cache of fewer rows than points."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 20))
+    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(150) > 0, 1, -1)
+    states = []
+    for pieces in ([300], [7] * 42 + [6]):
+        problem = KernelRegularized(Gram(as_points(X, Gaussian(0.02)), 0), y, 1e-3)
+        state = KernelSDCA().init(problem)
+        for piece in pieces:
+            state = KernelSDCA().advance(problem, state, piece)
+        states.append(state)
+    assert states[0].beta.tobytes() == states[1].beta.tobytes()
+    assert states[0].r.tobytes() == states[1].r.tobytes()
+
+
 @pytest.mark.slow
 def test_few_rows_are_computed_in_vain(adult):
     X, y = adult

@@ -5,7 +5,7 @@ from scipy.optimize import linprog
 
 from hinge.access import DenseTable
 from hinge.monitoring import Status, Stop
-from hinge.problems.max_min.matrix_game import MatrixGame
+from hinge.problems.max_min.linear import MatrixGame
 from hinge.solvers.driver import solve
 from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan
 

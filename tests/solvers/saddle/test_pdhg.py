@@ -7,10 +7,9 @@ from scipy.optimize import linprog
 from hinge.access import DenseTable
 from hinge.monitoring import Status, Stop
 from hinge.problems.max_min.base import MaxMin, Strategies
-from hinge.problems.max_min.linear import LinearMaxMin
+from hinge.problems.max_min.linear import LinearMaxMin, onto_simplex
 from hinge.problems.max_min.max_margin import MaxMargin
-from hinge.problems.max_min.projections import onto_simplex
-from hinge.problems.max_min.semidefinite.feasibility import Semidefinite
+from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
 from hinge.solvers import solve
 from hinge.solvers.saddle.pdhg import PDHG, _nearest_strategy
 

@@ -8,15 +8,13 @@ from reference import sublinear
 from hinge.access import DenseTable
 from hinge.kernels import Gaussian, Linear
 from hinge.monitoring import Status, Stop
-from hinge.problems.max_min.base import MaxMin
+from hinge.problems.max_min.base import MOST_BOUNDS, Fraction, MaxMin
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.kernel_margin import KernelMaxMargin
-from hinge.problems.max_min.matrix_game import MatrixGame
-from hinge.problems.max_min.max_margin import MaxMargin
-from hinge.problems.max_min.sampled_bound import MOST_LOOKS, Fraction
-from hinge.problems.max_min.slack_game import SlackGame
+from hinge.problems.max_min.linear import MatrixGame
+from hinge.problems.max_min.max_margin import MaxMargin, SlackGame
 from hinge.solvers.driver import solve
-from hinge.solvers.saddle.primal_dual import PrimalDual, primal_horizon
+from hinge.solvers.saddle.primal_dual import FLOOR, PrimalDual, even, factor, primal_horizon, reweigh
 
 
 def rows_of(n=60, d=20, margin=0.2, seed=0):
@@ -156,7 +154,7 @@ def test_a_fraction_certificate_reads_its_rows_once():
     result = solve(problem, PrimalDual(), stop=Stop(0.12, max_iter=5000))
     assert result.status is Status.CONVERGED
     size = problem.fraction.size
-    assert size == int(np.ceil(np.log(0.05 / MOST_LOOKS) / np.log1p(-0.02)))
+    assert size == int(np.ceil(np.log(0.05 / MOST_BOUNDS) / np.log1p(-0.02)))
     passes_of_rows = problem.reads - problem.table.bill.cells
     assert 0 < passes_of_rows <= size * 40  # drawn with repetition, read once
     below = np.mean(rows @ result.solution.x / np.linalg.norm(result.solution.x) < result.certificate.objective)
@@ -178,7 +176,7 @@ def test_fractions_hold_as_often_as_they_say():
 
 def test_after_its_looks_a_fraction_says_nothing():
     fraction, problem = Fraction(rho=0.5, delta=0.5), MaxMargin(A)
-    assert all(np.isfinite(fraction.lower(problem, A[0])) for _ in range(MOST_LOOKS))
+    assert all(np.isfinite(fraction.lower(problem, A[0])) for _ in range(MOST_BOUNDS))
     assert fraction.lower(problem, A[0]) == -np.inf
 
 
@@ -318,3 +316,32 @@ def test_entries_that_are_not_finite_are_found():
     B[7, 3] = np.nan
     with pytest.raises(ValueError, match="NaN or infinite"):
         solve(MaxMargin(DenseTable(B), radius=1.0), PrimalDual(), stop=Stop(0.1, max_iter=64))
+
+
+def test_definition_1():
+    rng = np.random.default_rng(0)
+    p, v, eta = rng.dirichlet(np.ones(20)), 0.8 * rng.standard_normal(20), 0.3
+    expected = p * (1 - eta * v + eta**2 * v**2)
+    clipped = reweigh(p, v, eta)
+    np.testing.assert_allclose(p, expected / expected.sum(), rtol=1e-14)
+    assert clipped == 0.0
+
+
+def test_estimates_are_clipped_at_one_over_eta():
+    assert factor(5.0) == factor(1.0) == 1.0
+    assert factor(-5.0) == factor(-1.0) == 3.0
+    assert factor(0.5) == 0.75 == min(factor(z) for z in np.linspace(-2, 2, 401))
+    p = np.array([0.2, 0.3, 0.5])
+    clipped = reweigh(p, np.array([100.0, -100.0, 0.0]), 0.1)
+    assert clipped == pytest.approx(0.5)  # the mass of the two
+    np.testing.assert_allclose(p, np.array([0.2, 0.9, 0.5]) / 1.6)
+
+
+def test_no_weight_falls_to_nothing():
+    p = np.array([1.0, 0.0])
+    reweigh(p, np.zeros(2), 0.5)
+    assert p[1] == FLOOR
+
+
+def test_even():
+    assert even(4).tolist() == [0.25] * 4

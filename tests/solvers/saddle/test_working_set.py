@@ -129,7 +129,7 @@ def test_few_passes_are_read():
 def test_bad_settings_and_problems():
     with pytest.raises(ValueError, match="at least 1"):
         WorkingSet(first=0)
-    from hinge.problems.max_min.matrix_game import MatrixGame
+    from hinge.problems.max_min.linear import MatrixGame
 
     with pytest.raises(ValueError, match="WorkingSet solves MaxMargin"):
         solve(MatrixGame(np.eye(3)), WorkingSet())

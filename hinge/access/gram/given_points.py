@@ -1,0 +1,207 @@
+"""Points whose kernel values come from outside: a matrix of them, or a Python function."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.gram.inner_points import Points
+from hinge.kernels import Function
+from hinge.types import MatrixLike, Stored
+
+MOST_FACTORED = 1024
+"""Number of points up to which a matrix is factorised to find out whether it is positive."""
+SYMMETRIC = 1e-6
+"""Largest relative difference between K(x, z) and K(z, x) that counts as rounding, in float64."""
+
+LARGEST = 1e100
+"""Kernel values of this size and above are refused: sums of their squares would overflow."""
+
+
+class GivenPoints(Points):
+    """A Gram matrix that was computed elsewhere: symmetric on some pairs, finite wherever it is used."""
+
+    def __init__(self, K: np.ndarray) -> None:
+        if K.ndim != 2 or K.shape[0] != K.shape[1] or K.dtype.kind not in "fiub":
+            raise ValueError(
+                "A precomputed kernel is a square matrix of numbers, K(x_i, x_j) of all training points; got "
+                f"shape {K.shape} and type {K.dtype}."
+            )
+        super().__init__(len(K), K.dtype if K.dtype == np.float32 else np.float64)
+        self.matrix = K
+        i, j = np.random.default_rng(0).integers(0, max(1, self.n), (2, 256 if self.n else 0))
+        a, b, own = K[i, j].astype(float), K[j, i].astype(float), np.abs(np.diagonal(K).astype(float))
+        with np.errstate(invalid="ignore"):  # values that are not finite are refused when they are used
+            scale = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.sqrt(own[i] * own[j]))
+            bad = np.flatnonzero(np.abs(a - b) > (1e-5 if self.dtype == np.float32 else SYMMETRIC) * scale)
+        if len(bad):
+            k = int(bad[0])
+            raise ValueError(
+                f"The precomputed kernel is not symmetric: K[{i[k]}, {j[k]}] is {a[k]:.9g} and "
+                f"K[{j[k]}, {i[k]}] is {b[k]:.9g}."
+            )
+
+    @cached_property
+    def indefinite(self) -> bool:  # type: ignore[override]
+        """Whether the matrix has an eigenvalue that is negative beyond rounding."""
+        return not is_positive(self.matrix)
+
+    def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+        """From the matrix; what is not finite is refused."""
+        out[...] = self.matrix[rows[:, None], columns]
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = not abs(float(out.sum())) < LARGEST
+        if suspicious:
+            check_finite(rows, columns, out)
+
+    def diag(self) -> np.ndarray:
+        """From the matrix."""
+        return np.array(np.diagonal(self.matrix), np.float64)
+
+
+class FunctionPoints(Points):
+    """Any items, and a Python function of two of them."""
+
+    by_value = True
+
+    def __init__(self, items: Stored | Sequence[Any], kernel: Function) -> None:
+        super().__init__(items.shape[0] if hasattr(items, "shape") else len(items), np.float64)
+        self.items, self.kernel = items, kernel
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether the function returns blocks of values."""
+        return self.kernel.on == "blocks"
+
+    def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+        """By calls of the function; values given one by one are in `out` even if a later call fails."""
+        f = self.kernel.function
+        if self.in_blocks:
+            try:
+                values = f(_pick(self.items, rows), _pick(self.items, columns))
+            except Exception as error:
+                error.add_note(
+                    f"The kernel failed on {len(rows)} points from row {rows[0]} on, and "
+                    f"{len(columns)} from row {columns[0]} on."
+                )
+                raise
+            values = as_block(values, out.shape)
+            check_finite(rows, columns, values)
+            out[...] = values
+            return
+        by_number = self.kernel.on == "indices"
+        for r, i in enumerate(rows.tolist()):
+            x = i if by_number else self.items[i]
+            for c, j in enumerate(columns.tolist()):
+                try:
+                    value = f(x, j if by_number else self.items[j])
+                except Exception as error:
+                    error.add_note(f"The kernel failed on the points of rows {i} and {j}.")
+                    raise
+                try:
+                    number = float(value)
+                except (TypeError, ValueError, OverflowError):
+                    raise TypeError(
+                        f"The kernel gave {type(value).__name__!r} in place of a number for the points of "
+                        f"rows {i} and {j}."
+                    ) from None
+                if not abs(number) < LARGEST:
+                    check_finite(rows[r : r + 1], columns[c : c + 1], np.array([[number]]))
+                out[r, c] = number
+
+    def diag(self) -> np.ndarray:
+        """By one call for each item."""
+        out = np.empty(self.n)
+        for i in range(self.n):
+            one = np.array([i])
+            self.fill(one, one, out[i : i + 1].reshape(1, 1))
+        return out
+
+
+def as_block(values: MatrixLike, shape: tuple[int, ...]) -> np.ndarray:
+    """What a kernel gave for two lists of points, as an array of this shape; it may be sparse."""
+    try:
+        block = np.asarray(cast(sp.csr_array, values).toarray() if sp.issparse(values) else values, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(
+            f"The kernel gave {type(values).__name__!r} in place of {shape[0]} x {shape[1]} numbers."
+        ) from None
+    if block.shape != shape:
+        raise ValueError(
+            f"The kernel was asked for a block of {shape[0]} x {shape[1]} values and gave shape "
+            f"{block.shape}. A function of two items is hinge.kernels.Function(f, on='pairs')."
+        )
+    return block
+
+
+def is_positive(K: np.ndarray) -> bool:
+    """Whether a symmetric matrix has no eigenvalue below zero, but for rounding.
+
+    By Cholesky's factorization where that is cheap; else by the smallest Ritz value of some Lanczos steps,
+    which finds a negative eigenvalue of some weight, and may miss a faint one.
+    """
+    own = np.diagonal(K).astype(np.float64)
+    largest = float(np.abs(own).max(initial=0.0))
+    below = (1e-5 if K.dtype == np.float32 else 1e-9) * largest
+    if not np.isfinite(own).all() or len(own) == 0:
+        return True  # not finite: check_finite refuses it when it is used
+    if own.min() < -below or largest == 0.0:
+        return own.min() >= -below and not np.any(K)
+    if len(own) > MOST_FACTORED:
+        start = np.random.default_rng(0).normal(size=len(own))
+        return bool(lanczos_least(K, start) >= -below)
+    try:
+        np.linalg.cholesky(K.astype(np.float64) + below * np.eye(len(own)))
+    except np.linalg.LinAlgError:
+        return not np.isfinite(K).all()
+    return True
+
+
+def lanczos_least(K: np.ndarray, start: np.ndarray) -> float:
+    """The smallest Ritz value of K after 32 Lanczos steps, an upper bound on the smallest eigenvalue."""
+    q, before, beta = start / np.linalg.norm(start), np.zeros(len(start)), 0.0
+    alphas, betas, basis = [], [], []
+    for _ in range(min(32, len(start))):
+        basis.append(q)
+        v = K @ q - beta * before
+        alphas.append(float(q @ v))
+        v -= alphas[-1] * q
+        for _ in range(2):
+            for old in basis:
+                v -= (old @ v) * old
+        beta = float(np.linalg.norm(v))
+        if not beta > 1e-12 * max(map(abs, alphas)):
+            break
+        betas.append(beta)
+        q, before = v / beta, q
+    m = len(alphas)
+    T = np.diag(alphas) + np.diag(betas[: m - 1], 1) + np.diag(betas[: m - 1], -1)
+    return float(np.linalg.eigvalsh(T)[0])
+
+
+def check_finite(rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
+    """Refuse a block of kernel values of which one is nan, infinite, or too large to work with."""
+    fine = np.abs(values) < LARGEST
+    if not fine.all():
+        r, c = np.argwhere(~fine)[0]
+        what = f"number below {LARGEST:g}" if np.isfinite(values[r, c]) else "finite number"
+        raise ValueError(
+            f"The kernel gave {float(values[r, c])} for the points of rows {rows[r]} and {columns[c]}; it "
+            f"must give a {what} for all pairs."
+        )
+
+
+def check_own_values(points: np.ndarray, values: np.ndarray, *, indefinite: bool = False) -> None:
+    """Refuse a kernel of which a value K(x, x) is not finite, or is negative and should not be."""
+    bad = np.flatnonzero(~np.isfinite(values) | (~(values >= 0) & (not indefinite)))
+    if len(bad):
+        i, value = points[bad[0]], values[bad[0]]
+        raise ValueError(f"The kernel is not positive: K(x, x) is {value:g} for the point of row {i}.")
+
+
+def _pick(items: Stored | Sequence[Any], numbers: np.ndarray) -> Stored | Sequence[Any]:
+    if isinstance(items, np.ndarray) or sp.issparse(items):
+        return cast(Stored, items)[numbers]
+    return [items[i] for i in numbers.tolist()]

@@ -1,1 +1,0 @@
-"""Semidefinite feasibility, and symmetric matrices as vectors."""

@@ -1,0 +1,213 @@
+"""Symmetric matrices: as vectors with the same inner products, their largest eigenvalues, and projections of these."""
+
+import math
+from collections.abc import Sequence, Sized
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.linalg import lapack
+from threadpoolctl import threadpool_limits
+
+from hinge.access.matrix import as_numbers
+from hinge.access.structure import as_csr
+from hinge.problems.max_min.linear import onto_cap, onto_simplex
+from hinge.types import MatrixLike, Stored
+
+ROOT_2 = math.sqrt(2.0)
+BLOCK_CELLS = 1 << 22  # entries that are packed at a time, so that the temporary copy is small
+
+
+class Places(NamedTuple):
+    """Indices of the entries of an n × n matrix in its packed form and back, and the factors of either direction."""
+
+    upper: np.ndarray
+    weights: np.ndarray
+    full: np.ndarray
+    unweights: np.ndarray
+
+
+@lru_cache(maxsize=8)
+def places(n: int) -> Places:
+    """The upper triangle by rows; off-diagonal entries have the factor :math:`\\sqrt2`, as they occur twice."""
+    i, j = np.triu_indices(n)
+    weights = np.where(i == j, 1.0, ROOT_2)
+    full = np.empty((n, n), np.intp)
+    full[i, j] = full[j, i] = np.arange(len(i))
+    return Places(i * n + j, weights, full.ravel(), 1.0 / weights)
+
+
+def order_of(length: int) -> int:
+    """The n with n(n+1)/2 = length."""
+    n = (math.isqrt(8 * length + 1) - 1) // 2
+    if n * (n + 1) // 2 != length:
+        raise ValueError(
+            f"Packed rows have n(n+1)/2 entries, the upper triangle of an n × n matrix; {length} is not such a number."
+        )
+    return n
+
+
+def svec(M: np.ndarray) -> np.ndarray:
+    """The vector of a symmetric matrix, with :math:`\\langle A, B\\rangle = svec(A)^\\top svec(B)`; O(n²)."""
+    at = places(len(M))
+    return M.ravel()[at.upper] * at.weights
+
+
+def smat(x: np.ndarray, n: int) -> np.ndarray:
+    """The symmetric matrix of a vector; O(n²)."""
+    at = places(n)
+    return (x * at.unweights)[at.full].reshape(n, n)
+
+
+def pack(A: np.ndarray | Sequence[MatrixLike], symmetrize: bool) -> Stored:
+    """Square matrices as rows: a dense array, or CSR if any of them is sparse."""
+    if isinstance(A, np.ndarray) and A.ndim != 3 and A.dtype != object:
+        raise ValueError(
+            f"Expected matrices as an array of shape (m, n, n), got one of shape {A.shape}; rows that are "
+            "packed already are taken with packed=True."
+        )
+    if sp.issparse(A):
+        raise ValueError("A single sparse matrix was given: pass a list of matrices, or packed=True for packed rows.")
+    if not isinstance(A, Sized):
+        raise ValueError(f"Expected a sequence of matrices, got {A!r}.")
+    if len(A) == 0:
+        raise ValueError("There is nothing to solve: no matrix was given.")
+    if any(sp.issparse(a) for a in A):
+        return _pack_sparse([sp.coo_array(as_csr(a)[0] if sp.issparse(a) else a) for a in A], symmetrize)
+    given = A if isinstance(A, np.ndarray) and A.dtype != object else [as_numbers(a) for a in A]
+    n = _order([a.shape for a in given])
+    dtype = _float_type([a.dtype for a in (given[:1] if isinstance(given, np.ndarray) else given)])
+    at = places(n)
+    out = np.empty((len(A), len(at.upper)), dtype)
+    step = max(1, BLOCK_CELLS // (n * n))
+    for lo in range(0, len(A), step):
+        block = np.asarray(given[lo : lo + step], np.float64)
+        _check_finite(np.isfinite(block.reshape(len(block), -1)).all(axis=1), lo)
+        mirrored = block.transpose(0, 2, 1)
+        if not symmetrize:
+            _check_symmetric((block == mirrored).all(axis=(1, 2)), lo)
+        else:
+            block = 0.5 * block + 0.5 * mirrored
+        out[lo : lo + step] = block.reshape(len(block), -1)[:, at.upper] * at.weights
+    return out
+
+
+def pack_factors(a: ArrayLike, b: ArrayLike) -> np.ndarray:
+    """The rows of :math:`a_i a_i^\\top - b_i b_i^\\top`."""
+    a, b = np.atleast_2d(np.asarray(a)), np.atleast_2d(np.asarray(b))
+    if a.shape != b.shape or a.ndim != 2 or a.size == 0:
+        raise ValueError(f"Factors are two arrays of one shape (m, n), got {a.shape} and {b.shape}.")
+    at = places(a.shape[1])
+    i, j = np.divmod(at.upper, a.shape[1])
+    out = np.empty((len(a), len(i)), _float_type([a.dtype, b.dtype]))
+    step = max(1, BLOCK_CELLS // len(i))
+    for lo in range(0, len(a), step):
+        u, v = (f[lo : lo + step].astype(np.float64) for f in (a, b))
+        out[lo : lo + step] = (u[:, i] * u[:, j] - v[:, i] * v[:, j]) * at.weights
+    return out
+
+
+def _pack_sparse(A: Sequence[sp.coo_array], symmetrize: bool) -> sp.csr_array:
+    n = _order([a.shape for a in A])
+    dtype = _float_type([a.dtype for a in A])
+    for k, a in enumerate(A):
+        _check_finite(np.array([np.isfinite(a.data).all()]), k)
+        if not symmetrize:
+            _check_symmetric(np.array([abs(a - a.T).max() == 0 if a.nnz else True]), k)
+    row = np.repeat(np.arange(len(A)), [a.nnz for a in A])
+    i, j = (np.concatenate([a.coords[axis] for a in A]).astype(np.int64) for axis in (0, 1))
+    values = np.concatenate([a.data for a in A]).astype(np.float64)
+    # Each of two mirrored entries a and b contributes its half of √2 (a + b)/2.
+    values = np.where(i == j, values, values / ROOT_2)
+    column = places(n).full[i * n + j]
+    packed = sp.csr_array((values, (row, column)), shape=(len(A), n * (n + 1) // 2))
+    packed.sum_duplicates()
+    packed.eliminate_zeros()
+    return packed.astype(dtype)
+
+
+def _order(shapes: Sequence[tuple[int, ...]]) -> int:
+    n = shapes[0][0] if shapes[0] else 0
+    for k, shape in enumerate(shapes):
+        if shape != (n, n):
+            raise ValueError(
+                f"Matrices must be square and of one size: matrix {k} has the shape {shape}, not {(n, n)}."
+            )
+    if n == 0:
+        raise ValueError("There is nothing to solve: the matrices are 0 × 0.")
+    return n
+
+
+def _float_type(dtypes: Sequence[np.dtype]) -> np.dtype:
+    """float32 if all are; otherwise float64, since √2 times an integer is not an integer."""
+    for k, dtype in enumerate(dtypes):
+        if dtype.kind not in "iubf":
+            raise ValueError(f"Matrices must hold real numbers; matrix {k} has entries of type {dtype}.")
+    return np.dtype(np.float32 if all(d == np.float32 for d in dtypes) else np.float64)
+
+
+def _check_finite(fine: np.ndarray | np.bool, first: int) -> None:
+    if not fine.all():
+        raise ValueError(f"Matrix {first + int(np.argmin(fine))} has NaN or infinite entries.")
+
+
+def _check_symmetric(fine: np.ndarray, first: int) -> None:
+    if not fine.all():
+        raise ValueError(
+            f"Matrix {first + int(np.argmin(fine))} is not symmetric: make it so, or let symmetrize=True "
+            "take (A + Aᵀ)/2, which has the same products with symmetric X."
+        )
+
+
+SMALL = 16  # up to this order one call of `eigh` is fastest: Python calls dominate
+
+
+def few_threads(order: int) -> AbstractContextManager[Any]:
+    """A context in which BLAS uses one thread up to the order 512: two to three times as fast for such matrices."""
+    return threadpool_limits(1, user_api="blas") if order <= 512 else nullcontext()
+
+
+def top_eigenvalue(M: np.ndarray) -> float:
+    """The largest eigenvalue; O(n³), without eigenvectors."""
+    n = len(M)
+    if n <= SMALL:
+        return float(np.linalg.eigvalsh(M)[-1])
+    options = dict(eigvals_only=True, subset_by_index=(n - 1, n - 1), check_finite=False)
+    return float(scipy.linalg.eigh(M, driver="evr", **options)[0])
+
+
+def onto_bounded_cone(M: np.ndarray, *, unit_trace: bool = False) -> np.ndarray:
+    """The nearest X with X ⪰ 0 and tr X ≤ 1, or tr X = 1, by projecting the eigenvalues.
+
+    Only eigenvectors whose projected eigenvalue is positive are computed; they are few if the result has a low rank.
+    Reduction to the tridiagonal Q T Qᵀ gives all eigenvalues; then the eigenvectors of T that are needed are multiplied
+    by Q. It costs :math:`\\tfrac43 n^3` operations, and O(n² r) for the rank r.
+    """
+    n, capped = len(M), onto_simplex if unit_trace else onto_cap
+    if n > SMALL:
+        reflectors, diagonal, beside, factors, _ = lapack.dsytrd(M, lower=1, lwork=32 * n)
+        values, failed = lapack.dsterf(diagonal, beside)
+        kept = capped(values)
+        rank = int(np.count_nonzero(kept))
+        if rank == 0 and not failed:
+            return np.zeros((n, n))
+        if rank <= 0.25 * n and not failed:  # else all eigenvectors together are faster
+            half = _top_vectors(reflectors, diagonal, beside, factors, rank) * np.sqrt(kept[n - rank :])
+            return half @ half.T
+    values, vectors = np.linalg.eigh(M)
+    kept = capped(values)
+    half = vectors[:, kept > 0.0] * np.sqrt(kept[kept > 0.0])
+    return half @ half.T
+
+
+def _top_vectors(reflectors, diagonal, beside, factors, rank) -> np.ndarray:
+    n = len(diagonal)
+    options = dict(select="i", select_range=(n - rank, n - 1), lapack_driver="stemr", check_finite=False)
+    vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside, **options)[1]
+    # dsytrd stores the reflectors of Q below the subdiagonal: one row lower than a QR factorisation would.
+    turned = lapack.dormqr("L", "N", reflectors[1:, :-1], factors, vectors[1:], 64 * rank)[0]
+    return np.vstack([vectors[:1], turned])
