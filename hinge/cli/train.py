@@ -487,7 +487,7 @@ def _result(fitted: BaseEstimator, found: Training, job: _Job, positive: str | N
 @contextmanager
 def _one_class_told(quiet: bool) -> Iterator[None]:
     """Say so if a classifier predicts one class for all of its rows."""
-    from hinge.estimators.fitting.constant_predictions import ConstantPredictionWarning
+    from hinge.estimators.fitting.reports import ConstantPredictionWarning
 
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("ignore")

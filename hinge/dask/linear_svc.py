@@ -9,11 +9,10 @@ from hinge.dask.chunks import is_distributed
 from hinge.dask.machine import OnCluster, Spread
 from hinge.estimators import LinearSVC as LocalLinearSVC
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import weights
-from hinge.estimators.fitting.atomic import atomic
+from hinge.estimators.fitting.decorators import atomic, with_callbacks
 from hinge.estimators.fitting.reports import reports_of
+from hinge.estimators.fitting.tasks import class_weights, per_class_weights
 from hinge.estimators.linear.linear_svc import LOSSES
-from hinge.estimators.mixins.callbacks import with_callbacks
 from hinge.problems import Solution
 
 
@@ -91,11 +90,11 @@ class LinearSVC(OnCluster, LocalLinearSVC):
         self._refuse()
         spread = self._spread(X, y, sample_weight, targets=False)
         classes, masses = self._classes(spread)
-        per_class = weights.per_class_weights(self.class_weight, classes, classes, masses)
+        per_class = per_class_weights(self.class_weight, classes, classes, masses)
         tasks = []
         for k in [1] if len(classes) == 2 else range(len(classes)):
             positive = np.arange(len(classes)) == k
-            mass = weights.class_weights(positive, masses, per_class, k)
+            mass = class_weights(positive, masses, per_class, k)
             assert mass is not None
             if min(mass[positive].sum(), mass[~positive].sum()) <= 1e-12 * mass.sum():
                 raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")

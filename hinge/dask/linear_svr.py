@@ -8,10 +8,9 @@ import numpy as np
 from hinge.dask.chunks import is_distributed
 from hinge.dask.machine import OnCluster
 from hinge.estimators import LinearSVR as LocalLinearSVR
-from hinge.estimators.fitting.atomic import atomic
+from hinge.estimators.fitting.decorators import atomic, with_callbacks
 from hinge.estimators.fitting.reports import reports_of
 from hinge.estimators.linear.linear_svr import LOSSES
-from hinge.estimators.mixins.callbacks import with_callbacks
 
 
 class LinearSVR(OnCluster, LocalLinearSVR):

@@ -18,7 +18,7 @@ from hinge.dask.newton_rounds import NewtonRounds
 from hinge.dask.parts import Facts, Task, part_of, prepared
 from hinge.dask.rounds import Rounds, first_kappa
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting.linear_runs import Report, how_all_ended
+from hinge.estimators.fitting.reports import Report, how_all_ended
 from hinge.estimators.linear.linear_machine import LinearMachine
 from hinge.monitoring import Stop
 from hinge.problems import Solution
@@ -216,7 +216,7 @@ class OnCluster(LinearMachine):
         self.n_iter_, self.n_feature_reads_ = max(1, outcome.passes), outcome.reads
         self.history_, self._mass = outcome.history, total
         self.bytes_moved_ = outcome.moved
-        self.stop_reason_ = how_all_ended([outcome.status], self.gap_, self.tol, 6).name.lower()
+        self.stop_reason_ = how_all_ended([outcome.status], self.gap_, self.tol).name.lower()
         for name in ("dual_coef_", "support_", "_streams", "_answers"):
             self.__dict__.pop(name, None)
         if getattr(self, "_skl_callbacks", None):

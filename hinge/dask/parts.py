@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from hinge.access import as_matrix
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import weights
+from hinge.estimators.fitting.tasks import class_weights, row_weights
 from hinge.problems import Regularized
 from hinge.problems.svm.examples import spread_of
 from hinge.problems.svm.linear import Bias
@@ -151,7 +151,7 @@ def _block(X: Any, y: Any, weight: Any, targets: bool) -> Block | None:
         weight = weight[:, 0] if weight.ndim == 2 and weight.shape[1] == 1 else weight
         if weight.shape == (rows,) and weight.dtype.kind in "biuf" and (weight <= 0).all():
             return None
-        weight = weights.row_weights(weight, X)
+        weight = row_weights(weight, X)
     rows_of = as_matrix(X, checked=True)  # converts what compiled code cannot read, once for all rounds
     return Block(rows_of.whole(), y, weight, np.full(rows, np.nan))
 
@@ -183,7 +183,7 @@ def _problem(block: Block, task: Task) -> Regularized | None:
     else:
         positive = block.y == task.code
         y = np.where(positive, np.int8(1), np.int8(-1))
-        weight = weights.class_weights(positive, block.weight, task.per_class, task.code)
+        weight = class_weights(positive, block.weight, task.per_class, task.code)
     if weight is not None and not weight.any():
         return None
     problem = Regularized(

@@ -11,10 +11,8 @@ from hinge.access import Gram, Points, as_points
 from hinge.estimators import SVC, SVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
-from hinge.estimators.data.kernel_input import dense_if_small, of_items
-from hinge.estimators.fitting import weights
-from hinge.estimators.fitting.kernel_batches import fit_in_batch, points_of
-from hinge.estimators.fitting.kernel_runs import Task, regression_task, tasks_of
+from hinge.estimators.data.kernel_input import batch_points, dense_if_small, of_items
+from hinge.estimators.fitting.tasks import Task, fits_in_batch, pack_tasks, per_class_weights, regression_task, tasks_of
 from hinge.kernels import Kernel
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import now
@@ -118,11 +116,9 @@ class KernelPath:
 
     def _held(self, kernel: Kernel) -> Any:
         """All kernel values: an array with their points if problems are small, else a Gram that keeps every row."""
-        X, data = self.data.X, self.data
-        codes = np.zeros(self.n, np.int64) if data.codes is None else data.codes
-        n_classes = 1 if data.classes is None else len(data.classes)
-        if fit_in_batch(kernel, codes, n_classes, 2.0 * MEMORY, one_vs_one=self.ovo) and self.model.solver == "auto":
-            return kernel_matrix(points_of(X, kernel))[:2]
+        X = self.data.X
+        if self.model.solver == "auto" and fits_in_batch(self._tasks(None), self.n, kernel, 2.0 * MEMORY):
+            return kernel_matrix(batch_points(X, kernel))[:2]
         points = as_points(dense_if_small(X), of_items(kernel))
         if points.dtype == np.float32 and not points.by_value:
             points = RoundedPoints(points)
@@ -193,7 +189,7 @@ class KernelPath:
         data, weight = self.data, self.data.weight_of(train)
         if data.codes is None or data.classes is None:
             return [regression_task(data.y, weight, None)]
-        per_class = weights.per_class_weights(self.model.class_weight, data.of_fit(train), data.classes)
+        per_class = per_class_weights(self.model.class_weight, data.of_fit(train), data.classes)
         return tasks_of(data.codes, len(data.classes), weight, per_class, None, one_vs_one=self.ovo)
 
     def _solved(
@@ -275,16 +271,10 @@ class KernelPath:
     ) -> list[Expansion] | None:
         """All binary problems in one run; None if time is up."""
         points, K = self.held
-        rows = [np.arange(self.n) if task.rows is None else task.rows for task in tasks]
-        weight = [np.ones(len(task.y)) if task.weight is None else task.weight for task in tasks]
-        cuts = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
-        y, bias = np.concatenate([task.y for task in tasks]), self._bias
-        batch = KernelBatch(
-            points, np.concatenate(rows), cuts, y, np.concatenate(weight), C, bias=bias, loss=self.loss, K=K
-        )
+        batch = KernelBatch(points, *pack_tasks(tasks), C, bias=self._bias, loss=self.loss, K=K)
         options: dict[str, Any] = {}
         if starts is not None:
-            pairs = list(zip(starts, rows, strict=True))
+            pairs = [(one, batch.rows[part]) for one, part in zip(starts, batch.parts, strict=True)]
             coefficients = np.concatenate([one.beta[part] for one, part in pairs])
             responses = np.concatenate([one.responses[part] for one, part in pairs])
             options["start"] = BatchExpansion(coefficients, responses, np.zeros(len(tasks)))
@@ -294,7 +284,7 @@ class KernelPath:
             return None
         beta = np.zeros((len(tasks), self.n))
         for k, part in enumerate(batch.parts):
-            beta[k, rows[k]] = result.solution.beta[part]
+            beta[k, batch.rows[part]] = result.solution.beta[part]
         responses = beta @ K
         return [
             Expansion(*one, None, self.n) for one in zip(beta, result.solution.biases.tolist(), responses, strict=True)

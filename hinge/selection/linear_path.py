@@ -13,7 +13,7 @@ from hinge.access.occupied import occupied
 from hinge.calibration.leverage import Squares
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import weights
+from hinge.estimators.fitting.tasks import per_class_weights
 from hinge.estimators.mixins.leave_one_out import without_linear_rows
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import is_over, now
@@ -169,7 +169,7 @@ class LinearPath:
         if data.codes is None:
             return [model._problem(matrix, data.y, rows)]
         assert data.classes is not None
-        per_class = weights.per_class_weights(model.class_weight, data.y, data.classes, rows)
+        per_class = per_class_weights(model.class_weight, data.y, data.classes, rows)
         targets = [1] if len(data.classes) == 2 else range(len(data.classes))
         return [model._problem(matrix, data.codes == k, rows, per_class, k) for k in targets]
 

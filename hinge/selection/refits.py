@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import _safe_split
 
 from hinge.estimators import LinearSVC
-from hinge.estimators.fitting.constant_predictions import ConstantPredictionWarning
+from hinge.estimators.fitting.reports import ConstantPredictionWarning
 from hinge.monitoring import Status
 from hinge.monitoring.clock import now
 from hinge.selection.training import Training, Tunable

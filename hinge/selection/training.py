@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import weights
 from hinge.estimators.fitting.parameters import KernelData
+from hinge.estimators.fitting.tasks import row_weights
 from hinge.types import Items
 
 Tunable: TypeAlias = LinearSVC | LinearSVR | SVC | SVR
@@ -82,7 +82,7 @@ def training_of(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Arr
     linear = isinstance(model, LinearSVC | LinearSVR)
     model._check_parameters()
     X, y = checks.validated(model, X, y) if linear else kernel_input.training_data(model, X, y)
-    weight = weights.row_weights(sample_weight, X)
+    weight = row_weights(sample_weight, X)
     if isinstance(model, LinearSVR | SVR):
         return Training(X, checks.checked_targets(y), weight, None, None)
     classes, codes = checks.encoded_labels(y)

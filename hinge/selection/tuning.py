@@ -399,7 +399,7 @@ def _folds(cv: CV, data: Training, groups: ArrayLike | None) -> list[Fold] | Non
         if cv != "loo":
             raise ValueError(f"cv must be a number of folds, a splitter or 'loo', got {cv!r}.")
         if alone is not None:
-            warn_of_one_row(alone, HELD_OUT, 1)
+            warn_of_one_row(alone, HELD_OUT)
         return None
     if counts is not None and isinstance(cv, int | np.integer) and 2 <= cv <= len(y) and counts.max() < cv:
         raise ValueError(
@@ -424,7 +424,7 @@ def _folds(cv: CV, data: Training, groups: ArrayLike | None) -> list[Fold] | Non
                 "cv=StratifiedKFold(shuffle=True) for instance, or give more rows of the other class."
             )
     if alone is not None:
-        warn_of_one_row(alone, HELD_OUT, 1)
+        warn_of_one_row(alone, HELD_OUT)
     return folds
 
 

@@ -17,8 +17,7 @@ from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import dense_if_small, of_items
-from hinge.estimators.fitting import weights
-from hinge.estimators.fitting.one_vs_one import class_pairs
+from hinge.estimators.fitting.tasks import class_pairs, row_weights
 from hinge.estimators.mixins.leave_one_out import EXACT_POINTS, features_of, kernel_values
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import Loss
@@ -166,7 +165,7 @@ def _labels(model: LinearSVC | SVC, codes: np.ndarray) -> list[np.ndarray]:
 
 def _of_linear_targets(model: LinearSVR, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> np.ndarray:
     X, y = checks.validated(model, X, y, reset=False)
-    t, weight = checks.checked_targets(y), weights.row_weights(sample_weight, X)
+    t, weight = checks.checked_targets(y), row_weights(sample_weight, X)
     problem = model._problem(as_matrix(X, checked=True), t, weight)
     f = model.predict(X).astype(np.float64)
     bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
@@ -182,7 +181,7 @@ def _of_linear_targets(model: LinearSVR, X: Items, y: ArrayLike, sample_weight: 
 
 def _of_kernel_targets(model: SVR, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> np.ndarray:
     X, kernel = kernel_input.new_data(model, X), model.kernel_
-    t, weight = checks.checked_targets(column_or_1d(y)), weights.row_weights(sample_weight, X)
+    t, weight = checks.checked_targets(column_or_1d(y)), row_weights(sample_weight, X)
     check_consistent_length(X, t)
     beta = np.zeros(len(t))
     beta[model.support_] = model._dense_dual[0]

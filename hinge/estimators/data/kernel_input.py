@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from hinge.access import Points, as_points
 from hinge.access.gram.points.given import as_block
 from hinge.access.streams.memory import allowed_memory, resident
 from hinge.access.streams.opening import as_stream, is_source
@@ -237,6 +238,11 @@ def dense_if_small(X: KernelData) -> KernelData:
     if isinstance(X, list) or not sp.issparse(X) or X.shape[0] * X.shape[1] > FEW_CELLS:
         return X
     return cast(sp.csr_array, X).toarray()
+
+
+def batch_points(X: KernelData, kernel: Kernel) -> Points:
+    """The points of a batch in their most accurate form; a function must get them as the user gave them."""
+    return as_points(X, kernel) if isinstance(kernel, Function) else as_points(dense_if_small(X), kernel, exact=True)
 
 
 def part_of(X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> KernelData:

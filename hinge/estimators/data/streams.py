@@ -13,8 +13,10 @@ from hinge.access.streams.opening import Features, as_stream, is_source
 from hinge.access.streams.streamed import Layout, Streamed
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.tables import set_counts
-from hinge.estimators.fitting.linear_runs import Plan, Report, keep_results, run_batch
+from hinge.estimators.fitting.attributes import keep_results
 from hinge.estimators.fitting.parameters import on_a_device
+from hinge.estimators.fitting.reports import Report
+from hinge.estimators.fitting.runs import Plan, run_jointly
 from hinge.monitoring import Stop
 from hinge.monitoring.checkpoint import Checkpoint, notes_of
 from hinge.problems import Regularized
@@ -170,7 +172,7 @@ def fit_stream(
     data, one = room.data, _chosen(model, room)
     solver = SideBySide(one) if len(problems) > 1 else one
     plan = Plan(solver, stop, int(model.max_iter), seed, model.on_interrupt, None, tuple(reports))
-    results = run_batch(problems, plan, _checkpoint(model, problems, room, seed, one))
+    results = run_jointly(problems, plan, _checkpoint(model, problems, room, seed, one))
     set_counts(model, problems)
     model.bytes_read_ = data.bytes_read
     keep_results(model, results, problems)

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from hinge.access.gram.points.as_points import ROUNDING, needs_double
 from hinge.access.gram.points.given import as_block
 from hinge.access.gram.weight_vector import weight_vector
-from hinge.estimators.fitting.one_vs_one import coefficients_of_pairs
 from hinge.estimators.fitting.parameters import KernelData
+from hinge.estimators.fitting.tasks import coefficients_of_pairs
 from hinge.kernels import Function, Kernel, Precomputed
 from hinge.types import Stored
 

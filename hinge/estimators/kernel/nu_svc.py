@@ -7,21 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from hinge.access import Gram
-from hinge.estimators.data import kernel_input
-from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import parameters, weights
-from hinge.estimators.fitting.atomic import atomic_fit
-from hinge.estimators.fitting.kernel_batches import fit_in_batch, run_nu_classes
-from hinge.estimators.fitting.kernel_runs import Runs, Task, expanded
-from hinge.estimators.fitting.one_vs_one import class_pairs
+from hinge.access import Gram, Points
+from hinge.estimators.fitting import parameters
+from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState
+from hinge.estimators.fitting.tasks import PackedTasks, Task, class_pairs
 from hinge.estimators.kernel.kernel_classifier import KernelClassifier
-from hinge.estimators.kernel.nu_machine import NuMachine
-from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.kernels import Function, Kernel
+from hinge.estimators.kernel.kernel_machine import NuMachine
 from hinge.monitoring.clock import now
 from hinge.problems import KernelNuClassification
+from hinge.problems.svm.level_batch import NuClassificationBatch
 from hinge.problems.svm.nu_forms import check_feasible
 from hinge.solvers import Solver
 from hinge.types import Items
@@ -143,6 +138,8 @@ class_weight_
     )
 
     _constraints = parameters.NU_SVC
+    _weighs_classes = _warns_if_constant = False
+    _positive_first = True
 
     def __init__(
         self,
@@ -220,52 +217,33 @@ class_weight_
         """
         began = now()
         self._check_parameters()
-        X, y = kernel_input.training_data(self, X, y)
-        classes, codes = checks.encoded_labels(y)
-        weight = weights.row_weights(sample_weight, X)
-        per_class = weights.per_class_weights(self.class_weight, y, classes)
-        kernel = kernel_input.kernel_of(self, X)
-        seed = checks.seed_of(self.random_state)
-        aside = None
-        if self.target_error is not None:
-            kept = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
-            aside = kept[checks.held_out(codes[kept], self.validation_fraction, seed)]
+        self._fit(X, y, sample_weight, began)
+        return self
+
+    def _check_masses(
+        self,
+        codes: np.ndarray,
+        classes: np.ndarray,
+        weight: np.ndarray | None,
+        factors: np.ndarray | None,
+        aside: np.ndarray | None,
+    ) -> None:
+        """Raise if ν is not feasible for some class pair."""
         s = np.ones(len(codes)) if weight is None else weight.copy()
         s[[] if aside is None else aside] = 0.0
         masses = np.bincount(codes, s, minlength=len(classes))
-        for pair in class_pairs(len(classes)):  # raise before anything is solved
+        for pair in class_pairs(len(classes)):
             check_feasible(self.nu, masses[list(pair)])
-        ovo = len(classes) > 2
 
-        def run(kernel: Kernel) -> Runs:
-            memory, runs = float(self.cache_size) * 1e6, None
-            together = self._plain and fit_in_batch(kernel, codes, len(classes), memory, one_vs_one=ovo)
-            if together and not isinstance(self.kernel, Function):  # values of a `Function` may be expensive
-                runs = run_nu_classes(
-                    X, kernel, codes, len(classes), weight, float(self.nu), self._stop(began), self.on_interrupt
-                )
-            return runs or self._run_each(X, y, codes, classes, kernel, weight, None, aside, seed, began)
+    def _costs(self) -> tuple[float, ...]:
+        return (np.nan,)  # there is no C
 
-        kernel, runs = kernel_input.run_with(kernel, X, run)
-        self.classes_, self.kernel_, self.shape_fit_ = classes, kernel, kernel_input.shape_of(X)
-        self.__dict__.update(expanded(runs.answers, X, codes, len(classes), kernel, one_vs_one=ovo))
-        self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
-        self._forget_probabilities()
-        self._keep(runs)
-        if self.probability not in (False, "deprecated"):
-            self._calibrate_fit(lambda: self._left_out(X, y, codes, weight, runs.answers), codes, weight)
-        return self
-
-    def _problem(self, gram: Gram, task: Task) -> KernelNuClassification:
+    def _problem(self, gram: Gram, task: Task, C: float) -> KernelNuClassification:
         return KernelNuClassification(gram, task.y, self.nu, weight=task.weight)
 
-    @property
-    def _limit(self) -> float | None:
-        return None
+    def _batch(self, points: Points, packed: PackedTasks, C: float) -> NuClassificationBatch:
+        return NuClassificationBatch(points, *packed, float(self.nu))
 
     @property
-    def _has_bias(self) -> bool:
-        return True
-
-    def _class_factors(self, y: np.ndarray) -> np.ndarray | None:
-        return None  # ignored, as in scikit-learn
+    def _bound(self) -> None:
+        """There is no C."""

@@ -19,24 +19,15 @@ from hinge.access.streams.streamed import Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators.data import streams, tables
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import parameters, weights
-from hinge.estimators.fitting.atomic import atomic, atomic_fit
-from hinge.estimators.fitting.constant_predictions import rules_out_constant, warn_if_constant
-from hinge.estimators.fitting.linear_runs import (
-    Plan,
-    Report,
-    coefficients,
-    joint_solver,
-    keep_results,
-    run_all,
-    starts,
-    widened,
-)
+from hinge.estimators.fitting import parameters
+from hinge.estimators.fitting.attributes import coefficients, keep_results, starts, widened
+from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import ClassWeight, RandomState, Source, on_a_device
-from hinge.estimators.fitting.reports import reports_of
+from hinge.estimators.fitting.reports import Report, reports_of, rules_out_constant, warn_if_constant
+from hinge.estimators.fitting.runs import Plan, joint_solver, run_all
+from hinge.estimators.fitting.tasks import class_weights, per_class_weights, row_weights
 from hinge.estimators.linear import crammer_singer
 from hinge.estimators.linear.linear_machine import LinearMachine, linear_scores
-from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.mixins.few_cells import FewCells
 from hinge.estimators.mixins.leave_one_out import Judged, without_linear_rows
 from hinge.estimators.mixins.probabilities import Probabilities
@@ -302,8 +293,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         else:
             X, y = table, checks.validated_labels(self, table, y)
         classes, codes = checks.encoded_labels(y)
-        rows = weights.row_weights(sample_weight, X)
-        per_class = weights.per_class_weights(self.class_weight, y, classes, rows)
+        rows = row_weights(sample_weight, X)
+        per_class = per_class_weights(self.class_weight, y, classes, rows)
         seed = checks.seed_of(self.random_state)
         aside = None
         if self.target_error is not None:
@@ -369,8 +360,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         """Fit the model to rows that are read block by block."""
         y = streams.labelled(self, stream, y)
         classes, codes = checks.encoded_labels(y)
-        rows = weights.row_weights(sample_weight, stream)
-        per_class = weights.per_class_weights(self.class_weight, y, classes, rows)
+        rows = row_weights(sample_weight, stream)
+        per_class = per_class_weights(self.class_weight, y, classes, rows)
         tasks = [1] if len(classes) == 2 else list(range(len(classes)))
         room = streams.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
         problems: list[Any] = [self._problem(room.data, codes == k, rows, per_class, k) for k in tasks]
@@ -411,8 +402,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         X, y = checks.validated(self, X, y, reset=first)
         known = checks.stream_classes(classes, None if first else self.classes_)
         _, codes = checks.encoded_labels(y, known)
-        rows = weights.row_weights(sample_weight, X)
-        per_class = weights.per_class_weights(self.class_weight, y, known, rows)
+        rows = row_weights(sample_weight, X)
+        per_class = per_class_weights(self.class_weight, y, known, rows)
         matrix = as_matrix(X, checked=True)
         tasks = [1] if len(known) == 2 else list(range(len(known)))
         pieces: list[Any] = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]
@@ -483,7 +474,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         check_is_fitted(self, "coef_")
         X, labels = checks.validated(self, X, y, reset=False)
         _, codes = checks.encoded_labels(labels, self.classes_)
-        return X, labels, codes, weights.row_weights(sample_weight, X)
+        return X, labels, codes, row_weights(sample_weight, X)
 
     def _left_out(
         self, X: Stored, y: np.ndarray, codes: np.ndarray, weight: np.ndarray | None, *, every: bool = False
@@ -495,7 +486,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
                 f"There is no leave-one-out of a fit with {what}: give calibrate rows that took no part in it, with "
                 "held_out=True, or use sklearn.calibration.CalibratedClassifierCV."
             )
-        per_class = weights.per_class_weights(self.class_weight, y, self.classes_, weight)
+        per_class = per_class_weights(self.class_weight, y, self.classes_, weight)
         matrix = as_matrix(X, checked=True)
         coef: Any = self.coef_
         coef = coef.toarray() if sp.issparse(coef) else coef
@@ -554,7 +545,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         solver: Solver | None = None,
     ) -> Penalized | SlackConstrained:
         """The problem of class k against the rest."""
-        weight = weights.class_weights(positive, rows, per_class, k)
+        weight = class_weights(positive, rows, per_class, k)
         y = 2 * positive.view(np.int8) - np.int8(1)  # sooner than a choice for each row
         slack = tables.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack
         if slack is not None:

@@ -1,6 +1,5 @@
 """Leave-one-out decision values of a fitted classifier, for each of its binary problems."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +12,9 @@ from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans
 from hinge.calibration.span import spans_by_kernel
 from hinge.estimators.data.kernel_input import dense_if_small, of_items, part_of
-from hinge.estimators.fitting.kernel_runs import Task
-from hinge.estimators.fitting.one_vs_one import class_pairs
 from hinge.estimators.fitting.parameters import KernelData
+from hinge.estimators.fitting.reports import warn_caller
+from hinge.estimators.fitting.tasks import Task, class_pairs
 from hinge.kernels import Kernel
 from hinge.problems import L1Regularized, Penalized
 from hinge.types import Stored
@@ -65,13 +64,11 @@ def only_row(codes: np.ndarray, classes: np.ndarray, weight: np.ndarray | None =
     return classes.tolist()[int(np.argmax(counts == 1))] if (counts == 1).any() else None
 
 
-def warn_of_one_row(label: object, so: str, depth: int = 0) -> None:
+def warn_of_one_row(label: object, so: str) -> None:
     """Warn that a class has one row, so that leave-one-out is not possible for it; `so` states the consequence."""
-    warnings.warn(
+    warn_caller(
         f"Class {label!r} has one row, without which nothing is left to learn it from: {so}. Give two rows of each "
-        "class or more.",
-        UserWarning,
-        stacklevel=3 + depth,
+        "class or more."
     )
 
 

@@ -1,6 +1,5 @@
 """Probabilities of classifiers, calibrated on leave-one-out decision values of the training rows."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
 
@@ -15,7 +14,8 @@ from hinge.calibration.coupling import coupled
 from hinge.calibration.isotonic import Isotonic, fit_isotonic, isotonic_probabilities
 from hinge.calibration.sigmoid import Sigmoid, fit_sigmoid, probabilities
 from hinge.calibration.venn_abers import VennAbers, fit_venn_abers, interval, merged
-from hinge.estimators.fitting.kernel_runs import tasks_of
+from hinge.estimators.fitting.reports import warn_caller
+from hinge.estimators.fitting.tasks import tasks_of
 from hinge.estimators.mixins.leave_one_out import Judged, as_they_are, only_row, warn_of_one_row
 from hinge.monitoring.interrupts import attempt
 from hinge.types import Items
@@ -220,10 +220,8 @@ class Probabilities:
         """The last part of a fit with `probability`; a model that was kept after Ctrl-C has no probabilities."""
         if not attempt(lambda: self._keep_probabilities(judge(), codes, weight)):
             self._forget_probabilities()
-            warnings.warn(
-                "The fit was interrupted before its probabilities were known: call calibrate(X, y) for predict_proba.",
-                UserWarning,
-                stacklevel=5,
+            warn_caller(
+                "The fit was interrupted before its probabilities were known: call calibrate(X, y) for predict_proba."
             )
 
     def _keep_probabilities(
@@ -233,7 +231,7 @@ class Probabilities:
         weight = np.ones(len(codes)) if weight is None else weight
         alone = only_row(codes, self.classes_, weight)
         if alone is not None:
-            warn_of_one_row(alone, "its probabilities are guesses", 1)
+            warn_of_one_row(alone, "its probabilities are guesses")
         self._forget_probabilities()
         given = [(one.f, one.positive, one.stands_for * weight[one.rows]) for one in judged]
         if method == "sigmoid":

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from hinge import SVC, LinearSVC, NuSVC
-from hinge.estimators.fitting.kernel_runs import Task
+from hinge.estimators.fitting.tasks import Task
 from hinge.estimators.mixins.leave_one_out import as_they_are, coefficients_of, without_kernel_rows
 from hinge.kernels import Function
 

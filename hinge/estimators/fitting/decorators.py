@@ -1,19 +1,37 @@
-"""Fits that end with a whole model, or leave the one that was there."""
+"""Decorators of fits: all or nothing, and scikit-learn's callbacks (from its version 1.9 on; none before)."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sklearn.base import BaseEstimator
 
 from hinge.monitoring.interrupts import kept
 
+if TYPE_CHECKING:
+    from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
+else:
+    try:
+        from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
+    except ImportError:
+        CallbackContext = Any
+
+        class CallbackSupportMixin:
+            """Empty: there are no callbacks."""
+
+        def with_callbacks(method: Callable) -> Callable:
+            """The method as it is: there are no callbacks."""
+            return method
+
+
+__all__ = ["CallbackContext", "CallbackSupportMixin", "atomic", "atomic_fit", "with_callbacks"]
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def atomic(method: F) -> F:
-    """A method that changes the model only if it ends: after an exception, all attributes are those of before."""
+    """A method that changes the model only if it ends: after an exception, all attributes are restored."""
     return _atomic(method, keeps=False)
 
 
