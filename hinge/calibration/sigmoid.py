@@ -12,10 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-STEPS = 100
-LEAST = 1e-8
-"""Newton's method ends when the predicted decrease is less than this fraction of the loss."""
-
 
 class Sigmoid(NamedTuple):
     """A and B of Platt's sigmoid."""
@@ -62,12 +58,17 @@ def probabilities(f: np.ndarray, sigmoid: Sigmoid) -> np.ndarray:
     return np.where(z >= 0.0, small, 1.0) / (1.0 + small)
 
 
-def _newton(z: np.ndarray, t: np.ndarray, weight: np.ndarray, offset: float) -> tuple[float, float]:
-    """Slope and offset of least loss, for decision values scaled to a standard deviation of about 1."""
+def _newton(
+    z: np.ndarray, t: np.ndarray, weight: np.ndarray, offset: float, *, steps: int = 100, tol: float = 1e-8
+) -> tuple[float, float]:
+    """Slope and offset of least loss, for decision values scaled to a standard deviation of about 1.
+
+    It ends when the predicted decrease is less than `tol` times the loss.
+    """
     slope = 0.0
     loss, p = _loss(z, t, weight, slope, offset)
     ridge = 1e-12 * float(weight.sum())
-    for _ in range(STEPS):
+    for _ in range(steps):
         off, curve = weight * (p - t), weight * p * (1.0 - p)
         g0, g1 = float(off @ z), float(off.sum())
         h01, h11 = float(curve @ z), float(curve.sum()) + ridge
@@ -75,7 +76,7 @@ def _newton(z: np.ndarray, t: np.ndarray, weight: np.ndarray, offset: float) -> 
         det = h00 * h11 - h01 * h01
         step0, step1 = -(h11 * g0 - h01 * g1) / det, -(h00 * g1 - h01 * g0) / det
         gain = -(g0 * step0 + g1 * step1)
-        if gain <= LEAST * loss:
+        if gain <= tol * loss:
             break
         length = 1.0
         while length > 1e-10:

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hinge.access import as_matrix, as_points
-from hinge.calibration.left_out import BAND, Asked, Solved, Spans, left_out
+from hinge.calibration.left_out import BAND, Asked, OwnValues, Solved, Spans, Values, left_out, spans_by_kernel
 from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans
-from hinge.calibration.span import OwnValues, Values, spans_by_kernel
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks

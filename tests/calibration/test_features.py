@@ -1,9 +1,11 @@
+"""Rows with the constant feature of the bias."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from calibration.problems import drawn
 
-from hinge.calibration.features import Features
+from hinge.calibration.leverage import Features
 
 X, _ = drawn(10, 4)
 

@@ -1,12 +1,13 @@
+"""Spans as if features were uncorrelated."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from calibration.problems import drawn
 
-from hinge.calibration.features import Features
-from hinge.calibration.guess import first_guess
 from hinge.calibration.left_out import Asked
-from hinge.calibration.leverage import spans_by_features
+from hinge.calibration.leverage import Features, spans_by_features
+from hinge.calibration.linear_spans import first_guess
 
 X, _ = drawn(400, 60)
 PLACE = np.where(np.arange(400) < 300, np.arange(400), -1)

@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 from calibration.problems import drawn, gaussian, refitted, solved
 
-from hinge.calibration import left_out as module
-from hinge.calibration.left_out import Solved, left_out
-from hinge.calibration.span import spans_by_kernel
+from hinge.calibration.left_out import Solved, left_out, spans_by_kernel
 
 
 def by_kernel(K):
@@ -40,14 +38,12 @@ def test_rows_without_a_weight_stay_where_they_are():
     assert (y * (one.f - found.f) >= 0).all()  # none is better off without itself
 
 
-def test_of_many_rows_some_stand_for_their_neighbours(monkeypatch):
+def test_of_many_rows_some_stand_for_their_neighbours():
     X, y = drawn(400, 4)
     K = gaussian(X)
     one = solved(K, y, 1.0)
     every = left_out(one, by_kernel(K))
-    monkeypatch.setattr(module, "MOST_JUDGED", 50)
-    monkeypatch.setattr(module, "MOST_IDLE", 20)
-    some = left_out(one, by_kernel(K))
+    some = left_out(one, by_kernel(K), most_judged=50, most_idle=20)
     assert len(some.rows) == 140 and np.count_nonzero(one.a[some.rows] > 0) == 100
     assert len(left_out(one, by_kernel(K), every=True).rows) == 400
     np.testing.assert_array_equal(some.f, every.f[some.rows])

@@ -3,10 +3,8 @@ import pytest
 import scipy.sparse as sp
 from calibration.problems import drawn
 
-from hinge.calibration.features import Features
-from hinge.calibration.left_out import Asked
-from hinge.calibration.leverage import Squares, spans_by_features
-from hinge.calibration.span import spans_by_kernel
+from hinge.calibration.left_out import Asked, spans_by_kernel
+from hinge.calibration.leverage import Features, Squares, spans_by_features
 
 X, _ = drawn(60, 5)
 PLACE = np.where(np.arange(60) < 40, np.arange(60), -1)

@@ -4,9 +4,8 @@ import scipy.sparse as sp
 from calibration.problems import drawn
 
 from hinge.calibration import linear_spans as module
-from hinge.calibration.features import Features
 from hinge.calibration.left_out import Asked
-from hinge.calibration.leverage import Squares, spans_by_features
+from hinge.calibration.leverage import Features, Squares, spans_by_features
 from hinge.calibration.linear_spans import linear_spans
 
 WAYS = ("first_guess", "spans_by_features", "spans_by_kernel", "spans_by_probes")

@@ -1,12 +1,12 @@
+"""Spans by random signs and conjugate gradients."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.calibration.features import Features
-from hinge.calibration.guess import first_guess
-from hinge.calibration.left_out import Asked
-from hinge.calibration.probes import Guesses, _smoothed, spans_by_probes
-from hinge.calibration.span import spans_by_kernel
+from hinge.calibration.left_out import Asked, spans_by_kernel
+from hinge.calibration.leverage import Features
+from hinge.calibration.linear_spans import Guesses, _smoothed, first_guess, spans_by_probes
 
 
 def text(n, d, common, seed=0):

@@ -1,10 +1,11 @@
+"""Spans from kernel values."""
+
 import numpy as np
 import pytest
 from calibration.problems import drawn, gaussian
 
-from hinge.calibration import span
-from hinge.calibration.left_out import Asked
-from hinge.calibration.span import spans_by_kernel
+from hinge.calibration import left_out as span
+from hinge.calibration.left_out import Asked, spans_by_kernel
 
 
 def asked_of(free, judged, rho=0.0):

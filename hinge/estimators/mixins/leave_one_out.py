@@ -6,11 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from hinge.access import Points, as_points
-from hinge.calibration.features import Features
-from hinge.calibration.left_out import Asked, LeftOut, Solved, left_out
-from hinge.calibration.leverage import Squares
+from hinge.calibration.left_out import Asked, LeftOut, Solved, left_out, spans_by_kernel
+from hinge.calibration.leverage import Features, Squares
 from hinge.calibration.linear_spans import linear_spans
-from hinge.calibration.span import spans_by_kernel
 from hinge.estimators.data.kernel_input import dense_if_small, of_items, part_of
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.reports import warn_caller

@@ -9,11 +9,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from hinge.calibration.agreement import agreeing
-from hinge.calibration.coupling import coupled
-from hinge.calibration.isotonic import Isotonic, fit_isotonic, isotonic_probabilities
+from hinge.calibration.coupling import agreeing, coupled
+from hinge.calibration.isotonic import (
+    Isotonic,
+    VennAbers,
+    fit_isotonic,
+    fit_venn_abers,
+    interval,
+    isotonic_probabilities,
+    merged,
+)
 from hinge.calibration.sigmoid import Sigmoid, fit_sigmoid, probabilities
-from hinge.calibration.venn_abers import VennAbers, fit_venn_abers, interval, merged
 from hinge.estimators.fitting.reports import warn_caller
 from hinge.estimators.fitting.tasks import tasks_of
 from hinge.estimators.mixins.leave_one_out import Judged, as_they_are, only_row, warn_of_one_row
