@@ -36,7 +36,7 @@ FAINT = {"f": 1e-4, "d": 1e-9}
 """Least amount added to the diagonal, relative to the mean of K(x, x), by dtype: two equal rows make K singular."""
 
 
-class Solved(NamedTuple):
+class SolvedProblem(NamedTuple):
     """A binary problem with its solution.
 
     Attributes
@@ -66,7 +66,7 @@ class LeftOut(NamedTuple):
     stands_for: np.ndarray
 
 
-class Asked(NamedTuple):
+class SpanRequest(NamedTuple):
     """The rows whose spans are wanted, and the rows on the margin.
 
     Attributes
@@ -87,12 +87,12 @@ class Asked(NamedTuple):
     place: np.ndarray
 
 
-Spans: TypeAlias = Callable[[Asked], np.ndarray]
-"""A function that returns :math:`S_i^2` of the rows `Asked.judged`."""
+Spans: TypeAlias = Callable[[SpanRequest], np.ndarray]
+"""A function that returns :math:`S_i^2` of the rows `SpanRequest.judged`."""
 
 
 def left_out(
-    solved: Solved, spans: Spans, *, every: bool = False, most_judged: int = 2048, most_idle: int = 512
+    solved: SolvedProblem, spans: Spans, *, every: bool = False, most_judged: int = 2048, most_idle: int = 512
 ) -> LeftOut:
     """Leave-one-out decision values of all rows; of a sample if there are many, unless `every` is set.
 
@@ -109,7 +109,7 @@ def left_out(
     moving = np.flatnonzero(moves[rows])
     if len(moving):
         judged = rows[moving]
-        drop = np.nan_to_num(a[judged] * spans(_asked(solved, judged)), nan=0.0, posinf=np.inf)
+        drop = np.nan_to_num(a[judged] * spans(_request_spans(solved, judged)), nan=0.0, posinf=np.inf)
         room = y[judged] * f[judged] + float(np.abs(f).max()) + 1.0
         values[moving] -= y[judged] * np.clip(drop, 0.0, np.maximum(room, 0.0))
     for label in (-1, 1):
@@ -118,7 +118,7 @@ def left_out(
     return LeftOut(rows, values, stands_for)
 
 
-def _asked(solved: Solved, judged: np.ndarray, *, most: int = 200, more: float = 0.25) -> Asked:
+def _request_spans(solved: SolvedProblem, judged: np.ndarray, *, most: int = 200, more: float = 0.25) -> SpanRequest:
     """The rows on the margin, with ρ.
 
     Beside the rows whose dual weight is between its bounds, these are at most `most` others, plus `more` times their
@@ -142,7 +142,7 @@ def _asked(solved: Solved, judged: np.ndarray, *, most: int = 200, more: float =
         free = np.flatnonzero(between | (off <= band))
         rho = 2.0 * band / bound[free]
     place[free] = np.arange(len(free))
-    return Asked(free, rho, judged, place[judged])
+    return SpanRequest(free, rho, judged, place[judged])
 
 
 def _some(
@@ -171,7 +171,7 @@ OwnValues: TypeAlias = Callable[[np.ndarray], np.ndarray]
 
 
 def spans_by_kernel(
-    values: Values, own_values: OwnValues, free_bias: bool, asked: Asked, *, block_rows: int = 1024
+    values: Values, own_values: OwnValues, free_bias: bool, asked: SpanRequest, *, block_rows: int = 1024
 ) -> np.ndarray:
     """:math:`S_i^2` of the rows that are asked for; of very many rows on the margin, evenly spaced ones are used."""
     free, rho, judged, place = asked

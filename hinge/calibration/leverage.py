@@ -27,12 +27,12 @@ import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from hinge.access import Matrix, as_matrix
-from hinge.calibration.left_out import Asked
+from hinge.calibration.left_out import SpanRequest
 from hinge.types import Stored
 
 
 @dataclass(frozen=True)
-class Features:
+class LinearRows:
     """Rows of a linear classifier with the constant feature of its bias.
 
     Attributes
@@ -81,7 +81,7 @@ class Features:
     def times(self, rows: np.ndarray, V: np.ndarray) -> np.ndarray:
         """⟨x, v⟩ for some rows x and all columns v of V, the last entries of which belong to the bias; in X's dtype."""
         X: Any = self.X
-        return self._taken(rows) @ V[:-1].astype(X.dtype, copy=False) + self.constant * V[-1]
+        return self._rows_of(rows) @ V[:-1].astype(X.dtype, copy=False) + self.constant * V[-1]
 
     def products(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """⟨x, z⟩ for some rows and some others, with the constant feature if the bias is penalised."""
@@ -114,9 +114,9 @@ class Features:
 
     def _some(self, rows: np.ndarray) -> Any:
         """Some rows in float64."""
-        return self._taken(rows).astype(np.float64, copy=False)
+        return self._rows_of(rows).astype(np.float64, copy=False)
 
-    def _taken(self, rows: np.ndarray) -> Any:
+    def _rows_of(self, rows: np.ndarray) -> Any:
         """Some rows; not copied if they are all rows, in order."""
         X: Any = self.X
         return X if len(rows) == X.shape[0] and (rows[1:] > rows[:-1]).all() else X[rows]
@@ -151,7 +151,7 @@ class Squares:
     moved: int = 0
     most_moves: int = 4
 
-    def of(self, rows: Features, free: np.ndarray, rho: np.ndarray) -> np.ndarray:
+    def sum_over(self, rows: LinearRows, free: np.ndarray, rho: np.ndarray) -> np.ndarray:
         """The sum over the rows `free`; by updating the last one if few rows were added or removed."""
         share = np.zeros(rows.X.shape[0])
         share[free] = 1.0 / rho
@@ -173,7 +173,7 @@ class Squares:
         return self.H.copy()
 
 
-def _sum_of_squares(rows: Features, some: np.ndarray, share: np.ndarray) -> np.ndarray:
+def _sum_of_squares(rows: LinearRows, some: np.ndarray, share: np.ndarray) -> np.ndarray:
     H, step = np.zeros((rows.width, rows.width)), max(1, BLOCK_CELLS // rows.width)
     for lo in range(0, len(some), step):
         scaled = rows.dense(some[lo : lo + step]) * np.sqrt(share[lo : lo + step, None])
@@ -181,13 +181,13 @@ def _sum_of_squares(rows: Features, some: np.ndarray, share: np.ndarray) -> np.n
     return H
 
 
-def spans_by_features(rows: Features, asked: Asked, kept: Squares | None = None, signs: int = 0) -> np.ndarray:
+def spans_by_features(rows: LinearRows, asked: SpanRequest, kept: Squares | None = None, signs: int = 0) -> np.ndarray:
     """:math:`S_i^2` of the rows that are asked for; an estimate, if a number of random signs is given.
 
     Random signs serve only where leverages are small: near 1, their error would dominate :math:`1 - h_i/\\rho_i`.
     """
     free, rho, judged, place = asked
-    H = (Squares() if kept is None else kept).of(rows, free, rho)
+    H = (Squares() if kept is None else kept).sum_over(rows, free, rho)
     H[np.diag_indices(len(H))] += rows.penalty
     L, inside = _factor(H), place >= 0
     own = rho[place[inside]]
@@ -198,14 +198,14 @@ def spans_by_features(rows: Features, asked: Asked, kept: Squares | None = None,
     return h
 
 
-def _by_signs(rows: Features, L: np.ndarray, judged: np.ndarray, signs: int) -> np.ndarray:
+def _by_signs(rows: LinearRows, L: np.ndarray, judged: np.ndarray, signs: int) -> np.ndarray:
     G = np.random.default_rng(0).choice((-1.0, 1.0), (rows.width, signs))  # a fixed seed: results are reproducible
     V = solve_triangular(L, G, lower=True, trans="T", check_finite=False)
     v = rows.times(judged, V)
     return np.einsum("ij,ij->i", v, v) / signs
 
 
-def _by_all(rows: Features, L: np.ndarray, judged: np.ndarray) -> np.ndarray:
+def _by_all(rows: LinearRows, L: np.ndarray, judged: np.ndarray) -> np.ndarray:
     h, step = np.empty(len(judged)), max(1, BLOCK_CELLS // rows.width)
     for lo in range(0, len(judged), step):
         some = slice(lo, lo + step)

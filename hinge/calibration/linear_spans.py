@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import cell, held_row, span
-from hinge.calibration.left_out import FAINT, MOST_FREE, Asked, spans_by_kernel
-from hinge.calibration.leverage import MOST_LEVERAGE, SIGNS, Features, Squares, spans_by_features
+from hinge.calibration.left_out import FAINT, MOST_FREE, SpanRequest, spans_by_kernel
+from hinge.calibration.leverage import MOST_LEVERAGE, SIGNS, LinearRows, Squares, spans_by_features
 from hinge.compiled import compiled
 
 STEPS = 40
@@ -17,8 +17,8 @@ NEAR = 0.1
 
 
 def linear_spans(
-    rows: Features,
-    asked: Asked,
+    rows: LinearRows,
+    asked: SpanRequest,
     kept: Squares | None = None,
     *,
     little: float = 0.03,
@@ -40,8 +40,8 @@ def linear_spans(
 
     Parameters
     ----------
-    rows : Features
-    asked : Asked
+    rows : LinearRows
+    asked : SpanRequest
     kept : Squares, optional
     little : float
         Mean leverage up to which all rows are given the same span.
@@ -84,7 +84,7 @@ def linear_spans(
     return spans_by_kernel(rows.products, rows.sq_norms, free_bias, asked)
 
 
-def first_guess(rows: Features, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+def first_guess(rows: LinearRows, asked: SpanRequest) -> tuple[np.ndarray, np.ndarray]:
     """:math:`S_i^2` of the rows on the margin, and of the rows that are asked for, as if features were uncorrelated.
 
     With the diagonal of H (see `leverage`) in place of H,
@@ -141,8 +141,8 @@ class Guesses(NamedTuple):
 
 
 def spans_by_probes(
-    rows: Features,
-    asked: Asked,
+    rows: LinearRows,
+    asked: SpanRequest,
     guesses: Guesses,
     steps: int = STEPS,
     far: float = np.inf,

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Sigmoid(NamedTuple):
+class PlattSigmoid(NamedTuple):
     """A and B of Platt's sigmoid."""
 
     A: float
     B: float
 
 
-def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Sigmoid:
+def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> PlattSigmoid:
     """The sigmoid of least loss among those that do not decrease with the decision value: A ≤ 0.
 
     Parameters
@@ -40,7 +40,7 @@ def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Sigm
     n_pos, n_neg = float(weight[positive].sum()), float(weight[~positive].sum())
     t = np.where(positive, (n_pos + 1.0) / (n_pos + 2.0), 1.0 / (n_neg + 2.0))
     mean = float(weight @ t) / float(weight.sum())
-    flat = Sigmoid(0.0, float(np.log((1.0 - mean) / mean)))
+    flat = PlattSigmoid(0.0, float(np.log((1.0 - mean) / mean)))
     middle, scale = float(np.median(f)), float(np.std(f))
     if not scale > 1e-12 * max(1.0, float(np.abs(f).max())):  # all decision values are equal
         return flat
@@ -48,10 +48,10 @@ def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Sigm
     slope, offset = _newton(z, t, weight, -flat.B)
     if not slope > 0.0:
         return flat
-    return Sigmoid(-slope / scale, slope * middle / scale - offset)
+    return PlattSigmoid(-slope / scale, slope * middle / scale - offset)
 
 
-def probabilities(f: np.ndarray, sigmoid: Sigmoid) -> np.ndarray:
+def probabilities(f: np.ndarray, sigmoid: PlattSigmoid) -> np.ndarray:
     """The probability of each decision value."""
     z = sigmoid.A * f + sigmoid.B
     small = np.exp(-np.abs(z))  # cannot overflow

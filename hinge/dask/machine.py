@@ -11,11 +11,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.constraints import count
-from hinge.dask.chunks import chunks_of, row_chunks
-from hinge.dask.client_loop import ClientLoop, LoopResult, RoundRecord
-from hinge.dask.cluster import Cluster, cluster_of, placed
+from hinge.dask.cluster import ClientLoop, Cluster, LoopResult, RoundRecord, cluster_of, placed
 from hinge.dask.newton_rounds import NewtonRounds
-from hinge.dask.parts import Facts, Task, part_of, prepared
+from hinge.dask.parts import ClusterTask, Facts, chunks_of, part_of, prepared, row_chunks
 from hinge.dask.rounds import Rounds, first_kappa
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.reports import Report, how_all_ended
@@ -154,16 +152,23 @@ class OnCluster(LinearMachine):
         if first.names is not None:
             self.feature_names_in_ = np.array(first.names, dtype=object)
 
-    def _task(self, spread: Spread, code: int, per_class: np.ndarray | None, total: float, loss: Loss) -> Task:
+    def _task(self, spread: Spread, code: int, per_class: np.ndarray | None, total: float, loss: Loss) -> ClusterTask:
         """The task of a class, by C or by λ."""
         bias: Bias = self.intercept if self.fit_intercept else "none"
         lam = lam_of(self.C, total) if self.lam is None else checked_lam(self.lam)
         typical = float(np.median([spread.facts[k].typical for k in spread.used]))
         kappa = 0.0 if bias == "none" else first_kappa(lam, typical, spread.width)
-        return Task(code, per_class, lam, total, loss, bias, float(self.intercept_scaling), kappa, len(spread.used))
+        return ClusterTask(
+            code, per_class, lam, total, loss, bias, float(self.intercept_scaling), kappa, len(spread.used)
+        )
 
     def _run(
-        self, spread: Spread, parts: Sequence[Any], tasks: Sequence[Task], reports: Sequence[Report], began: float
+        self,
+        spread: Spread,
+        parts: Sequence[Any],
+        tasks: Sequence[ClusterTask],
+        reports: Sequence[Report],
+        began: float,
     ) -> LoopResult:
         """The rounds, on the parts that have rows."""
         facts = [spread.facts[k] for k in spread.used]
@@ -191,7 +196,7 @@ class OnCluster(LinearMachine):
         self.solver_ = BlockNewton() if isinstance(rounds, NewtonRounds) else CoCoA()
         return rounds.run(self.on_interrupt == "keep")
 
-    def _by_newton(self, facts: Sequence[Facts], tasks: Sequence[Task], parts: int) -> bool:
+    def _by_newton(self, facts: Sequence[Facts], tasks: Sequence[ClusterTask], parts: int) -> bool:
         """Whether Newton's method should be the sooner done: sums of d² numbers, in rounds that are few in any case.
 
         Parts that ascend at once go as if R²/Λ were larger by as many as they are, at worst.

@@ -29,12 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from hinge.dask import local_rounds, shares
-from hinge.dask.client_loop import ClientLoop, Look, bytes_of, same
-from hinge.dask.cluster import Cluster, summed
-from hinge.dask.local_rounds import Message, Report
-from hinge.dask.parts import Task
-from hinge.dask.shares import Question
+from hinge.dask import local_rounds
+from hinge.dask.cluster import ClientLoop, Cluster, Look, bytes_of, same, summed
+from hinge.dask.local_rounds import CertificateQuery, Message, Report
+from hinge.dask.parts import ClusterTask
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
 from hinge.problems.rounding import EPS
@@ -65,7 +63,7 @@ class Place:
     what was foreseen; `least` is a bound on σ' that was learned; `flat` counts rounds without a rise.
     """
 
-    task: Task
+    task: ClusterTask
     v: np.ndarray
     sigma: float
     growing: bool
@@ -153,7 +151,7 @@ class Rounds(ClientLoop):
 
     Parameters
     ----------
-    tasks : sequence of Task
+    tasks : sequence of ClusterTask
     cells : int
         Of the largest part.
     d : int
@@ -165,7 +163,7 @@ class Rounds(ClientLoop):
         self,
         cluster: Cluster,
         parts: Sequence[Any],
-        tasks: Sequence[Task],
+        tasks: Sequence[ClusterTask],
         *,
         cells: int,
         d: int,
@@ -234,12 +232,12 @@ class Rounds(ClientLoop):
         ]
         told = [self.cluster.submit("report", local_rounds.report_of, job) for job in ascended]
         try:
-            reports = self.cluster.gather(summed(self.cluster, told, local_rounds.added), ends)
+            reports = self.cluster.gather(summed(self.cluster, told, local_rounds.add_reports), ends)
         except BaseException:
             self.cluster.drop(ascended)
             raise
         self.moved += bytes_of(message) + sum(map(bytes_of, reports))
-        report = local_rounds.added(*reports)
+        report = local_rounds.add_reports(*reports)
         for place in self.places:
             place.step = 1.0
         for k, place in enumerate(places):
@@ -254,7 +252,7 @@ class Rounds(ClientLoop):
         """Bring α to the client, and go on from there: what came before is forgotten, and need not be done again."""
         step = np.array([place.step for place in self.places])
         alphas = self.cluster.gather(
-            [self.cluster.submit("taken", local_rounds.taken, kept, step) for kept in self.kept]
+            [self.cluster.submit("taken", local_rounds.apply_step, kept, step) for kept in self.kept]
         )
         self.kept = [self.cluster.submit("kept", local_rounds.kept_from, alpha) for alpha in alphas]
         for place in self.places:
@@ -273,7 +271,7 @@ class Rounds(ClientLoop):
             return
         sides = [balance(*place.masses) for place in places]
         b = [place.b for place in places]
-        question = Question(
+        question = CertificateQuery(
             tuple(place.task for place in places),
             np.array([k for k, place in enumerate(self.places) if any(place is other for other in places)]),
             np.array([place.step for place in self.places]),
@@ -284,27 +282,32 @@ class Rounds(ClientLoop):
         )
         sent = self.cluster.submit("question", same, question)
         asked = [
-            self.cluster.submit("certify", shares.asked, part, kept, sent)
+            self.cluster.submit("certify", local_rounds.certify_part, part, kept, sent)
             for part, kept in zip(self.parts, self.kept, strict=True)
         ]
-        found = self.cluster.gather([self.cluster.submit("share", shares.shares_of, job) for job in asked], ends)
+        found = self.cluster.gather([self.cluster.submit("share", local_rounds.shares_of, job) for job in asked], ends)
         self.reads += sum(cells for _, cells in found)
         self.moved += bytes_of(question) + sum(bytes_of(part) for part in found)
         totals = [
-            shares.together(of_task, len(w))
+            local_rounds.together(of_task, len(w))
             for of_task, w in zip(zip(*(part for part, _ in found), strict=True), question.w, strict=True)
         ]
         if places[0].task.free:
             totals, b = self._best_biases(question, asked, sent, totals, ends)
         for place, total, w, bias in zip(places, totals, question.w, b, strict=True):
-            place.certificate = shares.certificate(total, place.task, w, float(bias))
+            place.certificate = local_rounds.certificate(total, place.task, w, float(bias))
             place.over = place.certificate.gap <= self.stop.tol and self.stop.tol > 0
             if 0.0 < place.foreseen < np.inf:
                 place.trust = place.certificate.gap / place.foreseen
 
     def _best_biases(
-        self, question: Question, asked: Sequence[Any], sent: Any, totals: list[shares.TaskShare], ends: float
-    ) -> tuple[list[shares.TaskShare], list[float]]:
+        self,
+        question: CertificateQuery,
+        asked: Sequence[Any],
+        sent: Any,
+        totals: list[local_rounds.TaskShare],
+        ends: float,
+    ) -> tuple[list[local_rounds.TaskShare], list[float]]:
         """The losses at better biases than those of the multipliers: ever closer to the best of some that are tried.
 
         Any bias has a certificate; the loss is convex in it, so that the best lies beside the best of those tried.
@@ -316,7 +319,7 @@ class Rounds(ClientLoop):
             tried = best[:, None] + width[:, None] * away
             found = self.cluster.gather(
                 [
-                    self.cluster.submit("bias", shares.losses, part, job, sent, tried)
+                    self.cluster.submit("bias", local_rounds.losses, part, job, sent, tried)
                     for part, job in zip(self.parts, asked, strict=True)
                 ],
                 ends,

@@ -98,7 +98,7 @@ class Interrupts:
 
 
 @contextmanager
-def kept() -> Iterator[None]:
+def keep_results_on_interrupt() -> Iterator[None]:
     """Inside, a first Ctrl-C calls off all runs, those to come too, and raises nothing; a second one raises.
 
     For all that is done around the runs of a fit: what was found so far is not lost to a Ctrl-C that comes before the

@@ -119,7 +119,7 @@ class ReadingOrder:
         self.low, self.high = None, None
         if bounds is not None:
             least, most = (side[columns] * self.weights for side in bounds)
-            self.low, self.high = self._left(np.minimum(least, most)), self._left(np.maximum(least, most))
+            self.low, self.high = self._unread_sums(np.minimum(least, most)), self._unread_sums(np.maximum(least, most))
 
     def parts(self) -> dict[str, np.ndarray]:
         """All arrays that define the order, by name."""
@@ -148,7 +148,7 @@ class ReadingOrder:
         order._ahead, order._wrong = parts["ahead"], parts["wrong"]
         return order
 
-    def _left(self, terms: np.ndarray) -> np.ndarray:
+    def _unread_sums(self, terms: np.ndarray) -> np.ndarray:
         """Sums of the terms of the unread columns, at each look."""
         total = np.concatenate([np.zeros((len(terms), 1)), np.cumsum(terms[:, ::-1], axis=1)], axis=1)
         return total[:, terms.shape[1] - self.cuts].T

@@ -52,7 +52,7 @@ class SemidefiniteResult(NamedTuple):
     status: Status
 
 
-class Level(MaxMin):
+class ProgramLevel(MaxMin):
     """The feasibility problem of one bisection step: whether some X of trace 1 has :math:`A_i \\circ X \\ge 0` and
     :math:`C \\circ X \\ge c`. It is decided by the sign of
 
@@ -191,7 +191,7 @@ class _Bisection:
 
     def __init__(self, problem: Semidefinite | None, C: np.ndarray, eps: float) -> None:
         self.C, self.n = C, len(C)
-        self.level = None if problem is None else Level(problem, C)
+        self.level = None if problem is None else ProgramLevel(problem, C)
         values, vectors = np.linalg.eigh(C)
         self.wanted = eps * (float(np.abs(values).max()) or 1.0)
         self.y = np.zeros(0 if problem is None else problem.n)

@@ -15,7 +15,7 @@ from hinge.estimators.fitting.parameters import Gamma
 from hinge.problems import Regularized
 from hinge.problems.svm.examples import spread_of
 from hinge.problems.svm.losses import Loss
-from hinge.selection.training import Training, Tunable
+from hinge.selection.scoring import SearchData, Tunable
 
 Grid: TypeAlias = int | Sequence[float] | np.ndarray
 """Values to try, or their number."""
@@ -48,7 +48,7 @@ def checked_grid(name: str, values: Grid) -> np.ndarray | int:
     return grid
 
 
-def grid_of_C(model: Tunable, data: Training, Cs: Grid, gammas: Sequence[float | None]) -> np.ndarray:
+def grid_of_C(model: Tunable, data: SearchData, Cs: Grid, gammas: Sequence[float | None]) -> np.ndarray:
     """The C to try; if only their number is given, a geometric grid between `bounds`."""
     grid = checked_grid("Cs", Cs)
     if isinstance(grid, np.ndarray):
@@ -57,7 +57,7 @@ def grid_of_C(model: Tunable, data: Training, Cs: Grid, gammas: Sequence[float |
     return np.geomspace(low, high, grid)
 
 
-def grid_of_gamma(model: Tunable, data: Training, gammas: Grid | Gamma) -> list[float | None]:
+def grid_of_gamma(model: Tunable, data: SearchData, gammas: Grid | Gamma) -> list[float | None]:
     """The γ to try; [None] if the kernel has none.
 
     If only their number is given, a geometric grid from 1/16 to 16 times 'scale'. For Gaussian kernels and typical
@@ -79,12 +79,12 @@ def grid_of_gamma(model: Tunable, data: Training, gammas: Grid | Gamma) -> list[
     return cast(np.ndarray, grid).tolist()
 
 
-def _gamma_of(model: Tunable, data: Training, gamma: Gamma) -> float:
+def _gamma_of(model: Tunable, data: SearchData, gamma: Gamma) -> float:
     named = clone(model).set_params(gamma=gamma)
     return float(getattr(kernel_input.kernel_of(named, data.X), "gamma"))  # noqa: B009
 
 
-def bounds(model: Tunable, data: Training, gammas: Sequence[float | None]) -> tuple[float, float]:
+def bounds(model: Tunable, data: SearchData, gammas: Sequence[float | None]) -> tuple[float, float]:
     """The smallest C at which anything is learned, and one at which C no longer bounds any dual weight.
 
     As long as no row has reached its margin, w is C times a sum over all rows: C then changes its length only, and no
@@ -102,7 +102,7 @@ def bounds(model: Tunable, data: Training, gammas: Sequence[float | None]) -> tu
     return low, max(high, ALONE * low)
 
 
-def _of_rows(model: Tunable, data: Training, spread: float) -> tuple[float, float]:
+def _of_rows(model: Tunable, data: SearchData, spread: float) -> tuple[float, float]:
     matrix = as_matrix(cast(Any, data.X), checked=True)
     unit = clone(model).set_params(C=1.0)
     if data.codes is None:
@@ -133,7 +133,7 @@ def _first_reach(problem: Regularized, spread: float) -> float:
     return _reached(problem.total * r, free, spread, targets)
 
 
-def _of_kernel(model: Tunable, data: Training, gammas: Sequence[float | None], spread: float) -> tuple[float, float]:
+def _of_kernel(model: Tunable, data: SearchData, gammas: Sequence[float | None], spread: float) -> tuple[float, float]:
     """The same from a sample of rows; sums over all rows are larger by the ratio of their numbers."""
     n = len(data.y)
     some = np.unique(np.arange(min(n, SOME)) * n // min(n, SOME))
@@ -153,7 +153,7 @@ def _of_kernel(model: Tunable, data: Training, gammas: Sequence[float | None], s
     return min(lows), min(size for size in sizes if size > 0) if max(sizes) > 0 else 1.0
 
 
-def _pulls(data: Training, some: np.ndarray, loss: Loss, free: bool) -> list[np.ndarray]:
+def _pulls(data: SearchData, some: np.ndarray, loss: Loss, free: bool) -> list[np.ndarray]:
     """The coefficient of each row in w/C while all have a loss; with a free bias, made to sum to zero."""
     weight = np.ones(len(some)) if data.weight is None else data.weight[some]
     if data.codes is None:

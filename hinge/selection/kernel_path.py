@@ -19,9 +19,8 @@ from hinge.monitoring.clock import now
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.svm.kernel_batch import BatchExpansion, KernelBatch, kernel_matrix
 from hinge.problems.svm.losses import Loss
-from hinge.selection.scoring import with_values
-from hinge.selection.settled import until_settled
-from hinge.selection.training import Training
+from hinge.selection.paths import until_settled
+from hinge.selection.scoring import SearchData, with_values
 from hinge.selection.without_rows import Fitted, kernel_spans, without_labels, without_targets
 from hinge.solvers import BlockDual, choose, solve
 from hinge.solvers.kernel import active_set, block_dual
@@ -69,7 +68,7 @@ class RunAnswer(NamedTuple):
     task: Task
 
 
-class _AtC(NamedTuple):
+class _KernelAnswers(NamedTuple):
     """The answers of all binary problems for one C."""
 
     C: float
@@ -93,12 +92,12 @@ class KernelPath:
     Parameters
     ----------
     model : SVC or SVR
-    data : Training
+    data : SearchData
     gamma : float, optional
         In place of the model's own.
     """
 
-    def __init__(self, model: SVC | SVR, data: Training, gamma: float | None) -> None:
+    def __init__(self, model: SVC | SVR, data: SearchData, gamma: float | None) -> None:
         self.model = model if gamma is None else clone(model).set_params(gamma=gamma)
         self.data, self.n = data, len(data.y)
         self.seed = checks.seed_of(model.random_state)
@@ -108,7 +107,7 @@ class KernelPath:
         self.kernel, self.held = kernel_input.run_with(kernel, data.X, self._held)
 
     @staticmethod
-    def fits(model: SVC | SVR, data: Training) -> bool:
+    def fits(model: SVC | SVR, data: SearchData) -> bool:
         """Whether the kernel values of all rows may be kept in memory, and the fit is on the CPU without a budget."""
         most = max(MEMORY, float(model.cache_size) * 1e6)
         plain = model.device in (None, "cpu") and model.max_kernel_evals is None and model.cache_folder is None
@@ -198,18 +197,18 @@ class KernelPath:
         """The answers for each C, until time is up."""
         tasks = self._tasks(train)
 
-        def solved(C: float, last: _AtC | None) -> _AtC | None:
+        def solved(C: float, last: _KernelAnswers | None) -> _KernelAnswers | None:
             starts = None
             if last is not None:
                 starts = [self._scaled(*one, C) for one in zip(last.answers, tasks, strict=True)]
             one_by_one = isinstance(self.held, Gram)
             found = (self._one_by_one if one_by_one else self._together)(tasks, C, tol, ends, starts)
-            return None if found is None else _AtC(C, found)
+            return None if found is None else _KernelAnswers(C, found)
 
-        def holds_back(at: _AtC, C: float) -> bool:
+        def holds_back(at: _KernelAnswers, C: float) -> bool:
             return any(_reaches(*one, C) for one in zip(at.answers, tasks, strict=True))
 
-        for at in until_settled(Cs, solved, holds_back, lambda at, C: _AtC(C, at.answers)):
+        for at in until_settled(Cs, solved, holds_back, lambda at, C: _KernelAnswers(C, at.answers)):
             yield [RunAnswer(*one) for one in zip(at.answers, tasks, strict=True)]
 
     def _scaled(self, answer: Expansion, task: Task, C: float) -> Expansion:

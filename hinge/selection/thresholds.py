@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from hinge.constraints import number
 from hinge.estimators.fitting.tasks import row_weights
-from hinge.estimators.mixins.leave_one_out import only_row, warn_of_one_row
+from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
 from hinge.selection.without_rows import left_out_scores
 from hinge.types import Items
 

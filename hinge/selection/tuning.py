@@ -17,16 +17,14 @@ from sklearn.utils.metaestimators import _safe_split
 from hinge.constraints import number
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.fitting.parameters import Gamma
-from hinge.estimators.mixins.leave_one_out import only_row, warn_of_one_row
+from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
 from hinge.monitoring.clock import left_of, now
 from hinge.monitoring.interrupts import called_off_by
-from hinge.selection.board import Board
 from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
 from hinge.selection.kernel_path import KernelPath
 from hinge.selection.linear_path import LinearPath
-from hinge.selection.refits import Refits
-from hinge.selection.scoring import Scorer, Scoring, scoring_of, with_values
-from hinge.selection.training import Training, Tunable, training_of
+from hinge.selection.paths import Refits
+from hinge.selection.scoring import Board, Scorer, Scoring, SearchData, Tunable, scoring_of, training_of, with_values
 from hinge.selection.without_rows import Estimate, Fitted, estimate, left_out_scores
 from hinge.threads import each, threads_of
 from hinge.types import Items
@@ -216,7 +214,7 @@ class _Search:
     def __init__(
         self,
         model: Tunable,
-        data: Training,
+        data: SearchData,
         scoring: Scoring,
         Cs: np.ndarray,
         gammas: list[float | None],
@@ -351,7 +349,7 @@ class _Search:
     ) -> float:
         """The score of a model; with a helpful error if it fails because a class is missing."""
         try:
-            return self.scoring.of(model, X, y, weight)
+            return self.scoring.score_of(model, X, y, weight)
         except ValueError as error:
             count = len(getattr(model, "classes_", ()))
             if self.data.classes is None or count == len(self.data.classes) == len(np.unique(y)):
@@ -391,7 +389,7 @@ def _distinct(gammas: Sequence[float | None]) -> list[float | None]:
     return [None] if gammas[0] is None else np.unique(np.array(gammas, np.float64)).tolist()
 
 
-def _folds(cv: CV, data: Training, groups: ArrayLike | None) -> list[Fold] | None:
+def _folds(cv: CV, data: SearchData, groups: ArrayLike | None) -> list[Fold] | None:
     """The training and held-out rows of each fold; None for leave-one-out."""
     y, counts = data.y, None if data.codes is None else np.bincount(data.codes)
     alone = None if data.codes is None or data.classes is None else only_row(data.codes, data.classes)

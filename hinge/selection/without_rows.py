@@ -9,7 +9,16 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hinge.access import as_matrix, as_points
-from hinge.calibration.left_out import BAND, Asked, OwnValues, Solved, Spans, Values, left_out, spans_by_kernel
+from hinge.calibration.left_out import (
+    BAND,
+    OwnValues,
+    SolvedProblem,
+    SpanRequest,
+    Spans,
+    Values,
+    left_out,
+    spans_by_kernel,
+)
 from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
@@ -17,10 +26,10 @@ from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import dense_if_small, of_items
 from hinge.estimators.fitting.tasks import class_pairs, row_weights
-from hinge.estimators.mixins.leave_one_out import EXACT_POINTS, features_of, kernel_values
+from hinge.estimators.mixins.probabilities import EXACT_POINTS, features_of, kernel_values
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import Loss
-from hinge.selection.training import Tunable
+from hinge.selection.scoring import Tunable
 from hinge.types import Items, Stored
 
 
@@ -95,10 +104,10 @@ def without_targets(
     as_label = side * (1.0 - short)
     narrow = not loss.curvature and loss.epsilon < BAND * unit
 
-    def in_tube(asked: Asked) -> np.ndarray:
+    def in_tube(asked: SpanRequest) -> np.ndarray:
         return spans(asked._replace(rho=0.5 * asked.rho) if narrow else asked)
 
-    found = left_out(Solved(as_label, side, np.abs(beta) / unit, bound / unit, loss.curvature), in_tube)
+    found = left_out(SolvedProblem(as_label, side, np.abs(beta) / unit, bound / unit, loss.curvature), in_tube)
     moved = found.f - as_label[found.rows]
     for label in (-1.0, 1.0):
         if np.count_nonzero(side == label) == 1:  # the rule of `left_out` for a single row of a label does not apply
@@ -108,7 +117,7 @@ def without_targets(
 
 def without_labels(f: np.ndarray, y: np.ndarray, a: np.ndarray, bound: np.ndarray, spans: Spans) -> np.ndarray:
     """Leave-one-out decision values of a classification by the hinge, for all rows."""
-    found = left_out(Solved(f, y, a, bound), spans)
+    found = left_out(SolvedProblem(f, y, a, bound), spans)
     return spread_over(f, y, found.rows, found.f)
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.calibration.left_out import Asked, spans_by_kernel
-from hinge.calibration.leverage import Features
+from hinge.calibration.left_out import SpanRequest, spans_by_kernel
+from hinge.calibration.leverage import LinearRows
 from hinge.calibration.linear_spans import Guesses, _smoothed, first_guess, spans_by_probes
 
 
@@ -26,13 +26,13 @@ PLACE = np.where(np.arange(700) < 600, np.arange(700), -1)
 
 
 def asked_with(rho):
-    return Asked(np.arange(600), np.full(600, rho), np.arange(300, 700), PLACE[300:])
+    return SpanRequest(np.arange(600), np.full(600, rho), np.arange(300, 700), PLACE[300:])
 
 
 def rows_of(bias, stored=TEXT):
     penalty = np.ones(stored.shape[1] + 1)
     penalty[-1] = bias != "free"
-    return Features(stored, 0.0 if bias == "none" else 1.0, penalty)
+    return LinearRows(stored, 0.0 if bias == "none" else 1.0, penalty)
 
 
 def estimated(rows, asked, **options):
@@ -53,7 +53,7 @@ def test_they_are_near_the_spans(bias, rho):
 
 
 def test_a_guess_that_is_right_is_kept():
-    """Features that do not meet: c is one, and the first steps show it."""
+    """LinearRows that do not meet: c is one, and the first steps show it."""
     alone = sp.csr_array((np.ones(700), (np.arange(700), np.arange(700) % 3000)), shape=(700, 3000))
     rows, asked = rows_of("none", alone), asked_with(0.5)
     np.testing.assert_allclose(estimated(rows, asked), first_guess(rows, asked)[1], rtol=0.01)

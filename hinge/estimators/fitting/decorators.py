@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sklearn.base import BaseEstimator
 
-from hinge.monitoring.interrupts import kept
+from hinge.monitoring.interrupts import keep_results_on_interrupt
 
 if TYPE_CHECKING:
     from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
@@ -45,7 +45,7 @@ def _atomic(method: F, *, keeps: bool) -> F:
     def changed(self: BaseEstimator, *args: object, **options: object) -> object:
         before = vars(self).copy()
         try:
-            with kept() if keeps and self.on_interrupt == "keep" else nullcontext():
+            with keep_results_on_interrupt() if keeps and self.on_interrupt == "keep" else nullcontext():
                 return method(self, *args, **options)
         except BaseException:
             self.__dict__ = before

@@ -23,8 +23,7 @@ from hinge.estimators.fitting.tasks import (
     votes,
 )
 from hinge.estimators.kernel.kernel_machine import KernelMachine
-from hinge.estimators.mixins.leave_one_out import Judged, coefficients_of, without_kernel_rows
-from hinge.estimators.mixins.probabilities import Probabilities
+from hinge.estimators.mixins.probabilities import Judged, Probabilities, coefficients_of, without_kernel_rows
 from hinge.kernels import Kernel
 from hinge.problems import Expansion
 from hinge.types import Items

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from hinge.estimators.data import kernel_input
-from hinge.estimators.data.streams import set_names
+from hinge.estimators.data.sources import set_names
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState

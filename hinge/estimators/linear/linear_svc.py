@@ -17,7 +17,7 @@ from hinge.access.occupied import Occupied, occupied
 from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
-from hinge.estimators.data import streams, tables
+from hinge.estimators.data import sources
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.attributes import coefficients, keep_results, starts, widened
@@ -29,8 +29,7 @@ from hinge.estimators.fitting.tasks import class_weights, per_class_weights, row
 from hinge.estimators.linear import crammer_singer
 from hinge.estimators.linear.linear_machine import LinearMachine, linear_scores
 from hinge.estimators.mixins.few_cells import FewCells
-from hinge.estimators.mixins.leave_one_out import Judged, without_linear_rows
-from hinge.estimators.mixins.probabilities import Probabilities
+from hinge.estimators.mixins.probabilities import Judged, Probabilities, without_linear_rows
 from hinge.monitoring.clock import now
 from hinge.prediction.reading_order import first_class
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
@@ -283,7 +282,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         """
         began = now()
         self._check_parameters()
-        X, y, names = streams.opened(self, X, y)
+        X, y, names = sources.opened(self, X, y)
         if isinstance(X, RowStream):
             return self._fit_stream(X, y, sample_weight, began)
         table = as_oracle(X)
@@ -311,7 +310,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         else:
             tasks = [1] if len(classes) == 2 else list(range(len(classes)))
             asked = self._solver(max(1, threads_of(self.n_jobs) // len(tasks)))
-            solver, matrix = tables.solver_and_data(self, matrix, asked, len(tasks))
+            solver, matrix = sources.solver_and_data(self, matrix, asked, len(tasks))
             shared = solver is not None and solver.joint
             by_rows = solver is None or (solver.reads == "rows" and not shared)
             seen = occupied(matrix, compress=solver is None) if by_rows else seen._replace(matrix=matrix)
@@ -342,12 +341,12 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         # A table keeps the cells that it has read for all classes, so the classes are solved one after the other.
         results = run_all(problems, plan, 1 if isinstance(matrix, Table) else self.n_jobs)
         results = [widened(result, seen) for result in results]
-        tables.check_begun(results, problems)
+        sources.check_begun(results, problems)
         self.classes_ = classes
-        tables.set_counts(self, problems)
+        sources.set_counts(self, problems)
         self._forget_probabilities()
         keep_results(self, results, problems)
-        streams.set_names(self, names)
+        sources.set_names(self, names)
         if table is None and self.stop_reason_ == "converged":
             plain = len(classes) == 2 and rows is None and per_class is None and isinstance(problems[0], Penalized)
             if not (plain and rules_out_constant(codes, self.objective_)):
@@ -358,15 +357,15 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         self, stream: RowStream, y: ArrayLike, sample_weight: ArrayLike | None, began: float
     ) -> "LinearSVC":
         """Fit the model to rows that are read block by block."""
-        y = streams.labelled(self, stream, y)
+        y = sources.labelled(self, stream, y)
         classes, codes = checks.encoded_labels(y)
         rows = row_weights(sample_weight, stream)
         per_class = per_class_weights(self.class_weight, y, classes, rows)
         tasks = [1] if len(classes) == 2 else list(range(len(classes)))
-        room = streams.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
+        room = sources.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
         problems: list[Any] = [self._problem(room.data, codes == k, rows, per_class, k) for k in tasks]
         reports = self._reports(stream, y, classes, problems)
-        streams.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
+        sources.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
         self.classes_ = classes
         self._forget_probabilities()
         return self
@@ -547,7 +546,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         """The problem of class k against the rest."""
         weight = class_weights(positive, rows, per_class, k)
         y = 2 * positive.view(np.int8) - np.int8(1)  # sooner than a choice for each row
-        slack = tables.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack
+        slack = sources.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack
         if slack is not None:
             bias: Bias = "free" if self.fit_intercept else "none"
             return SlackConstrained(matrix, y, slack, weight=weight, bias=bias)
