@@ -1,4 +1,4 @@
-"""Probabilities of several classes from those of class pairs.
+"""Probabilities of several classes from probabilities of class pairs.
 
 The second method of Wu, Lin and Weng (*Probability Estimates for Multi-class Classification by Pairwise Coupling*,
 2004): with :math:`r_{ij}` the probability of class i against class j,

@@ -95,7 +95,7 @@ def fit_venn_abers(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> V
 
 
 def interval(f: np.ndarray, found: VennAbers) -> tuple[np.ndarray, np.ndarray]:
-    """:math:`p_0` and :math:`p_1` of each decision value; 0 and 1 beyond those of the calibration rows."""
+    """:math:`p_0` and :math:`p_1` of each decision value; 0 and 1 beyond the calibration rows."""
     lower, upper = np.append(0.0, found.lower), np.append(found.upper, 1.0)
     return lower[np.searchsorted(found.f, f, "right")], upper[np.searchsorted(found.f, f, "left")]
 
@@ -106,7 +106,7 @@ def merged(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
 
 def _with_a_positive(s: np.ndarray, st: np.ndarray) -> np.ndarray:
-    """:math:`p_1` at each value, from the total weight there and that of the positive rows."""
+    """:math:`p_1` at each value, from the total weight there and the weight of the positive rows."""
     xs, ys = np.cumsum(s).tolist(), np.cumsum(st).tolist()
     hull: list[tuple[float, float]] = []  # from right to left: the last entry is the leftmost point
     for point in [*zip(reversed(xs), reversed(ys), strict=True), (-1.0, -1.0)]:

@@ -97,7 +97,7 @@ def left_out(
     """Leave-one-out decision values of all rows; of a sample if there are many, unless `every` is set.
 
     A sample has at most `most_judged` rows of each label with a dual weight, and `most_idle` without; each then
-    represents its neighbours. Of these, the first cost time, and the sigmoid that is fitted to so many is as accurate.
+    represents its neighbours. Only the first take time, and a sigmoid fitted to this number of rows is as accurate.
 
     If a row is the only one of its label, the classifier without it is the constant -y. The change of any other row is
     limited to the range of the decision values: beyond that, other rows would have come to the margin.

@@ -51,7 +51,7 @@ class LinearRows:
 
     @cached_property
     def matrix(self) -> Matrix:
-        """The rows for compiled code; its reads are counted apart from those of the fit."""
+        """The rows for compiled code; its reads are not counted with the fit."""
         return as_matrix(self.X, checked=True)
 
     @property

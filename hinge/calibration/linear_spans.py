@@ -151,7 +151,7 @@ def spans_by_probes(
     few_steps: int = 8,
     alike: float = 1.25,
 ) -> np.ndarray | None:
-    """Estimates of :math:`S_i^2`; None if the residual after so many steps is more than `far`, relative to e.
+    """Estimates of :math:`S_i^2`; None if the residual after `steps` steps is more than `far`, relative to e.
 
     If leave-one-out errors are `counted`, typical rows matter: medians are taken in place of means, which the few rows
     that occur twice, and so have hardly any leverage, would increase.

@@ -66,7 +66,7 @@ def cluster_of(client: Client | None) -> Cluster:
 
 
 class Here:
-    """Every job runs at once, in this thread."""
+    """Every job runs immediately, in this thread."""
 
     def threads(self) -> dict[str, int]:
         """One."""
@@ -318,7 +318,7 @@ class ClientLoop(ABC):
                 return ended
 
     def _report_round(self, sigma: float) -> bool:
-        """Write the record of a round, and ask who looks on."""
+        """Write the record of a round, and call the reports."""
         answers, every = zip(*self._answers, strict=True)
         known = [certificate for certificate in every if not certificate.is_unknown]
         whole = len(known) == len(every)

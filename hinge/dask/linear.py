@@ -32,8 +32,8 @@ class LinearSVC(OnCluster, LocalLinearSVC):
     client : distributed.Client, optional
         By default the client of this process, if there is one; else all is done here.
     parts : int, optional
-        Parts that are worked on at once, of neighbouring chunks each; by default as many as the cluster has threads
-        when the fit begins, or as there are chunks, if these are fewer. The model depends on it, within `tol`, and on
+        Parts that are worked on in parallel, of neighbouring chunks each; by default the number of the cluster's
+        threads when the fit begins, or of chunks, if these are fewer. The model depends on it, within `tol`, and on
         nothing else of the cluster; more parts need more rounds of CoCoA+.
     solver : {"auto", "cocoa", "blocknewton"}
         CoCoA+, or Newton's method; by default as sizes and λ tell.
@@ -157,14 +157,14 @@ class LinearSVC(OnCluster, LocalLinearSVC):
 class LinearSVR(OnCluster, LocalLinearSVR):
     """`hinge.LinearSVR` where the rows lie with the workers of a cluster: the same problem, certified in the same way.
 
-    The method, and what is different from the local machine, are those of `hinge.dask.LinearSVC`.
+    The method, and the differences from the local estimator, are the same as for `hinge.dask.LinearSVC`.
 
     Parameters
     ----------
     client : distributed.Client, optional
         By default the client of this process, if there is one; else all is done here.
     parts : int, optional
-        Parts that are worked on at once; by default as many as the cluster has threads, or as there are chunks.
+        Parts that are worked on in parallel; by default the number of the cluster's threads, or of chunks.
     others
         As for `hinge.LinearSVR`. There is no `max_reads`, `target_error` or `warm_start`.
 

@@ -1,6 +1,6 @@
-"""What a worker does in a round: dual ascent on the rows of a part, CoCoA+'s subproblem, for all classes at once.
+"""What a worker does in a round: dual ascent on the rows of a part, CoCoA+'s subproblem, for all classes.
 
-The part begins with all parts' v and changes it by :math:`\\Delta_k`. After some rows it goes on from
+The part begins with all parts' v and changes it by :math:`\\Delta_k`. After some rows it continues from
 :math:`v + \\sigma'\\Delta_k`, as if the others had done :math:`\\sigma' - 1` times what it did itself, so that any
 number of blocks and passes is one ascent on the subproblem of :mod:`hinge.solvers.ascent.local_ascent`.
 
@@ -51,7 +51,7 @@ class Message(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """α of a part before and after its last round, a row a task: how much of the change counts is told later."""
+    """α of a part before and after its last round, a row a task: how much of the change counts is decided later."""
 
     before: np.ndarray
     after: np.ndarray
@@ -227,7 +227,7 @@ def _end(dual: Scalars, changes: Sequence[Change], rows: Sequence[_RowBlock], La
 class CertificateQuery(NamedTuple):
     """Which answers are to be certified: w and b of some tasks, at the places `at` among all.
 
-    `step` is that of the last round. α of the side of the sign `side` is scaled by `ratio`, for a free bias.
+    `step` belongs to the last round. α of the side of the sign `side` is scaled by `ratio`, for a free bias.
     """
 
     tasks: tuple[ClusterTask, ...]

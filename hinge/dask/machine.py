@@ -64,7 +64,7 @@ class Spread(NamedTuple):
 
     @property
     def width(self) -> float:
-        """What rows are short of before anything is learned: how far targets are spread, 1 for labels."""
+        """The loss of rows before anything is learned: the spread of targets, 1 for labels."""
         return max(self.facts[k].spread for k in self.used)
 
 
@@ -79,7 +79,7 @@ class OnCluster(LinearMachine):
         self.client, self.parts = client, parts
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Scikit-learn asks a constructor for its parameters: those of the local machine, `client` and `parts`."""
+        """Scikit-learn asks a constructor for its parameters: the local estimator's, `client` and `parts`."""
         super().__init_subclass__(**options)
         own = [inspect.signature(OnCluster.__init__).parameters[name] for name in OWN]
         of_local = inspect.signature(_local_of(cls).__init__)
@@ -122,7 +122,7 @@ class OnCluster(LinearMachine):
         (count() | None).check("parts", self.parts)
 
     def _spread(self, X: Any, y: Any, sample_weight: Any, targets: bool) -> Spread:
-        """Make parts of chunks, as many as there are threads, and see that they fit together."""
+        """Make one part of the chunks for each thread, and check that they are consistent."""
         chunks, cluster = chunks_of(X, y, sample_weight), cluster_of(self.client)
         threads = cluster.threads()
         groups = chunks.grouped(self.parts or sum(threads.values()))
@@ -199,7 +199,7 @@ class OnCluster(LinearMachine):
     def _by_newton(self, facts: Sequence[Facts], tasks: Sequence[ClusterTask], parts: int) -> bool:
         """Whether Newton's method should be the sooner done: sums of d² numbers, in rounds that are few in any case.
 
-        Parts that ascend at once go as if R²/Λ were larger by as many as they are, at worst.
+        At worst, parts that ascend in parallel converge as if R²/Λ were multiplied by their number.
         """
         rows, cells, d = sum(fact.rows for fact in facts), sum(fact.cells for fact in facts), facts[0].columns
         if self.solver == "auto":

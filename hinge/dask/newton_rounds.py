@@ -89,7 +89,7 @@ class NewtonRounds(ClientLoop):
     rows, cells, d : int
         Of all parts.
     spread : float
-        What rows are short of before anything is learned.
+        The loss of rows before anything is learned.
     """
 
     def __init__(

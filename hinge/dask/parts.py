@@ -43,7 +43,7 @@ def is_distributed(X: object) -> bool:
 
 
 def chunks_of(X: Any, y: Any, sample_weight: Any = None) -> Chunks:
-    """The chunks of X, and those of y and of the weights that go with them.
+    """The chunks of X, and the chunks of y and of the weights that go with them.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def row_chunks(X: Any) -> tuple[list[Any], tuple[float, ...] | None]:
 
 
 def _beside(values: Any, rows: tuple[float, ...] | None, count: int, name: str) -> list[Any]:
-    """Chunks of y, or of weights, that go with those of X."""
+    """Chunks of y, or of weights, that go with the chunks of X."""
     if values is None:
         raise ValueError("The target y is None: one label or number a row is needed.")
     if is_dask_collection(values) and hasattr(values, "rechunk"):
@@ -151,7 +151,7 @@ class Facts(NamedTuple):
     """What the client has to know of a part.
 
     `masses` are the weights of all rows with each of the `labels`, or of all rows where y are targets; `columns` and
-    `names` are those of its first block, `typical` is a squared norm; targets lie about `centre`, so much spread.
+    `names` come from its first block, `typical` is a squared norm; targets lie about `centre`, within `spread`.
     """
 
     rows: int
@@ -168,8 +168,8 @@ class Facts(NamedTuple):
 class ClusterTask(NamedTuple):
     """One binary problem, or one of regression, over the rows of all parts.
 
-    `code` is the class that is told from the rest, `per_class` the weights of classes; `total` is Σ s over all parts;
-    `kappa` is the κ to begin with, see :mod:`hinge.dask.rounds`; of so many `parts` sums are made.
+    `code` is the positive class, `per_class` the weights of classes; `total` is Σ s over all parts;
+    `kappa` is the κ to begin with, see :mod:`hinge.dask.rounds`; `parts` is the number of parts.
     """
 
     code: int
@@ -261,7 +261,7 @@ def _block(X: Any, y: Any, weight: Any, targets: bool) -> LabelledBlock | None:
 
 
 def _facts(part: Part, columns: int, names: tuple[str, ...] | None, targets: bool) -> Facts:
-    """Labels are those of the part: the client puts all parts' together."""
+    """Labels of this part only: the client merges the labels of all parts."""
     matrices = [as_matrix(block.X, checked=True) for block in part.blocks]
     mass = [np.ones(len(block.y)) if block.weight is None else block.weight for block in part.blocks]
     typical = [matrix.typical_sq_norm(TYPICAL) for matrix in matrices]

@@ -19,8 +19,8 @@ is penalised it has its own cost besides: with a constant feature of square c, a
 
 at whose fixed point b = cu/Λ, or u = 0 where b is free, c = ∞.
 
-The gap that the parts met on their way says when a certificate is worth its two passes. It is that of `Regularized`,
-summed from the parts.
+The gap that the parts met on their way says when a certificate is worth its two passes. It is the
+certificate of `Regularized`, summed from the parts.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ class Place:
     """Where the ascent of a task is: v, u, the multiplier β of a free bias, σ', whether Λ still grows.
 
     `gap` is the relative gap as the last round met it at its beginning, `trust` what the last certificate was, over
-    what was foreseen; `least` is a bound on σ' that was learned; `flat` counts rounds without a rise.
+    what was predicted; `least` is a bound on σ' that was learned; `flat` counts rounds without a rise.
     """
 
     task: ClusterTask
@@ -156,7 +156,7 @@ class Rounds(ClientLoop):
         Of the largest part.
     d : int
     centre, spread : float
-        A bias to begin with, and what rows are short of before anything is learned.
+        A bias to begin with, and the loss of rows before anything is learned.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class Rounds(ClientLoop):
         return [place for place in self.places if not place.over]
 
     def _round(self, passes: int, ends: float) -> None:
-        """All parts at once, all open tasks in each."""
+        """All parts in parallel, all open tasks in each."""
         places = self._open
         at = np.array([k for k, place in enumerate(self.places) if not place.over])
         message = Message(
@@ -308,7 +308,7 @@ class Rounds(ClientLoop):
         totals: list[local_rounds.TaskShare],
         ends: float,
     ) -> tuple[list[local_rounds.TaskShare], list[float]]:
-        """The losses at better biases than those of the multipliers: ever closer to the best of some that are tried.
+        """The losses at better biases than the multipliers give: ever closer to the best of some that are tried.
 
         Any bias has a certificate; the loss is convex in it, so that the best lies beside the best of those tried.
         """

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Record(NamedTuple):
-    """One evaluation of a run (a look).
+    """One evaluation of a run.
 
     Attributes
     ----------
@@ -16,7 +16,7 @@ class Record(NamedTuple):
     seconds : float
         Time in the solver and its certificates; scores and callbacks are excluded.
     feature_reads, kernel_evals : int
-        Cells read, and kernel values computed so far, including those of certificates.
+        Cells read, and kernel values computed so far, certificates included.
     objective : float
         Exact objective; nan if no certificate was computed.
     certificate : float

@@ -18,7 +18,7 @@ _attempting: ContextVar[bool | None] = ContextVar("attempting", default=None)
 
 
 def called_off() -> bool:
-    """Whether runs that start here should end at once."""
+    """Whether runs that start here should end immediately."""
     event = calling_off.get()
     return event is not None and event.is_set()
 
@@ -34,7 +34,7 @@ def called_off_by(event: threading.Event | None) -> Iterator[None]:
 
 
 class Interrupts:
-    """Handling of Ctrl-C: work whose result is not needed is interrupted at once; otherwise its end is awaited.
+    """Handling of Ctrl-C: work whose result is not needed is interrupted immediately; otherwise its end is awaited.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ FEW = 2_000
 
 
 class Looks(NamedTuple):
-    """Coefficients a, g and standard deviations r of the estimates at each look, of shape (looks, scores).
+    """Coefficients a, g and standard deviations r of the estimates at each stage, of shape (stages, scores).
 
     Examples
     --------
@@ -42,10 +42,10 @@ class ReadingOrder:
     .. math:: \\sqrt{\\textstyle\\sum_cw_{cj}^2}\\;\\sigma_j / p_j,
 
     with the standard deviation :math:`\\sigma_j` and the price :math:`p_j` of column j. Columns of weight zero are
-    never read. At a *look*, after the first m columns, the sum :math:`s_c = b_c + \\sum_{j\\le m}w_{cj}x_j` is known,
+    never read. At a *stage*, after the first m columns, the sum :math:`s_c = b_c + \\sum_{j\\le m}w_{cj}x_j` is known,
     and the score of class c is estimated by least squares on the given rows, :math:`\\hat f_c = a_c + g_cs_c`, with the
-    standard deviation :math:`r_c` of the residuals. A row is *z ahead* if the estimated score of its best class exceeds
-    that of every other by z standard deviations of the difference. `ahead_for` finds the z at which few of the given
+    standard deviation :math:`r_c` of the residuals. A row is *z ahead* if the estimated score of its best class
+    exceeds every other by z standard deviations of the difference. `ahead_for` finds the z at which few of the given
     rows would get another class than by all their cells.
 
     Parameters
@@ -66,7 +66,7 @@ class ReadingOrder:
     columns : ndarray of int
         Columns with a nonzero weight, in the order in which they are read.
     cuts : ndarray of int
-        How many of them are read before each look: from 0 to all.
+        How many of them are read before each stage: from 0 to all.
     weights : ndarray of shape (n_scores, len(columns))
         The weights of these columns.
     looks : Looks
@@ -135,7 +135,7 @@ class ReadingOrder:
         Raises
         ------
         ValueError
-            If the parts are not those of an order for such weights.
+            If the parts do not form an order for such weights.
         """
         coef = np.atleast_2d(coef).astype(np.float64)
         _check_parts(coef, parts)
@@ -149,12 +149,12 @@ class ReadingOrder:
         return order
 
     def _unread_sums(self, terms: np.ndarray) -> np.ndarray:
-        """Sums of the terms of the unread columns, at each look."""
+        """Sums of the terms of the unread columns, at each stage."""
         total = np.concatenate([np.zeros((len(terms), 1)), np.cumsum(terms[:, ::-1], axis=1)], axis=1)
         return total[:, terms.shape[1] - self.cuts].T
 
     def _learn(self, X: Stored) -> None:
-        """Fit the estimates of each look; store for each row whether its class is wrong, and how far it is ahead."""
+        """Fit the estimates of each stage; store for each row whether its class is wrong, and how far it is ahead."""
         sums = self._sums_at_looks(X)
         exact = sums[-1]
         shift, moved = sums.mean(axis=1, keepdims=True), sums - sums.mean(axis=1, keepdims=True)
@@ -173,7 +173,7 @@ class ReadingOrder:
         self._wrong = np.array([first_class(f) != right for f in scores])
 
     def _sums_at_looks(self, X: Stored) -> np.ndarray:
-        """The sums over the columns read so far, at each look: shape (looks, rows, scores)."""
+        """The sums over the columns read so far, at each stage: shape (stages, rows, scores)."""
         part = np.searchsorted(self.cuts, np.arange(len(self.columns)), side="right")
         sums = np.empty((len(self.cuts), X.shape[0], len(self.intercept)))
         for c, w in enumerate(self.weights):
@@ -183,11 +183,11 @@ class ReadingOrder:
         return sums + self.intercept
 
     def estimate(self, k: int, sums: np.ndarray) -> np.ndarray:
-        """The estimated scores of rows, from their sums at look k."""
+        """The estimated scores of rows, from their sums at stage k."""
         return self.looks.offset[k] + self.looks.slope[k] * sums
 
     def ahead(self, k: int, scores: np.ndarray) -> np.ndarray:
-        """By how many standard deviations the best class of each row is ahead of the next one, at look k."""
+        """By how many standard deviations the best class of each row is ahead of the next one, at stage k."""
         spread = self.looks.spread[k]
         with np.errstate(divide="ignore", invalid="ignore"):
             if scores.shape[1] == 1:
@@ -199,7 +199,7 @@ class ReadingOrder:
         return by.min(axis=1)
 
     def interval(self, look: np.ndarray, sums: np.ndarray, z: float) -> tuple[np.ndarray, np.ndarray]:
-        """Intervals for the scores of rows, given the last look of each."""
+        """Intervals for the scores of rows, given the last stage of each."""
         if self.low is not None and self.high is not None:
             return sums + self.low[look], sums + self.high[look]
         middle = self.looks.offset[look] + self.looks.slope[look] * sums
@@ -208,7 +208,7 @@ class ReadingOrder:
         return middle - by, middle + by
 
     def settled(self, k: int, sums: np.ndarray) -> np.ndarray:
-        """The class of each row that no unread cell can change, at look k; -1 if one can, or ranges are not known."""
+        """The class of each row that no unread cell can change, at stage k; -1 if one can, or ranges are not known."""
         if self.low is None or self.high is None or self.bounds is None:
             return np.full(len(sums), -1)
         largest = np.maximum(*map(np.abs, self.bounds))[self.columns]

@@ -60,7 +60,7 @@ class ProgramLevel(MaxMin):
               \\min\\big(\\min_i \\hat A_i \\circ X,\\ (\\hat C - \\hat c I) \\circ X\\big),
 
     where hats mean division by Frobenius norms. The trace is 1 here, since with tr X ≤ 1 the value of an infeasible
-    level would be 0, that of X = 0. The gap is set to 0 as soon as the sign is known, which ends the run.
+    level would be 0, the level of X = 0. The gap is set to 0 as soon as the sign is known, which ends the run.
 
     Parameters
     ----------

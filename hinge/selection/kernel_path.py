@@ -17,13 +17,12 @@ from hinge.kernels import Kernel
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import now
 from hinge.problems import Expansion, KernelRegularized
-from hinge.problems.svm.kernel_batch import BatchExpansion, KernelBatch, kernel_matrix
+from hinge.problems.svm.kernel_batch import KernelBatch, kernel_matrix
 from hinge.problems.svm.losses import Loss
 from hinge.selection.paths import until_settled
 from hinge.selection.scoring import SearchData, with_values
 from hinge.selection.without_rows import Fitted, kernel_spans, without_labels, without_targets
-from hinge.solvers import BlockDual, choose, solve
-from hinge.solvers.kernel import active_set, block_dual
+from hinge.solvers import ActiveSet, BlockDual, Solver, choose, solve
 
 MEMORY = 400_000_000
 """Bytes that kernel values may take, unless `cache_size` allows more: 10,000 rows in float32."""
@@ -38,7 +37,7 @@ ROOM = 2.1
 class RoundedPoints(Points):
     """Points whose computed kernel values are taken as exact: certificates do not include their rounding.
 
-    Scores are those of the model with these values. A certificate for exact values would sum responses again in float64
+    Scores belong to the model with these values. A certificate for exact values would sum responses again in float64
     where coefficients are large, which takes longer than the fits.
     """
 
@@ -69,10 +68,11 @@ class RunAnswer(NamedTuple):
 
 
 class _KernelAnswers(NamedTuple):
-    """The answers of all binary problems for one C."""
+    """The answers of all binary problems for one C, and the states of the runs."""
 
     C: float
     answers: list[Expansion]
+    states: list[Any]
 
 
 def _reaches(answer: Expansion, task: Task, C: float) -> bool:
@@ -194,97 +194,62 @@ class KernelPath:
     def _solved(
         self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
     ) -> Iterator[list[RunAnswer]]:
-        """The answers for each C, until time is up."""
+        """The answers for each C, until time is up: as one batch, unless they share a Gram or have limits of their own."""
         tasks = self._tasks(train)
+        apart = isinstance(self.held, Gram) or self.model.max_iter != -1
+        groups = [[task] for task in tasks] if apart else [tasks]
 
         def solved(C: float, last: _KernelAnswers | None) -> _KernelAnswers | None:
-            starts = None
-            if last is not None:
-                starts = [self._scaled(*one, C) for one in zip(last.answers, tasks, strict=True)]
-            one_by_one = isinstance(self.held, Gram)
-            found = (self._one_by_one if one_by_one else self._together)(tasks, C, tol, ends, starts)
-            return None if found is None else _KernelAnswers(C, found)
+            states, answers = [], []
+            for k, group in enumerate(groups):
+                left = None if ends is None else ends - now()
+                if left is not None and left <= 0:
+                    return None
+                problem = self._problem(group, C)
+                solver = self._solver(problem, tol)
+                state = None if last is None else solver.restart(problem, last.states[k])
+                most = None if self.model.max_iter == -1 else int(self.model.max_iter)
+                result = solve(problem, solver, stop=Stop(tol, most, left), seed=self.seed, state=state)
+                if result.status is Status.MAX_TIME:
+                    return None
+                states.append(result.state)
+                answers += self._answers(problem, result.solution)
+            return _KernelAnswers(C, answers, states)
 
         def holds_back(at: _KernelAnswers, C: float) -> bool:
             return any(_reaches(*one, C) for one in zip(at.answers, tasks, strict=True))
 
-        for at in until_settled(Cs, solved, holds_back, lambda at, C: _KernelAnswers(C, at.answers)):
+        for at in until_settled(Cs, solved, holds_back, lambda at, C: at._replace(C=C)):
             yield [RunAnswer(*one) for one in zip(at.answers, tasks, strict=True)]
 
-    def _scaled(self, answer: Expansion, task: Task, C: float) -> Expansion:
-        """The multiple of an answer that is feasible for C and maximises the dual: the start for that C."""
-        rows = slice(None) if task.rows is None else task.rows
-        beta = answer.beta[rows]
-        used, weight = np.flatnonzero(beta), 1.0 if task.weight is None else task.weight
-        bound = (C * np.broadcast_to(weight, beta.shape))[used]
-        most = float((bound / np.abs(beta[used])).min(initial=np.inf)) * (1.0 - 1e-12)  # within bounds after rounding
-        gain = float(beta @ task.y) - self.loss.epsilon * float(np.abs(beta).sum())
-        sq = answer.sq_norm
-        factor = min(max(gain / sq, 1.0), most) if sq > 0 else 1.0
-        path = answer.path if answer.path is None else answer.path * factor
-        known = answer.known if answer.known is None else answer.known * factor
-        return Expansion(answer.beta * factor, answer.b, answer.responses * factor, path, answer.terms + 1, known)
+    def _solver(self, problem: KernelRegularized | KernelBatch, tol: float) -> Solver:
+        """The solver of the model's parameter, or the one chosen; its working sets are large, since rows are known."""
+        if isinstance(problem, KernelBatch):
+            return ActiveSet(tol=tol)
+        given = self.model._solver(1)
+        solver = choose(problem).solver if given is None else given
+        return BlockDual(block=BLOCK) if given is None and isinstance(solver, BlockDual) else solver
 
-    def _one_by_one(
-        self, tasks: Sequence[Task], C: float, tol: float, ends: float | None, starts: Sequence[Expansion] | None
-    ) -> list[Expansion] | None:
-        """Each binary problem by its own solver, on the rows that the Gram keeps; None if time is up."""
-        found = []
-        for k, task in enumerate(tasks):
-            left = None if ends is None else ends - now()
-            if left is not None and left <= 0:
-                return None
-            problem = self._problem(task, C)
-            asked = self.model._solver(1)
-            solver = choose(problem).solver if asked is None else asked
-            if asked is None and isinstance(solver, BlockDual):
-                solver = BlockDual(block=BLOCK)
-            options: dict[str, Any] = {}
-            if starts is not None and isinstance(solver, BlockDual):
-                options["state"] = block_dual.at_answer(problem, solver, starts[k], self.seed)
-            elif starts is not None and isinstance(solver, active_set.ActiveSet):
-                options["state"] = active_set.at_answer(problem, starts[k])
-            most = None if self.model.max_iter == -1 else int(self.model.max_iter)
-            result = solve(problem, solver, stop=Stop(tol, most, left), seed=self.seed, **options)
-            if result.status is Status.MAX_TIME:
-                return None
-            found.append(result.solution)
-        return found
+    def _problem(self, tasks: Sequence[Task], C: float) -> KernelRegularized | KernelBatch:
+        """The problem of a task over all rows, where those that do not take part have the weight zero; or a batch."""
+        bias: Any = "free" if self.free else "none"
+        if not isinstance(self.held, Gram):
+            points, K = self.held
+            return KernelBatch(points, *pack_tasks(tasks), C, bias=bias, loss=self.loss, K=K)
+        ((rows, y, weight, _),) = tasks
+        if rows is not None:
+            every, y = y, np.ones(self.n, y.dtype)
+            y[rows] = every
+            own, weight = weight, np.zeros(self.n)
+            weight[rows] = 1.0 if own is None else own
+        return KernelRegularized.from_C(self.held, y, C, weight=weight, bias=bias, loss=self.loss)
 
-    def _problem(self, task: Task, C: float) -> KernelRegularized:
-        """The problem of a task over all rows; rows that do not take part have the weight zero."""
-        y, weight = task.y, task.weight
-        if task.rows is not None:
-            y = np.ones(self.n, task.y.dtype)
-            y[task.rows] = task.y
-            weight = np.zeros(self.n)
-            weight[task.rows] = 1.0 if task.weight is None else task.weight
-        return KernelRegularized.from_C(self.held, y, C, weight=weight, bias=self._bias, loss=self.loss)
-
-    @property
-    def _bias(self) -> Any:
-        return "free" if self.free else "none"
-
-    def _together(
-        self, tasks: Sequence[Task], C: float, tol: float, ends: float | None, starts: Sequence[Expansion] | None
-    ) -> list[Expansion] | None:
-        """All binary problems in one run; None if time is up."""
-        points, K = self.held
-        batch = KernelBatch(points, *pack_tasks(tasks), C, bias=self._bias, loss=self.loss, K=K)
-        options: dict[str, Any] = {}
-        if starts is not None:
-            pairs = [(one, batch.rows[part]) for one, part in zip(starts, batch.parts, strict=True)]
-            coefficients = np.concatenate([one.beta[part] for one, part in pairs])
-            responses = np.concatenate([one.responses[part] for one, part in pairs])
-            options["start"] = BatchExpansion(coefficients, responses, np.zeros(len(tasks)))
-        left = None if ends is None else max(0.0, ends - now())
-        result = solve(batch, active_set.ActiveSet(tol=tol), stop=Stop(tol, max_time=left), **options)
-        if result.status is Status.MAX_TIME:
-            return None
-        beta = np.zeros((len(tasks), self.n))
-        for k, part in enumerate(batch.parts):
-            beta[k, batch.rows[part]] = result.solution.beta[part]
-        responses = beta @ K
-        return [
-            Expansion(*one, None, self.n) for one in zip(beta, result.solution.biases.tolist(), responses, strict=True)
-        ]
+    def _answers(self, problem: KernelRegularized | KernelBatch, solution: Any) -> list[Expansion]:
+        """The answers over all rows."""
+        if not isinstance(problem, KernelBatch):
+            return [solution]
+        beta = np.zeros((len(problem.parts), self.n))
+        for own, part in zip(beta, problem.parts, strict=True):
+            own[problem.rows[part]] = solution.beta[part]
+        each = zip(beta, solution.biases.tolist(), beta @ self.held[1], strict=True)
+        return [Expansion(*one, None, self.n) for one in each]

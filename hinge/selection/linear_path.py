@@ -144,7 +144,7 @@ class LinearPath:
     def _run(
         self, problem: Penalized, C: float, last: tuple[Penalized, Result] | None, tol: float, ends: float | None
     ) -> Result | None:
-        """One answer, started from that of a smaller C; None if time is up."""
+        """One answer, started from the answer for a smaller C; None if time is up."""
         left = None if ends is None else ends - now()
         if left is not None and left <= 0:
             return None

@@ -36,7 +36,7 @@ def until_settled(
     Cs : sequence of float
         In ascending order.
     solved : callable
-        Returns the answer for C, started from that of a smaller one; None if time is up, which ends the path.
+        Returns the answer for C, started from an earlier answer; None if time is up, which ends the path.
     holds_back : callable
         Whether a dual weight of the answer is at or above the bound for C.
     as_for : callable

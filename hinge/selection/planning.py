@@ -28,7 +28,7 @@ class CostPlan(NamedTuple):
     Attributes
     ----------
     cost : float
-        Median forecast: the price of all cells of the random rows needed, those of the pilot included; infinite if the
+        Median forecast: the price of all cells of the random rows needed, including the pilot; infinite if the
         error will probably not be reached with any number of rows.
     low, high : float
         Interval for the cost, with the requested confidence.
@@ -93,7 +93,7 @@ def plan_cost(
     error : float
         The error rate to reach.
     pilot_cost : float
-        Limit of the price of the pilot: at least that of 40 rows.
+        Limit of the price of the pilot: at least the price of 40 rows.
     confidence : float, default=0.8
         Confidence of the interval.
     seed : int, default=0
@@ -104,7 +104,7 @@ def plan_cost(
 
     Notes
     -----
-    The cost is that of whole random rows. The frugal learner, which ``fit`` uses if cells are sold, usually pays less;
+    The cost counts whole random rows. The frugal learner, which ``fit`` uses if cells are sold, usually pays less;
     so does ``solver="thrifty"`` if columns differ in price. Extrapolation to ten times the rows of the pilot or more is
     uncertain: the interval is wide there, and still too narrow if the curve changes its exponent.
 

@@ -51,7 +51,7 @@ def choose_threshold(
     cost_fp, cost_fn : float, default=1.0
         The cost of a false positive, and of a false negative.
     held_out : bool, default=False
-        Whether X and y are other rows than those of the fit: then their decision values are used directly.
+        Whether X and y took no part in the fit: then their decision values are used directly.
 
     Returns
     -------

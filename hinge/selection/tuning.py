@@ -236,7 +236,7 @@ class _Search:
             )
 
     def run(self, threads: int) -> None:
-        """Fill the board: one γ after the other, with several folds at once.
+        """Fill the board: one γ after the other, with several folds in parallel.
 
         It begins with the γ in the middle of the grid: the sooner a good candidate is known, the sooner others are out.
         """

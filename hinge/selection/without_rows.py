@@ -48,7 +48,7 @@ class Estimate(NamedTuple):
 
 
 def spread_over(f: np.ndarray, y: np.ndarray, rows: np.ndarray, without: np.ndarray) -> np.ndarray:
-    """Leave-one-out values of all rows, from those of a sample.
+    """Leave-one-out values of all rows, from the values of a sample.
 
     A row outside the sample changes by as much as the sampled row of its label with the nearest decision value.
 
@@ -82,7 +82,7 @@ def without_targets(
 ) -> np.ndarray:
     """Leave-one-out predictions of a regression, for all rows.
 
-    The prediction of row i without it is :math:`f_i - \\beta_iS_i^2`. The span is that of a classification whose label
+    The prediction of row i without it is :math:`f_i - \\beta_iS_i^2`. The span is the same as in a classification whose label
     is the sign of :math:`\\beta_i`, and in which a row lacks its margin by as much as its residual exceeds ε, in units
     of the mean absolute residual. If ε is less than the band of rows near the edge of the tube, dual weights there
     range from -C to C instead of 0 to C, and ρ is half as large.

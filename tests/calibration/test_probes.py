@@ -53,7 +53,7 @@ def test_they_are_near_the_spans(bias, rho):
 
 
 def test_a_guess_that_is_right_is_kept():
-    """LinearRows that do not meet: c is one, and the first steps show it."""
+    """Features that do not meet: c is one, and the first steps show it."""
     alone = sp.csr_array((np.ones(700), (np.arange(700), np.arange(700) % 3000)), shape=(700, 3000))
     rows, asked = rows_of("none", alone), asked_with(0.5)
     np.testing.assert_allclose(estimated(rows, asked), first_guess(rows, asked)[1], rtol=0.01)

@@ -188,9 +188,9 @@ class Room(NamedTuple):
     Attributes
     ----------
     data : Streamed
-        The rows, of which as many are in memory as fit.
+        The rows; those that fit are in memory.
     most : int
-        Number of features up to which there is room for Hessians; 0 for none.
+        Number of features up to which Hessians fit into memory; 0 for none.
     cells : int
         Cells of rows that Newton's method may keep.
     """

@@ -333,7 +333,7 @@ def _batch(
 def _member_results(batch: PackedBatch, result: Result, tol: float) -> list[Result]:
     """The run of a batch as one run for each member.
 
-    The last record of each is that of the batch, with the member's own rounds, objective and gap.
+    The last record of each is the last one of the batch, with the member's own rounds, objective and gap.
     """
     certificates, found = certificates_of(batch, result), result.state.found
     # Where there are no certificates, the solver knows by how much the conditions of a stationary point are violated.

@@ -152,7 +152,7 @@ def check_mass(
 def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table | RowStream) -> np.ndarray | None:
     """`sample_weight`, validated; None if all weights are 1.
 
-    Rows of negative weight are ignored, like those of weight zero, as in scikit-learn.
+    Rows of negative weight are ignored, like rows of weight zero, as in scikit-learn.
     """
     if sample_weight is None:
         return None

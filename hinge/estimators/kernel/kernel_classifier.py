@@ -177,7 +177,7 @@ class KernelClassifier(KernelMachine, Probabilities):
         *,
         every: bool = False,
     ) -> list[Judged]:
-        """Leave-one-out values for each binary problem; `answers` are those of a fit that has just ended, if any."""
+        """Leave-one-out values for each binary problem; `answers` come from a fit that has just ended, if any."""
         factors = per_class_weights(self.class_weight, y, self.classes_) if self._weighs_classes else None
         tasks = tasks_of(codes, len(self.classes_), weight, factors, None, one_vs_one=self._one_vs_one)
         scores: np.ndarray | None = None
@@ -198,13 +198,6 @@ class KernelClassifier(KernelMachine, Probabilities):
             judged.append(one)
             self.n_kernel_evals_, self.n_kernel_asked_ = self.n_kernel_evals_ + evals, self.n_kernel_asked_ + evals
         return judged
-
-    @property
-    def _bound(self) -> float | None:
-        """C of the fit, or what replaced it; None if another parameter was given in its place."""
-        if self.slack is not None:
-            return None
-        return self._costs()[-1] if self._used_C is None else self._used_C
 
     def _check_rows(self, X: KernelData) -> None:
         """Raise if X cannot be the rows of the fit."""

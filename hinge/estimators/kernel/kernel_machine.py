@@ -216,6 +216,13 @@ class KernelMachine(FittedHTML, ToSklearn):
         self._used_C = C
         return kernel, runs._replace(evals=evals, asked=asked)
 
+    @property
+    def _bound(self) -> float | None:
+        """C of the fit, or what replaced it; None if another parameter was given in its place."""
+        if self.slack is not None:
+            return None
+        return self._costs()[-1] if self._used_C is None else self._used_C
+
     def _costs(self) -> tuple[float, ...]:
         """The values of C to try, one after the other."""
         C = float(self.C)  # C may be an integer too large for NumPy
@@ -243,7 +250,7 @@ class KernelMachine(FittedHTML, ToSklearn):
         )
 
     def _starts(self, tasks: list[Task], classes: np.ndarray | None) -> list[Expansion | None]:
-        """The answers of the last fit as starts, if it had the same classes (None in regression) and as many rows."""
+        """The answers of the last fit as starts, if it had the same classes (None in regression) and rows."""
         last: list[Expansion] | None = getattr(self, "_answers", None)
         if not (self.warm_start and last):
             return []

@@ -25,19 +25,19 @@ from hinge.types import Items
 class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, BaseEstimator):
     """Kernel support vector classifier with the fraction ν of points that may lie within the margin, certified.
 
-    The objective, the parameters and the attributes are those of ``sklearn.svm.NuSVC``,
+    It has the objective, the parameters and the attributes of ``sklearn.svm.NuSVC``,
 
     .. math:: \\min_{w, b, \\rho}\\ \\frac12\\|w\\|^2 - \\nu S\\rho
               + \\sum_i s_i\\max(0,\\, \\rho - y_i(\\langle w, \\phi(x_i)\\rangle + b)), \\qquad S = \\sum_i s_i,
 
-    after which w and b are divided by ρ, so that the margin is at ±1; the result is that of `SVC` with C = 1/ρ. It is
+    after which w and b are divided by ρ, so that the margin is at ±1; `SVC` with C = 1/ρ gives the same result. It is
     solved in blocks of kernel rows on a growing subset, to a certified duality gap.
 
     Parameters
     ----------
     nu : float in (0, 1], default=0.5
-        An upper bound on the fraction of points within the margin, and a lower bound on that of support vectors.
-        For every pair of classes it can be at most twice the fraction of the lighter one.
+        An upper bound on the fraction of points within the margin, and a lower bound on the fraction of support
+        vectors. For every pair of classes it can be at most twice the fraction of the lighter one.
     kernel : str, callable or hinge.kernels.Kernel, default="rbf"
         As for `SVC`: "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function.
     degree, gamma, coef0
@@ -84,7 +84,7 @@ class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, 
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
-        Start from the last fit's answer, if there are as many rows.
+        Start from the last fit's answer, if the number of rows is the same.
     on_interrupt : {"raise", "keep"}, default="raise"
         On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises. A model that
         was kept has no probabilities before `calibrate`.
@@ -103,7 +103,7 @@ class_weight_
     kernel_ : hinge.kernels.Kernel
     gap_ : float
         The certified relative gap; the largest of all class pairs. Infinite if none is known, and if w = 0 is optimal
-        as far as can be told: the kernel cannot separate the classes with so few points within the margin, or by no
+        as far as is known: the kernel cannot separate the classes with so few points within the margin, or by no
         more than 1/4096 of the spread of the points, and ν must be larger. The fit then ends with a warning, and w is
         not divided by ρ where that is zero.
     objective_ : float or ndarray of shape (n_runs,)
@@ -133,7 +133,7 @@ class_weight_
     """
 
     _without_margin = (
-        "The best w is zero, as far as can be told: the kernel cannot tell the classes apart with so few rows within "
+        "The best w is zero, as far as is known: the kernel cannot tell the classes apart with so few rows within "
         "the margin, and predictions are arbitrary. Give a larger nu, or take SVC."
     )
 

@@ -22,7 +22,7 @@ from hinge.types import Items
 class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, BaseEstimator):
     """Kernel support vector regression with the fraction ν of targets that may lie outside the tube, certified.
 
-    The objective, the parameters and the attributes are those of ``sklearn.svm.NuSVR``,
+    It has the objective, the parameters and the attributes of ``sklearn.svm.NuSVR``,
 
     .. math:: \\min_{w, b, \\varepsilon \\ge 0}\\ \\frac12\\|w\\|^2 + C\\Big(\\nu S\\varepsilon
               + \\sum_i s_i\\max(0,\\, |t_i - \\langle w, \\phi(x_i)\\rangle - b| - \\varepsilon)\\Big), \\qquad
@@ -34,7 +34,8 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
     Parameters
     ----------
     nu : float in (0, 1], default=0.5
-        An upper bound on the fraction of targets outside the tube, and a lower bound on that of support vectors.
+        An upper bound on the fraction of targets outside the tube, and a lower bound on the fraction of support
+        vectors.
     C : float, default=1.0
         Weight of the losses.
     kernel : str, callable or hinge.kernels.Kernel, default="rbf"
@@ -71,7 +72,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
-        Start from the last fit's answer, if there are as many rows.
+        Start from the last fit's answer, if the number of rows is the same.
     random_state : int, RandomState or None
         Seed of the first subset. None is a fixed seed: the same call gives bitwise the same result.
     on_interrupt : {"raise", "keep"}, default="raise"

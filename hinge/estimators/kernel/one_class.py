@@ -43,7 +43,7 @@ def _can_stream(model: "OneClassSVM") -> bool:
 class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimator):
     """Outlier detector that stops when its decision function is provably close to the optimal one.
 
-    The objective, the parameters and the attributes are those of ``sklearn.svm.OneClassSVM``,
+    It has the objective, the parameters and the attributes of ``sklearn.svm.OneClassSVM``,
 
     .. math:: \\min_\\alpha\\ \\tfrac12\\alpha^\\top K\\alpha, \\qquad 0 \\le \\alpha_i \\le s_i,
               \\quad \\textstyle\\sum_i\\alpha_i = \\nu S, \\quad S = \\sum_i s_i,
@@ -75,7 +75,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         float64 below 1e-5, for few points, for kernels other than "rbf", and if float32 does not lead to a certificate;
         with the linear kernel w is always computed in float64.
     nu : float in (0, 1], default=0.5
-        An upper bound on the fraction of outliers among the points, and a lower bound on that of support vectors.
+        An upper bound on the fraction of outliers among the points, and a lower bound on the fraction of support vectors.
     shrinking : bool, default=True
         Accepted for compatibility with scikit-learn, and not used: the solver works on a growing subset.
     cache_size : float, default=200
@@ -236,7 +236,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     def partial_fit(self, X: MatrixLike, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
         """Learn from rows that arrive in pieces, each row once; with ``kernel="linear"`` only.
 
-        The objective is that of ``sklearn.linear_model.SGDOneClassSVM``,
+        As in ``sklearn.linear_model.SGDOneClassSVM``, the objective is
         :math:`\\frac\\nu2\\|w\\|^2 - \\nu\\rho` plus the mean of :math:`\\max(0, \\rho - \\langle w, x\\rangle)`. The
         fitted w and ρ are multiplied by ν and by the total weight of the rows seen, as in `fit`. Each row is one exact
         dual coordinate step of the problem of all rows seen so far, and a stochastic gradient step of ρ. Rows are not

@@ -21,7 +21,7 @@ from hinge.types import Items
 class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator):
     """Kernel support vector classifier that stops when its answer is provably accurate enough.
 
-    The objective, the parameters and the attributes are those of ``sklearn.svm.SVC``,
+    It has the objective, the parameters and the attributes of ``sklearn.svm.SVC``,
 
     .. math:: \\frac12\\|w\\|^2 + C\\sum_i s_i \\max(0,\\, 1 - y_i(\\langle w, \\phi(x_i)\\rangle + b)),
 
@@ -70,8 +70,8 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
     cache_size : float, default=200
         Megabytes for the cache of kernel rows.
     max_memory : float, optional
-        Limit of the process's memory in bytes, without memory-mapped files: `cache_size` is reduced if there is no
-        room for it, and rows on disk that would not fit raise an error.
+        Limit of the process's memory in bytes, without memory-mapped files: `cache_size` is reduced if it
+        does not fit, and rows on disk that would not fit raise an error.
     cache_folder : path-like, optional
         A folder in which kernel values are kept for later fits on the same data.
     class_weight : dict or "balanced", optional
@@ -89,7 +89,7 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
-        Start from the last fit's answer, if there are as many rows.
+        Start from the last fit's answer, if the number of rows is the same.
     random_state : int, RandomState or None
         Seed of the solver. None is a fixed seed: the same call gives bitwise the same result.
     verbose : bool or int, default=0
@@ -111,7 +111,7 @@ class_weight_
     kernel_ : hinge.kernels.Kernel
     gap_ : float
         The certified relative gap; the largest of all binary problems. Infinite if none is known. If `C` is 1e10 or
-        more, it is that of the problem with the C used in its place.
+        more, it belongs to the problem with the C used in its place.
     objective_, lam_, slack_ : float or ndarray of shape (n_runs,)
         Of each binary problem: λ/2‖w‖² + mean hinge loss, or the margin if `slack` is given; λ, nan if `slack` is
         given; and ν of the answer, the mean hinge loss divided by ‖w‖.

@@ -18,7 +18,7 @@ from hinge.types import Items
 class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     """Kernel support vector regression that stops when its answer is provably accurate enough.
 
-    The objective, the parameters and the attributes are those of ``sklearn.svm.SVR``,
+    It has the objective, the parameters and the attributes of ``sklearn.svm.SVR``,
 
     .. math:: \\frac12\\|w\\|^2
               + C\\sum_i s_i \\max(0,\\, |t_i - \\langle w, \\phi(x_i)\\rangle - b| - \\varepsilon),
@@ -68,7 +68,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
-        Start from the last fit's answer, if there are as many rows.
+        Start from the last fit's answer, if the number of rows is the same.
     random_state : int, RandomState or None
         Seed of the solver. None is a fixed seed: the same call gives bitwise the same result.
     on_interrupt : {"raise", "keep"}, default="raise"
@@ -77,7 +77,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_
-        As in scikit-learn. Support vectors are sparse if X is; those of sequences are a list.
+        As in scikit-learn. Support vectors are sparse if X is; for sequences they are a list.
     coef_ : ndarray of shape (1, n_features)
         w, for the linear kernel.
     kernel_ : hinge.kernels.Kernel

@@ -80,11 +80,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     C : float, default=1.0
         Weight of the losses; λ = 1/(C Σ s) in the papers' terms.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        Each class against the rest; or all classes at once, see Notes.
+        Each class against the rest; or all classes in one problem, see Notes.
     lam : float, optional
         λ of the papers: ½λ‖w‖² + mean loss, or λ‖w‖₁ + mean loss. Replaces `C`.
     slack : float in (0, 1], optional
-        ν of the papers: the mean slack allowed at unit norm. Replaces `C`; the gap is then that of the
+        ν of the papers: the mean slack allowed at unit norm. Replaces `C`; the gap then belongs to the
         slack-constrained problem. With SIMBA the default is 0.005.
     solver : str or Solver, default="auto"
         "auto", the name of a solver ("sdca", "newton", "pegasos", ...), or a solver object, whose settings are grid
@@ -129,7 +129,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         less often. A fit that was killed continues from there when it is called again, to bitwise the same model; a
         checkpoint of other data or parameters raises an error. With it, rows are never loaded.
     device : {"cpu", "cuda"}, optional
-        Device of `fit`, by torch's names; "cuda" uses `DeviceNewton`: all classes at once, with certificates. For
+        Device of `fit`, by torch's names; "cuda" uses `DeviceNewton`: all classes jointly, with certificates. For
         ``penalty="l2"``, ``multi_class="ovr"``, rows in memory and ``solver="auto"``. Predictions run on the CPU.
 
     Attributes

@@ -306,7 +306,7 @@ class Probabilities:
     def predict_proba_interval(self, X: Items) -> tuple[np.ndarray, np.ndarray]:
         """A lower and an upper probability of each class, one of which is calibrated: Venn-Abers prediction.
 
-        They differ much where few calibration rows are near. With several classes they are those of each class against
+        They differ much where few calibration rows are near. With several classes they belong to each class against
         the rest. With two classes `predict_proba` lies between them, unless it was changed to agree with `predict`.
 
         Parameters
@@ -347,7 +347,7 @@ class Probabilities:
         sample_weight : array-like of shape (n_samples,), optional
             Their weights in the fit.
         held_out : bool, default=False
-            Whether X and y are other rows than those of the fit: then their decision values are used directly.
+            Whether X and y took no part in the fit: then their decision values are used directly.
         method : {"sigmoid", "isotonic", "venn_abers"}, default="sigmoid"
             Platt's sigmoid, of two parameters; isotonic regression, any nondecreasing function, for a thousand rows or
             more, which is better if the classes have different distributions of decision values; or Venn-Abers

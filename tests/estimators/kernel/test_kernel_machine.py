@@ -60,7 +60,7 @@ def test_coef_is_for_the_linear_kernel(two):
 
 
 def test_what_is_certified_is_what_is_predicted():
-    """LinearRows of a million: sums of kernel values are off by more than the gap, and w must not be."""
+    """Features of a million: sums of kernel values are off by more than the gap, and w must not be."""
     X = np.round(np.random.default_rng(173).normal(size=(5, 2)) * 1e6)
     y = np.array([-1, 1, -1, 1, -1])
     model = SVC(kernel="linear").fit(X, y)
