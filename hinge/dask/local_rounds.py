@@ -22,10 +22,6 @@ from hinge.solvers.ascent.active_rows import first_epoch, list_rows, rows_a_bloc
 from hinge.solvers.ascent.local_ascent import Change, Rows, Share, local_ascent
 from hinge.solvers.ascent.sdca import end_epoch, first_dual
 
-NEIGHBOURS = 64
-"""Rows that are dealt out together where a block is not visited at once."""
-SLICES = 4
-"""A part of several blocks visits them in slices that alternate, so that it sees rows of all of them early."""
 MOST_PASSES = 1 << 10
 """Passes of a round, at most: each has a stream of random numbers of its own."""
 
@@ -186,13 +182,18 @@ def _rows_of(part: Part, task: ClusterTask, alpha: np.ndarray) -> Iterator[_RowB
         first = stop
 
 
-def _shares(rows: Sequence[_RowBlock], key: np.uint64) -> Iterator[tuple[_RowBlock, Share]]:
-    """The shares of a pass, in a random order: a block as a whole, or slices of blocks that alternate."""
-    slices = SLICES if len(rows) > 1 else 1
+def _shares(
+    rows: Sequence[_RowBlock], key: np.uint64, *, slices: int = 4, neighbours: int = 64
+) -> Iterator[tuple[_RowBlock, Share]]:
+    """The shares of a pass, in a random order: a block as a whole, or slices of several blocks that alternate.
+
+    Slices let a part read rows of all blocks early; they are dealt out in groups of at most `neighbours` rows.
+    """
+    slices = slices if len(rows) > 1 else 1
     deals, number = [], len(rows) + slices  # of the next stream
     for place, block in enumerate(rows):
         group = rows_a_block(block.problem.matrix)
-        size = block.listed if slices == 1 else min(block.listed // slices, NEIGHBOURS) // group * group
+        size = block.listed if slices == 1 else min(block.listed // slices, neighbours) // group * group
         size = max(group, size)
         deal = np.zeros(-(-block.listed // size), np.uint32)
         shuffle(deal, len(deal), _stream(key, place), 0)

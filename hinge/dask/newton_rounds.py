@@ -20,9 +20,6 @@ from hinge.solvers.newton.block_newton import ROWS, SAMPLE, sampled_start
 from hinge.solvers.newton.newton_sums import Question, Sums, added, no_sums, sums_of
 from hinge.solvers.newton.newton_walk import STALLED, STEPS, Outline, Walk, asked, begun, certificate_of, go_on
 
-FEW = 8
-"""One row in so many is in the sample, or fewer: one worker alone works on it."""
-
 
 class PassRequest(NamedTuple):
     """What a pass is to sum up, for each of the tasks that are still open."""
@@ -110,7 +107,8 @@ class NewtonRounds(ClientLoop):
         self.tasks, self.spread = tuple(tasks), spread
         keep = min(1.0, SAMPLE / max(1, cells * len(tasks)))
         self.outlines = [Outline(d, task.lam, task.loss, task.bias, task.bias_scale, keep) for task in tasks]
-        wanted = max(ROWS * d, min(SAMPLE * rows // max(1, cells), rows // FEW))
+        # At most an eighth of the rows is in the sample, which a single worker solves.
+        wanted = max(ROWS * d, min(SAMPLE * rows // max(1, cells), rows // 8))
         self.every = max(1, rows // wanted)
         self.walks: list[Walk] = [begun(outline, spread) for outline in self.outlines]
 

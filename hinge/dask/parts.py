@@ -123,9 +123,6 @@ def _delayed(chunk: Any) -> Any:
     )
 
 
-TYPICAL = 16  # rows of a part, or up to twice as many, whose norms set the scale of a free bias
-
-
 class LabelledBlock(NamedTuple):
     """Rows as they came: an array or CSR, labels, their codes or targets, weights if there are any, squared norms."""
 
@@ -264,7 +261,7 @@ def _facts(part: Part, columns: int, names: tuple[str, ...] | None, targets: boo
     """Labels of this part only: the client merges the labels of all parts."""
     matrices = [as_matrix(block.X, checked=True) for block in part.blocks]
     mass = [np.ones(len(block.y)) if block.weight is None else block.weight for block in part.blocks]
-    typical = [matrix.typical_sq_norm(TYPICAL) for matrix in matrices]
+    typical = [matrix.typical_sq_norm(16) for matrix in matrices]  # sets the scale of a free bias
     cells = sum(matrix.n_cells for matrix in matrices)
     if not part.blocks:
         return Facts(0, 0, columns, names, np.zeros(0), np.zeros(0), 0.0)

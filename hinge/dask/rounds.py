@@ -42,17 +42,10 @@ from hinge.solvers.ascent.sdca import SGD_PAYS
 
 ROUND_CELLS = 1 << 24
 """Cells that a part visits in a round, at least: some ten times what it costs to send a round out and back."""
-PASSES = (2, 16)
-"""Passes of a round: fewer waste the way to the parts, more what they do not know of each other."""
 KEPT_ROUNDS = 8
 """Rounds after which α comes to the client: a lost worker costs no more than these again."""
 STALLED = 3
 """Rounds without any rise of the dual after which there is none to come."""
-FASTER, SLOWER = 2.0, 4.0
-"""By what κ grows while the bias goes one way, and shrinks when it turns; for moves that are not `SMALL`."""
-SMALL = 1e-6
-CANDIDATES = 16
-"""Biases that are tried at once, on either side of the best so far."""
 
 
 @dataclass
@@ -116,12 +109,16 @@ class Place:
         c = self.task.bias_scale**2
         return c / (c + self.kappa) if self.task.bias == "penalized" else 1.0
 
-    def _turn(self) -> bool:
-        """The bias after a round, and the multiplier and κ for the next; whether it does not move any more."""
+    def _turn(self, *, faster: float = 2.0, slower: float = 4.0, small: float = 1e-6) -> bool:
+        """The bias after a round, and the multiplier and κ for the next; whether it does not move any more.
+
+        κ is multiplied by `faster` while the bias moves in one direction, and divided by `slower` when it turns; moves
+        below `small` do not count.
+        """
         before, self.b = self.b, self.beta + self.felt * self.u / self.task.Lam
         moved, self.moved = self.moved, self.b - before
-        if abs(self.moved) > SMALL * (1.0 + abs(self.b)) and moved:
-            self.kappa *= FASTER if self.moved * moved > 0.0 else 1.0 / SLOWER
+        if abs(self.moved) > small * (1.0 + abs(self.b)) and moved:
+            self.kappa *= faster if self.moved * moved > 0.0 else 1.0 / slower
         self.beta = self.hold * self.b
         return abs(self.moved) <= EPS * (1.0 + abs(self.b))
 
@@ -182,7 +179,8 @@ class Rounds(ClientLoop):
         for place in self.places:
             place.b = place.beta = centre if place.task.free else 0.0
         self.kept = [cluster.submit("begin", local_rounds.first_kept, part, len(tasks)) for part in parts]
-        self.round_passes = int(np.clip(-(-ROUND_CELLS // max(1, cells)), *PASSES))
+        # Fewer passes waste the way to the parts, more passes ignore what the other parts have changed.
+        self.round_passes = int(np.clip(-(-ROUND_CELLS // max(1, cells)), 2, 16))
 
     def _turn(self, ends: float) -> float:
         limit, sigma = self.stop.max_iter, max(place.sigma for place in self._open)
@@ -312,9 +310,10 @@ class Rounds(ClientLoop):
 
         Any bias has a certificate; the loss is convex in it, so that the best lies beside the best of those tried.
         """
+        count = 16  # candidates on either side of the best so far
         best, loss = question.b.copy(), np.array([total.loss for total in totals])
         width = np.maximum(self.spread, np.abs(best))
-        away = np.concatenate([-(2.0 ** -np.arange(CANDIDATES)), 2.0 ** -np.arange(CANDIDATES)])
+        away = np.concatenate([-(2.0 ** -np.arange(count)), 2.0 ** -np.arange(count)])
         for _ in range(3):
             tried = best[:, None] + width[:, None] * away
             found = self.cluster.gather(
@@ -334,7 +333,7 @@ class Rounds(ClientLoop):
                 if offset:
                     best[k], loss[k] = tried[k, at], cost[k, at]
                 width[k] *= reach
-            away = np.concatenate([-np.arange(1, CANDIDATES + 1), np.arange(1, CANDIDATES + 1)]) / CANDIDATES
+            away = np.concatenate([-np.arange(1, count + 1), np.arange(1, count + 1)]) / count
         return [total._replace(loss=float(value)) for total, value in zip(totals, loss, strict=True)], best.tolist()
 
 

@@ -8,13 +8,6 @@ from numpy.typing import ArrayLike
 
 from hinge.types import Stored
 
-LOOKS = 64
-"""Most looks (cuts of the order at which a row is judged); their distances grow in proportion to the cells read."""
-ROWS = 20_000
-"""Number of rows times classes that the estimates are learned from."""
-FEW = 2_000
-"""Rows that the estimates are learned from at least, however many classes there are."""
-
 
 class Looks(NamedTuple):
     """Coefficients a, g and standard deviations r of the estimates at each stage, of shape (stages, scores).
@@ -98,10 +91,12 @@ class ReadingOrder:
         used = _used(coef)
         columns = used[np.argsort(-value[used], kind="stable")]
         m = len(columns)
-        cuts = np.unique(np.append(0, np.rint(np.geomspace(1, max(m, 1), LOOKS)).astype(int)).clip(max=m))
+        # At most 64 stages, whose distances grow in proportion to the cells read.
+        cuts = np.unique(np.append(0, np.rint(np.geomspace(1, max(m, 1), 64)).astype(int)).clip(max=m))
         bounds = None if ranges is None else _checked_ranges(ranges, d)
         self._place(coef, intercept, columns, price[columns], cuts, bounds)
-        self._learn(X[:: max(1, X.shape[0] // max(FEW, ROWS // len(coef)))])
+        # Of 20,000 rows for one class, fewer for several, the estimates have a negligible sampling error.
+        self._learn(X[:: max(1, X.shape[0] // max(2_000, 20_000 // len(coef)))])
 
     def _place(
         self,

@@ -20,14 +20,6 @@ from hinge.selection.scoring import SearchData, Tunable
 Grid: TypeAlias = int | Sequence[float] | np.ndarray
 """Values to try, or their number."""
 
-SOME = 512
-"""Rows from which the bounds for kernels are computed."""
-LITTLE = 0.01
-"""Change of the predictions, relative to the targets' mean deviation, below which a regression has learned nothing."""
-ALONE = 1000.0
-"""The largest C is so many times the one at which an average row could reach its margin by its own dual weight."""
-WIDE = 16.0
-"""γ ranges from 'scale' divided by this to 'scale' times this."""
 HAVE_GAMMA = ("rbf", "poly", "sigmoid", "laplacian")
 
 
@@ -73,7 +65,7 @@ def grid_of_gamma(model: Tunable, data: SearchData, gammas: Grid | Gamma) -> lis
     if isinstance(gammas, int | np.integer):
         count().check("gammas", gammas)
         scale = _gamma_of(model, data, "scale")
-        return [scale] if gammas == 1 else np.geomspace(scale / WIDE, scale * WIDE, int(gammas)).tolist()
+        return [scale] if gammas == 1 else np.geomspace(scale / 16.0, scale * 16.0, int(gammas)).tolist()
     given: Any = gammas
     grid = checked_grid("gammas", [_gamma_of(model, data, cast(Gamma, g)) if isinstance(g, str) else g for g in given])
     return cast(np.ndarray, grid).tolist()
@@ -98,8 +90,8 @@ def bounds(model: Tunable, data: SearchData, gammas: Sequence[float | None]) -> 
         low, size = _of_kernel(model, data, gammas, spread)
     else:
         low, size = _of_rows(model, data, spread)
-    high = ALONE * spread / size
-    return low, max(high, ALONE * low)
+    high = 1000.0 * spread / size
+    return low, max(high, 1000.0 * low)
 
 
 def _of_rows(model: Tunable, data: SearchData, spread: float) -> tuple[float, float]:
@@ -133,10 +125,12 @@ def _first_reach(problem: Regularized, spread: float) -> float:
     return _reached(problem.total * r, free, spread, targets)
 
 
-def _of_kernel(model: Tunable, data: SearchData, gammas: Sequence[float | None], spread: float) -> tuple[float, float]:
-    """The same from a sample of rows; sums over all rows are larger by the ratio of their numbers."""
+def _of_kernel(
+    model: Tunable, data: SearchData, gammas: Sequence[float | None], spread: float, most: int = 512
+) -> tuple[float, float]:
+    """The same from a sample of at most `most` rows; sums over all rows are larger by the ratio of their numbers."""
     n = len(data.y)
-    some = np.unique(np.arange(min(n, SOME)) * n // min(n, SOME))
+    some = np.unique(np.arange(min(n, most)) * n // min(n, most))
     loss: Loss = model._loss
     targets = loss.two_sided
     lows, sizes = [], []
@@ -175,6 +169,7 @@ def _pulls(data: SearchData, some: np.ndarray, loss: Loss, free: bool) -> list[n
 
 
 def _reached(r: np.ndarray, free: bool, spread: float, targets: bool) -> float:
+    """The C at which responses, r for C = 1, differ by twice the margin, or a hundredth of the targets' spread."""
     apart = float(r.max() - r.min()) if free else 2.0 * float(np.abs(r).max())
-    wanted = 2.0 * spread * (LITTLE if targets else 1.0)
+    wanted = 2.0 * spread * (0.01 if targets else 1.0)
     return wanted / apart if apart > 0 else 1.0

@@ -19,19 +19,13 @@ from hinge.monitoring.clock import now
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.svm.kernel_batch import KernelBatch, kernel_matrix
 from hinge.problems.svm.losses import Loss
-from hinge.selection.paths import until_settled
+from hinge.selection.paths import FULL, until_settled
 from hinge.selection.scoring import SearchData, with_values
 from hinge.selection.without_rows import Fitted, kernel_spans, without_labels, without_targets
 from hinge.solvers import ActiveSet, BlockDual, Solver, choose, solve
 
 MEMORY = 400_000_000
 """Bytes that kernel values may take, unless `cache_size` allows more: 10,000 rows in float32."""
-BLOCK = 1024
-"""Size of the working sets: larger than usual, since rows of the Gram matrix cost nothing here."""
-FULL = 1e-9
-"""A coefficient within this relative distance of its bound counts as at it."""
-ROOM = 2.1
-"""Size of the row cache, in copies of the kernel matrix, such that all rows stay beside the largest block."""
 
 
 class RoundedPoints(Points):
@@ -122,7 +116,8 @@ class KernelPath:
         if points.dtype == np.float32 and not points.by_value:
             points = RoundedPoints(points)
         item = np.dtype(points.dtype).itemsize
-        gram = Gram(points, int(ROOM * item * self.n**2) + points.nbytes + (1 << 20))
+        # Room for all rows twice: they stay in the cache beside the largest block.
+        gram = Gram(points, int(2.1 * item * self.n**2) + points.nbytes + (1 << 20))
         gram.rows(np.arange(self.n))
         return gram
 
@@ -194,7 +189,7 @@ class KernelPath:
     def _solved(
         self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
     ) -> Iterator[list[RunAnswer]]:
-        """The answers for each C, until time is up: as one batch, unless they share a Gram or have limits of their own."""
+        """The answers for each C, until time is up: as one batch, unless problems share a Gram or have own limits."""
         tasks = self._tasks(train)
         apart = isinstance(self.held, Gram) or self.model.max_iter != -1
         groups = [[task] for task in tasks] if apart else [tasks]
@@ -223,12 +218,12 @@ class KernelPath:
             yield [RunAnswer(*one) for one in zip(at.answers, tasks, strict=True)]
 
     def _solver(self, problem: KernelRegularized | KernelBatch, tol: float) -> Solver:
-        """The solver of the model's parameter, or the one chosen; its working sets are large, since rows are known."""
+        """The solver of the model's parameter, or the chosen one, with large working sets: rows are known."""
         if isinstance(problem, KernelBatch):
             return ActiveSet(tol=tol)
         given = self.model._solver(1)
         solver = choose(problem).solver if given is None else given
-        return BlockDual(block=BLOCK) if given is None and isinstance(solver, BlockDual) else solver
+        return BlockDual(block=1024) if given is None and isinstance(solver, BlockDual) else solver
 
     def _problem(self, tasks: Sequence[Task], C: float) -> KernelRegularized | KernelBatch:
         """The problem of a task over all rows, where those that do not take part have the weight zero; or a batch."""

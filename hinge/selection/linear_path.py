@@ -19,14 +19,11 @@ from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import is_over, now
 from hinge.problems import L1Regularized, Penalized, Solution
 from hinge.problems.svm.penalized import lam_of
-from hinge.selection.paths import until_settled
+from hinge.selection.paths import FULL, until_settled
 from hinge.selection.scoring import SearchData, with_values
 from hinge.selection.without_rows import Fitted, row_spans, spread_over, without_targets
 from hinge.solvers import Result, Solver, choose, solve
 from hinge.types import Stored
-
-FULL = 1e-9
-"""A dual weight within this relative distance of its bound counts as at it."""
 
 
 class _LinearAnswers(NamedTuple):

@@ -17,6 +17,9 @@ from hinge.selection.scoring import SearchData, Tunable
 
 T = TypeVar("T")
 
+FULL = 1e-9
+"""A dual weight within this relative distance of its bound counts as at it, whatever rounding does."""
+
 
 def until_settled(
     Cs: Sequence[float],

@@ -213,21 +213,20 @@ def with_values(model: BaseEstimator, data: SearchData, values: np.ndarray) -> A
     return known
 
 
-SURE = 4.0
-"""Standard deviations of the predicted difference at which a candidate is given up: a probability of 1 in 30,000."""
-
-
 class Board:
     """One score for each C, γ and fold; nan where it is not known.
 
     Attributes
     ----------
     scores : ndarray of shape (n_Cs, n_gammas, n_folds)
+    sure : float
+        Standard deviations of the predicted difference at which a candidate is given up: by default four, a probability
+        of 1 in 30,000.
     """
 
-    def __init__(self, n_Cs: int, n_gammas: int, n_folds: int, scoring: Scoring) -> None:
+    def __init__(self, n_Cs: int, n_gammas: int, n_folds: int, scoring: Scoring, sure: float = 4.0) -> None:
         self.scores = np.full((n_Cs, n_gammas, n_folds), np.nan)
-        self.most, self.least = scoring.most, scoring.least
+        self.most, self.least, self.sure = scoring.most, scoring.least, sure
         self._shares: dict[tuple[int, int, int], np.ndarray] = {}
 
     def keep(self, C: int, gamma: int, fold: int, marks: np.ndarray, total: float) -> None:
@@ -267,7 +266,7 @@ class Board:
         apart = [self._shares[*leader, k] - self._shares[*one, k] for k in both]
         behind, square = sum(float(d.sum()) for d in apart), sum(float(d @ d) for d in apart)
         rho = (folds - len(both)) / len(both)
-        return behind > 0.0 and behind**2 * (1.0 + rho) > SURE**2 * rho * square
+        return behind > 0.0 and behind**2 * (1.0 + rho) > self.sure**2 * rho * square
 
     def means(self) -> np.ndarray:
         """The mean of each candidate over all folds; nan where one is missing."""

@@ -34,13 +34,6 @@ CV: TypeAlias = int | Literal["loo"] | BaseCrossValidator | Iterable[tuple[np.nd
 Fold: TypeAlias = tuple[np.ndarray, np.ndarray]
 """The training rows, and the held-out rows."""
 
-FOLD_TOL, FEW_ROWS = 1e-2, 1000
-"""Relative gap of fits for scores; smaller in proportion if there are fewer rows than `FEW_ROWS`."""
-LEFT_OUT_TOL = 1e-3
-"""Relative gap of fits for leave-one-out, which needs more accurate dual weights."""
-FOR_THE_SEARCH = 0.8
-"""Fraction of the time limit after which the search ends, to leave time for fitting the chosen model."""
-
 HELD_OUT = "where it is held out it counts as an error"
 """End of the warning about a class with a single row."""
 
@@ -171,7 +164,8 @@ def tune(
     asked_gammas = grid_of_gamma(model, data, gammas)
     asked_Cs = grid_of_C(model, data, Cs, asked_gammas)
     folds = _folds(cv, data, groups)
-    ends = None if max_time is None else began + FOR_THE_SEARCH * max_time
+    # A fifth of the time is left for fitting the chosen model.
+    ends = None if max_time is None else began + 0.8 * max_time
     search = _Search(model, data, scores, np.unique(asked_Cs), _distinct(asked_gammas), folds, ends, verbose)
     search.run(threads_of(n_jobs))
     place = search.board.best()
@@ -285,7 +279,8 @@ class _Search:
         """
         waiting: list[tuple[int, Fitted]] = []
         done = 0
-        for c, fitted in enumerate(path.without(self.Cs.tolist(), LEFT_OUT_TOL, self.ends)):
+        # Leave-one-out needs more accurate dual weights than the scores of folds.
+        for c, fitted in enumerate(path.without(self.Cs.tolist(), 1e-3, self.ends)):
             done += 1
             if c < len(self.Cs) // 2:
                 waiting.append((c, fitted))
@@ -322,7 +317,8 @@ class _Search:
             path = Refits(self.model, data, self.gammas[g], self.scoring.likely)
         weight = None if data.weight is None else data.weight[test]
         X: Any = test if shares else _safe_split(self.model, data.X, data.y, test, train)[0]
-        done, tol = 0, FOLD_TOL * min(1.0, len(data.y) / FEW_ROWS)
+        # A gap of 1% changes fewer predictions than the sampling error of 1,000 rows; of fewer rows each counts more.
+        done, tol = 0, 1e-2 * min(1.0, len(data.y) / 1000)
         for c, model in zip(kept, path.along(train, test, self.Cs[kept].tolist(), tol, self.ends), strict=False):
             self._judge((int(c), g, k), model, X, data.y[test], weight)
             done += 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,7 +82,7 @@ def without_targets(
 ) -> np.ndarray:
     """Leave-one-out predictions of a regression, for all rows.
 
-    The prediction of row i without it is :math:`f_i - \\beta_iS_i^2`. The span is the same as in a classification whose label
+    The prediction of row i without it is :math:`f_i - \\beta_iS_i^2`. The span is as in a classification whose label
     is the sign of :math:`\\beta_i`, and in which a row lacks its margin by as much as its residual exceeds ε, in units
     of the mean absolute residual. If ε is less than the band of rows near the edge of the tube, dual weights there
     range from -C to C instead of 0 to C, and ρ is half as large.
@@ -193,7 +193,7 @@ def _of_kernel_targets(model: SVR, X: Items, y: ArrayLike, sample_weight: ArrayL
     check_consistent_length(X, t)
     beta = np.zeros(len(t))
     beta[model.support_] = model._dense_dual[0]
-    bound = model._bound * (np.ones(len(t)) if weight is None else weight)
+    bound = cast(float, model._bound) * (np.ones(len(t)) if weight is None else weight)
     points = as_points(dense_if_small(X), of_items(kernel), exact=len(t) <= EXACT_POINTS)
     diag = points.diag()
     spans = kernel_spans(partial(kernel_values, points), lambda i: diag[i], bool(model.fit_intercept))

@@ -24,8 +24,6 @@ T = TypeVar("T")
 BLOCK_CELLS = 1 << 19
 FEW_CELLS = 1 << 15
 """A sparse X of at most so many cells is made dense for a fit; for larger ones sparse products are faster."""
-SMALLEST = 1e-200
-"""Smallest variance that gamma='scale' accepts: 1/variance would overflow in later products."""
 
 
 def is_precomputed(kernel: KernelChoice) -> bool:
@@ -210,7 +208,7 @@ def gamma_value(gamma: Gamma, X: Stored) -> float:
     """gamma as a number; "scale" and "auto" are computed from X as in scikit-learn."""
     if gamma == "scale":
         spread = variance(X)
-        if 0 < spread < SMALLEST:
+        if 0 < spread < 1e-200:  # the square of its inverse would overflow in later products
             raise ValueError(
                 f"X has a variance of {spread:.1g}, too small for gamma='scale': scale the features up, for "
                 "instance with sklearn.preprocessing.MaxAbsScaler, or give gamma."

@@ -90,14 +90,8 @@ OF_A_ROW = 64
 """Bytes per row of a fit in memory, in addition to the row: dual weights, norms, orders, labels."""
 RESERVE = 1 << 27
 """Bytes reserved for compiled code and for libraries that are loaded with the first rows."""
-HELD = 48
-"""Bytes per cell of the rows that Newton's method keeps: two buffers, and the small problem made of them."""
-HESSIANS = 4
-"""Arrays of d² numbers that Newton's method has at once: a sum, an increment, a factor, and one to spare."""
 PREDICTED = (1 << 24, 1 << 26)
-"""Bytes of rows that are predicted at once: typical and at most."""
-SHARE = 0.25
-"""Fraction of the memory left for rows that Hessians, and that kept rows, may take."""
+"""Bytes of rows that are predicted together: typical and at most."""
 
 
 def opened(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any, Any, list[str] | None]:
@@ -200,8 +194,11 @@ class Room(NamedTuple):
     cells: int
 
 
-def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool) -> Room:
-    """Divide the allowed memory; in the same way as the checkpoint, if there is one to continue from."""
+def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool, *, share: float = 0.25) -> Room:
+    """Divide the allowed memory; in the same way as the checkpoint, if there is one to continue from.
+
+    Hessians, and the rows that Newton's method keeps, may each take a fraction `share` of what is left for rows.
+    """
     n, d = stream.shape
     vectors = tasks * (n * (8 + 1 + (8 if weighted else 0) + (8 if model.intercept == "free" else 0)) + 5 * 8 * d)
     allowed = allowed_memory(model.max_memory)
@@ -217,10 +214,11 @@ def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool
             known.get(name, usual) for name, usual in (("layout", (1, 1, 1)), ("most", 0), ("cells", 1))
         )
         return Room(Streamed(stream, left, Layout(*layout)), int(most), int(cells))
-    hessians = 8 * HESSIANS * tasks * (d + 1) ** 2
-    able = d <= MOST_DIRECT and hessians <= SHARE * left
-    cells = max(1, min(SAMPLE, int(SHARE * left) // HELD) // tasks)
-    taken = able * (hessians + HELD * tasks * cells)
+    hessians = 8 * 4 * tasks * (d + 1) ** 2  # a sum, an increment, a factor, and one to spare
+    able = d <= MOST_DIRECT and hessians <= share * left
+    a_cell = 48  # bytes: two buffers, and the small problem made of them
+    cells = max(1, min(SAMPLE, int(share * left) // a_cell) // tasks)
+    taken = able * (hessians + a_cell * tasks * cells)
     return Room(Streamed(stream, left - taken), MOST_DIRECT if able else 0, cells)
 
 

@@ -474,7 +474,7 @@ def run_pairs(
             for result in known:
                 result.history[-1] = result.history[-1]._replace(seconds=seconds)
             plan = plan._replace(stop=replace(stop, max_time=left_of(stop.max_time, began)))
-    return run_tasks(tasks, plan, lambda rows, _: gram.part(rows), problem_of, known=known)
+    return run_tasks(tasks, plan, lambda rows, _: cast(Any, gram.part(cast(np.ndarray, rows))), problem_of, known=known)
 
 
 @contextmanager

@@ -49,8 +49,6 @@ EXACT_BELOW = 1e-5
 """Tolerances below this need float64 in predictions; in fits of ν-SVMs, too."""
 HARD = 1e10
 """An infinite C is replaced by this one; from here on C means that no loss is allowed."""
-OF_A_POINT = 288
-"""Bytes per point of a fit, in addition to the point and to kernel values: coefficients, responses, orders, bounds."""
 FLOAT64_POINTS = 1024
 """For up to this many points, whose whole matrix is small, kernel values are computed in float64."""
 
@@ -69,6 +67,7 @@ class KernelMachine(FittedHTML, ToSklearn):
     dual_coef_: Any
     intercept_: np.ndarray
     kernel_: Kernel
+    stop_reason_: str
     _used_C: float | None = None  # C of the fit, or what replaced it
     _weights: Any = None  # w of each decision function of a linear kernel
 
@@ -282,7 +281,8 @@ class KernelMachine(FittedHTML, ToSklearn):
         if self.max_memory is None:
             return asked
         left = min(int(self.max_memory) - resident(), free_memory())
-        return max(0, min(asked, left - OF_A_POINT * n))
+        # A point takes 288 bytes beside its features and kernel values: coefficients, responses, orders, bounds.
+        return max(0, min(asked, left - 288 * n))
 
     def _needs_double(self, kernel: Kernel) -> bool:
         return self.slack is not None  # its certificate cannot be sharpened if rounding is too large

@@ -75,7 +75,8 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         float64 below 1e-5, for few points, for kernels other than "rbf", and if float32 does not lead to a certificate;
         with the linear kernel w is always computed in float64.
     nu : float in (0, 1], default=0.5
-        An upper bound on the fraction of outliers among the points, and a lower bound on the fraction of support vectors.
+        An upper bound on the fraction of outliers among the points, and a lower bound on the fraction of support
+        vectors.
     shrinking : bool, default=True
         Accepted for compatibility with scikit-learn, and not used: the solver works on a growing subset.
     cache_size : float, default=200

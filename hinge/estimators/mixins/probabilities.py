@@ -34,10 +34,6 @@ from hinge.monitoring.interrupts import attempt
 from hinge.problems import L1Regularized, Penalized
 from hinge.types import Items, Stored
 
-EXACT_POINTS, FAR = 512, 1e-4
-"""Kernel values are in float64 for up to this many points, and if ρ is below this fraction of the mean of K(x, x)."""
-TILE_ROWS = 256
-
 
 class Judged(NamedTuple):
     """Leave-one-out decision values of the rows of one binary problem.
@@ -97,6 +93,7 @@ def without_kernel_rows(
     free_bias: bool,
     *,
     every: bool = False,
+    faint: float = 1e-4,
 ) -> tuple[Judged, int]:
     """Leave-one-out values for one binary problem of a kernel classifier, and the number of kernel values computed.
 
@@ -113,6 +110,8 @@ def without_kernel_rows(
     free_bias : bool
     every : bool
         Whether to evaluate all rows, and not a sample of many.
+    faint : float
+        Kernel values are in float64 if ρ is below this fraction of the mean of K(x, x).
     """
     rows = np.arange(len(task.y)) if task.rows is None else task.rows
     weight = np.ones(len(rows)) if task.weight is None else task.weight
@@ -126,7 +125,7 @@ def without_kernel_rows(
         some = dense_if_small(part_of(X, rows[needed], kernel))
         points = as_points(some, of_items(kernel), exact=len(needed) <= EXACT_POINTS)
         diag = points.diag()
-        if points.dtype == np.float32 and asked.rho.min(initial=np.inf) < FAR * float(diag.mean()):
+        if points.dtype == np.float32 and asked.rho.min(initial=np.inf) < faint * float(diag.mean()):
             points = as_points(some, of_items(kernel), exact=True)
 
         def values(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -141,11 +140,11 @@ def without_kernel_rows(
     return Judged.from_left_out(found, task.y, task.rows, a), evals
 
 
-def kernel_values(points: Points, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """K(x, z) for some points x and some z, given by their indices; computed in tiles of a few rows."""
+def kernel_values(points: Points, rows: np.ndarray, columns: np.ndarray, step: int = 256) -> np.ndarray:
+    """K(x, z) for some points x and some z, given by their indices; computed in tiles of `step` rows."""
     found = np.empty((len(rows), len(columns)), points.dtype)
-    for lo in range(0, len(rows), TILE_ROWS):
-        points.fill(rows[lo : lo + TILE_ROWS], columns, found[lo : lo + TILE_ROWS])
+    for lo in range(0, len(rows), step):
+        points.fill(rows[lo : lo + step], columns, found[lo : lo + step])
     return found
 
 
@@ -211,6 +210,8 @@ def without_linear_rows(
     return Judged.from_left_out(found, problem.y, None, a)
 
 
+EXACT_POINTS = 512
+"""Up to this many points, whose kernel values take 2 MB, these are computed in float64."""
 LEAST = np.finfo(np.float64).tiny
 """Lower limit of probabilities before their logarithm is taken."""
 METHODS = ("sigmoid", "isotonic", "venn_abers")
