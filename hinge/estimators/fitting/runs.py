@@ -42,7 +42,7 @@ from hinge.problems.batch import Batch
 from hinge.problems.svm.kernel_batch import PackedBatch
 from hinge.problems.svm.level_batch import LevelBatch
 from hinge.solvers import ActiveSet, Result, Simba, Solver, choose, solve, solve_slack
-from hinge.solvers.choice.in_parts import in_parts
+from hinge.solvers.choice.auto import in_parts
 from hinge.solvers.driver import check_solver
 from hinge.threads import cores, each, one_blas_thread, threads_of
 

@@ -11,7 +11,7 @@ from hinge.access import Table, as_table
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators.data import validation as checks
 from hinge.prediction import Purchase, ReadingOrder
-from hinge.prediction.buying import buy
+from hinge.prediction.reading_order import buy
 from hinge.types import MatrixLike, Stored
 
 
