@@ -170,12 +170,6 @@ def answers_of(answers: Sequence[Expansion], tasks: Sequence[Task]) -> Answers:
     )
 
 
-def join_answers(parts: Sequence[Answers]) -> Answers:
-    """The answers of several runs, one after the other."""
-    beta, rows, _, b, f = (np.concatenate(one) for one in zip(*parts, strict=True))
-    return Answers(beta, rows, np.cumsum([0, *(size for part in parts for size in np.diff(part.cuts))]), b, f)
-
-
 class Runs(NamedTuple):
     """All runs of a kernel fit.
 
@@ -195,6 +189,18 @@ class Runs(NamedTuple):
     nu: np.ndarray
     evals: int
     asked: int
+
+
+def join_runs(parts: Sequence[Runs]) -> Runs:
+    """Several runs, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    results, answers, lam, nu, evals, asked = zip(*parts, strict=True)
+    beta, rows, _, b, f = (np.concatenate(one) for one in zip(*answers, strict=True))
+    cuts = np.cumsum([0, *(size for part in answers for size in np.diff(part.cuts))])
+    joined = Answers(beta, rows, cuts, b, f)
+    every = [result for part in results for result in part]
+    return Runs(every, joined, np.concatenate(lam), np.concatenate(nu), sum(evals), sum(asked))
 
 
 def scaled_answer(problem: KernelProblem, result: Result) -> ScaledAnswer:

@@ -17,13 +17,13 @@ from hinge.estimators.fitting.attributes import (
     ScaledAnswer,
     answers_of,
     certificates_of,
-    join_answers,
+    join_runs,
     scaled_answer,
     scaled_answers,
 )
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.reports import Report, callbacks_of
-from hinge.estimators.fitting.tasks import PackedTasks, Task, pack_tasks
+from hinge.estimators.fitting.tasks import PackedTasks, Task, pack_tasks, sort_rows
 from hinge.kernels import Kernel
 from hinge.monitoring import History, Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
@@ -129,7 +129,7 @@ def run_jointly(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpo
 
 def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, threads: int) -> list[Result]:
     """Call ``run_task(k, own)`` for each k, where `own` is `plan` with the task's share of the limits."""
-    jobs = min(count, threads, cores())
+    jobs = min(count, threads) if min(count, threads) == 1 else min(count, threads, cores())
     began = now()
     cancelled = calling_off.get() or threading.Event()
 
@@ -278,7 +278,7 @@ def run_in_batch(
     tol = plan.stop.tol
     plan = plan._replace(solver=ActiveSet(tol=finer * tol))
     groups = [tasks] if plan.stop.max_iter is None else [[task] for task in tasks]
-    batches, rows = zip(*(_batch(group, X, kernel, batch_of, by_class) for group in groups), strict=True)
+    batches, rows = zip(*[_batch(group, X, kernel, batch_of, by_class) for group in groups], strict=True)
     if any(cast(Solver, plan.solver).rejects(batch) is not None for batch in batches):
         return None
 
@@ -288,24 +288,8 @@ def run_in_batch(
             return run_one(batches[k], 0, own, keep_state=True)
 
     results = [run(0, plan)] if len(groups) == 1 else run_each(len(groups), run, plan, 1)
-    for batch, result in zip(batches, results, strict=True):
-        # A run that shows no margin at all ends here; other methods would not find one.
-        found = result.state.found
-        settled = (found["gap"] <= tol) | np.isinf(found["as_is"])
-        if isinstance(batch, LevelBatch) and result.status is Status.STALLED and not settled.all():
-            return None
-    found = [scaled_answers(*one) for one in zip(batches, results, rows, strict=True)]
-    if None in found:
-        return None
-    answers, lam, nu = zip(*cast(list[Any], found), strict=True)
-    return Runs(
-        [one for pair in zip(batches, results, strict=True) for one in _member_results(*pair, tol)],
-        join_answers(answers),
-        np.concatenate(lam),
-        np.concatenate(nu),
-        sum(batch.kernel_evals for batch in batches),
-        sum(batch.n**2 for batch in batches),
-    )
+    parts = [_runs_of(*one, tol) for one in zip(batches, results, rows, strict=True)]
+    return join_runs(cast(list[Runs], parts)) if all(parts) else None
 
 
 def _batch(
@@ -319,9 +303,9 @@ def _batch(
     packed = pack_tasks(tasks, by_class=by_class)
     rows = packed.rows
     if by_class or tasks[0].rows is not None:
-        first = np.full(len(X) if isinstance(X, list) else X.shape[0], len(rows))
+        first = np.full(len(X) if isinstance(X, list) else X.shape[0], -1)
         first[rows[::-1]] = np.arange(len(rows))[::-1]
-        order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(rows))]
+        order = rows[np.sort(first[first >= 0])]
         first[order] = np.arange(len(order))
         X, packed = part_of(X, order, kernel), packed._replace(rows=first[rows])
     batch = batch_of(batch_points(X, kernel), packed)
@@ -330,18 +314,24 @@ def _batch(
     return batch, rows
 
 
-def _member_results(batch: PackedBatch, result: Result, tol: float) -> list[Result]:
-    """The run of a batch as one run for each member.
+def _runs_of(batch: PackedBatch, result: Result, rows: np.ndarray, tol: float) -> Runs | None:
+    """The run of a batch as one run for each member; None if a ν-SVM could not be certified.
 
     The last record of each is the last one of the batch, with the member's own rounds, objective and gap.
     """
-    certificates, found = certificates_of(batch, result), result.state.found
+    found, stalled = result.state.found, isinstance(batch, LevelBatch) and result.status is Status.STALLED
+    # A run that shows no margin at all ends here; other methods would not find one.
+    lost = stalled and not ((found["gap"] <= tol) | np.isinf(found["as_is"])).all()
+    scaled = None if lost else scaled_answers(batch, result, rows)
+    if scaled is None:
+        return None
+    certificates = certificates_of(batch, result)
     # Where there are no certificates, the solver knows by how much the conditions of a stationary point are violated.
     reached = [one.gap for one in certificates] if batch.certifiable else found["gap"].tolist()
     good = Status.CONVERGED if batch.certifiable else Status.STATIONARY
     bad = Status.STALLED if result.status.is_success else result.status
     earlier, last = list(result.history)[:-1], result.history[-1]
-    return [
+    results = [
         replace(
             result,
             certificate=one,
@@ -352,6 +342,7 @@ def _member_results(batch: PackedBatch, result: Result, tol: float) -> list[Resu
         )
         for one, gap, t in zip(certificates, reached, found["rounds"].tolist(), strict=True)
     ]
+    return Runs(results, *scaled, batch.kernel_evals, batch.n**2)
 
 
 def run_tasks(
@@ -367,6 +358,7 @@ def run_tasks(
     If rounding of the kernel values prevents a certificate, the run continues with more accurate ones. Results in
     `known` are used if they have converged; else runs continue from them. `scale` turns results into scaled answers.
     """
+    tasks = [sort_rows(task) for task in tasks]
     scaled: dict[int, ScaledAnswer] = {}
     held: list[Any] = []
     spent = np.full(2, sum(result.history[-1].kernel_evals for result in known), np.int64)
@@ -464,6 +456,7 @@ def run_pairs(
     limits = stop.max_iter, stop.max_kernel_evals, stop.target, stop.max_reads
     plain = all(limit is None for limit in limits) and plan.on_interrupt == "raise" and stop.tol > 0
     if plain and not plan.reports and not plan.starts:
+        tasks = [sort_rows(task) for task in tasks]
         problems = [problem_of(gram.part(task.rows), task) for task in tasks if task.rows is not None]
         regularized = [problem for problem in problems if isinstance(problem, KernelRegularized)]
         solver = plan.solver or choose(problems[0], tol=stop.tol).solver

@@ -1,7 +1,7 @@
 """The binary problems of a fit (tasks): weights of rows and classes, class pairs, and LIBSVM's layout of them."""
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import accumulate, combinations
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -56,8 +56,12 @@ def tasks_of(
     aside: np.ndarray | None,
     *,
     one_vs_one: bool,
+    by_class: bool = False,
 ) -> list[Task]:
-    """The binary problems of a fit. Rows of weight zero are left out, except held-out rows (`aside`)."""
+    """The binary problems of a fit. Rows of weight zero are left out, except held-out rows (`aside`).
+
+    `by_class` if the rows of a class pair may be sorted by class, rather than by their number.
+    """
     kept = np.ones(len(codes), bool) if weight is None else weight > 0
     if aside is not None:
         weight = np.ones(len(codes)) if weight is None else weight.copy()
@@ -68,9 +72,27 @@ def tasks_of(
         return [_task(rows, codes == k, class_weights(codes == k, weight, per_class, k), aside) for k in targets]
     if per_class is not None:
         weight = per_class[codes] if weight is None else weight * per_class[codes]
-    members = [np.flatnonzero((codes == k) & kept) for k in range(n_classes)]
-    both = [(i, np.sort(np.concatenate([members[i], members[j]]))) for i, j in class_pairs(n_classes)]
-    return [_task(rows, codes == i, weight, aside) for i, rows in both]
+    rows = np.flatnonzero(kept)
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    members = np.split(rows, np.cumsum(np.bincount(codes[rows], minlength=n_classes))[:-1])
+    one = np.ones(len(codes), np.int8)
+    tasks = []
+    for i, j in class_pairs(n_classes):
+        both, y = np.concatenate([members[i], members[j]]), one[: len(members[i]) + len(members[j])].copy()
+        y[len(members[i]) :] = -1
+        outside = None if aside is None else np.flatnonzero(np.isin(both, aside))
+        tasks.append(Task(both, y, None if weight is None else weight[both], outside))
+    return tasks if by_class else [sort_rows(task) for task in tasks]
+
+
+def sort_rows(task: Task) -> Task:
+    """The task with its rows in ascending order."""
+    rows, y, weight, aside = task
+    if rows is None or (rows[1:] > rows[:-1]).all():
+        return task
+    order = np.argsort(rows)
+    aside = None if aside is None else np.flatnonzero(np.isin(order, aside))
+    return Task(rows[order], y[order], None if weight is None else weight[order], aside)
 
 
 def regression_task(t: np.ndarray, weight: np.ndarray | None, aside: np.ndarray | None) -> Task:
@@ -91,19 +113,20 @@ def _task(rows: np.ndarray | None, positive: np.ndarray, weight: np.ndarray | No
     if rows is not None:
         positive, weight = positive[rows], None if weight is None else weight[rows]
         aside = None if aside is None else np.flatnonzero(np.isin(rows, aside))
-    return Task(rows, np.where(positive, np.int8(1), np.int8(-1)), weight, aside)
+    return Task(rows, 2 * positive.view(np.int8) - np.int8(1), weight, aside)
 
 
 def pack_tasks(tasks: Sequence[Task], *, by_class: bool = False) -> PackedTasks:
     """The tasks as concatenated arrays; `by_class` if the rows of the positive class come first in each."""
-    rows = [np.arange(len(task.y)) if task.rows is None else task.rows for task in tasks]
-    weight = [np.ones(len(task.y)) if task.weight is None else task.weight for task in tasks]
-    y = [task.y for task in tasks]
-    if by_class:
-        order = [np.argsort(-labels, kind="stable") for labels in y]
-        rows, y, weight = ([values[i] for values, i in zip(part, order, strict=True)] for part in (rows, y, weight))
-    cuts = np.cumsum([0, *map(len, rows)])
-    return PackedTasks(np.concatenate(rows), cuts, np.concatenate(y), np.concatenate(weight))
+    rows = np.concatenate([np.arange(len(task.y)) if task.rows is None else task.rows for task in tasks])
+    y, weight = np.concatenate([task.y for task in tasks]), np.ones(len(rows))
+    if any(task.weight is not None for task in tasks):
+        weight = np.concatenate([np.ones(len(task.y)) if task.weight is None else task.weight for task in tasks])
+    packed = PackedTasks(rows, np.array([0, *accumulate(len(task.y) for task in tasks)]), y, weight)
+    if by_class and any((task.y[1:] > task.y[:-1]).any() for task in tasks):
+        order = np.argsort(2 * np.repeat(np.arange(len(tasks)), np.diff(packed.cuts)) + (y < 0), kind="stable")
+        packed = PackedTasks(rows[order], packed.cuts, y[order], weight[order])
+    return packed
 
 
 def fits_in_batch(

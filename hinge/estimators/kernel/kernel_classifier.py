@@ -58,7 +58,7 @@ class KernelClassifier(KernelMachine, Probabilities):
             aside = rows[checks.held_out(codes[rows], self.validation_fraction, seed)]
         self._check_masses(codes, classes, weight, factors, aside)
         ovo = len(classes) > 2 and self.multiclass == "ovo"
-        tasks = tasks_of(codes, len(classes), weight, factors, aside, one_vs_one=ovo)
+        tasks = tasks_of(codes, len(classes), weight, factors, aside, one_vs_one=ovo, by_class=True)
         names = [f"class {label}" for label in classes] if len(tasks) > 1 else []
         if ovo:
             names = [f"{classes[i]} against {classes[j]}" for i, j in class_pairs(len(classes))]
