@@ -110,7 +110,7 @@ def fit_parquet(path, small, C, memory):
     import warnings
 
     from hinge import LinearSVC
-    from hinge.estimators.data import streams
+    from hinge.estimators.data import sources as streams
 
     warnings.simplefilter("ignore")
     streams.OF_A_ROW = 1 << 40  # never loaded

@@ -29,8 +29,8 @@ from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 from sklearn.metrics import log_loss  # noqa: E402
 
 from hinge import SVC, LinearSVC  # noqa: E402
-from hinge.calibration.agreement import agreeing  # noqa: E402
-from hinge.estimators.fitting.constant_predictions import ConstantPredictionWarning  # noqa: E402
+from hinge.calibration.coupling import agreeing  # noqa: E402
+from hinge.estimators.fitting.reports import ConstantPredictionWarning  # noqa: E402
 
 POSITIVE = {"mnist": 8, "covtype": 1}
 """The class of sets with several that is told from the rest."""

@@ -32,7 +32,7 @@ _PARTS = (
 )
 
 _WHERE = {
-    "ConstantPredictionWarning": "hinge.estimators.fitting.constant_predictions",
+    "ConstantPredictionWarning": "hinge.estimators.fitting.reports",
     "FeatureOracle": "hinge.access.tables.oracle",
     "L1Regularized": "hinge.problems",
     "LinearSVC": "hinge.estimators",
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     from hinge.estimators import NuSVR as NuSVR
     from hinge.estimators import OneClassSVM as OneClassSVM
     from hinge.estimators import l1_min_c as l1_min_c
-    from hinge.estimators.fitting.constant_predictions import ConstantPredictionWarning as ConstantPredictionWarning
+    from hinge.estimators.fitting.reports import ConstantPredictionWarning as ConstantPredictionWarning
     from hinge.files.model_files import load as load
     from hinge.files.model_files import save as save
     from hinge.monitoring import Stop as Stop

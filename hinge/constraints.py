@@ -77,7 +77,7 @@ def number(
     def allows(value: object) -> bool:
         if type(value) is not float and type(value) is not int:
             if isinstance(value, (np.integer, np.floating)):
-                value = value.item()  # whose comparisons cannot overflow, as those of a float32 can
+                value = value.item()  # whose comparisons cannot overflow, as with a float32
             elif isinstance(value, bool) or not isinstance(value, (int, float)):
                 return False
         return low <= value <= high

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.dask.local_rounds import Message
-from hinge.dask.parts import Task, part_of, prepared
+from hinge.dask.parts import ClusterTask, part_of, prepared
 from hinge.problems.svm.losses import HINGE
 
 
@@ -29,7 +29,7 @@ def parts_of(X, y, count, blocks=1, targets=False, weight=None):
 
 def task_of(total, parts, lam=1e-2, loss=HINGE, bias="none", kappa=0.0):
     """Class 1 against class 0, or regression."""
-    return Task(1, None, lam, float(total), loss, bias, 1.0, kappa, parts)
+    return ClusterTask(1, None, lam, float(total), loss, bias, 1.0, kappa, parts)
 
 
 def message_of(task, d, *, sigma, passes=2, v=None, u=0.0, beta=0.0, growing=False, number=0):

@@ -375,8 +375,7 @@ def test_nothing_prints_but_the_command_line():
 OPTIONAL = {
     "hinge.access.gram.fused": "triton",
     "hinge.solvers.newton.fused_sums": "triton",
-    **{f"hinge.dask.{name}": "distributed" for name in ("chunks", "cluster", "linear_svc", "linear_svr")},
-    **{f"hinge.dask.{name}": "distributed" for name in ("machine", "rounds")},
+    **{f"hinge.dask.{name}": "distributed" for name in ("cluster", "linear", "machine", "parts", "rounds")},
 }
 
 

@@ -7,25 +7,36 @@ after training without it is
 
 exactly if :math:`a_i = 0`, and otherwise as long as the set of rows on the margin stays the same. :math:`S_i`, the span
 (Vapnik and Chapelle, *Bounds on Error Expectation for Support Vector Machines*, 2000), is the distance of
-:math:`\\phi(x_i)` from the span of the other rows on the margin; `span` and `leverage` compute it.
+:math:`\\phi(x_i)` from the span of the other rows on the margin. From kernel values it is as follows; `leverage`
+computes the same from rows. With :math:`M = K_{FF} + \\operatorname{diag}(\\rho)` over the rows F on the margin,
+
+.. math:: S_i^2 = 1/(M^{-1})_{ii} - \\rho_i \\;(i \\in F), \\qquad
+          S_i^2 = K_{ii} - k_i^\\top M^{-1}k_i \\;(i \\notin F),
+
+and with a free bias M is bordered by ones, so that the coefficients of combinations of rows sum to one:
+:math:`M^{-1}` becomes :math:`M^{-1} - uu^\\top/\\mathbf 1^\\top u` with :math:`u = M^{-1}\\mathbf 1`, and
+:math:`S_i^2` of rows outside F grows by :math:`(1 - k_i^\\top u)^2/\\mathbf 1^\\top u`. This costs
+:math:`|F|(|F| + m)` kernel values and :math:`O(|F|^3 + |F|^2m)` operations for m rows outside F.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import get_lapack_funcs
 
 BAND = 0.1
 """Rows whose margin differs from 1 by at most this count as on the margin."""
-BESIDE, MORE = 200, 0.25
-"""But at most this many of them, plus this fraction of the number of rows whose dual weight is between its bounds."""
 FULL = 1e-6
 """A dual weight within this fraction of its bound's size of 0, or of the bound, counts as at it."""
-MOST_JUDGED, MOST_IDLE = 2048, 512
-"""Most rows of each label that are evaluated, with a dual weight and without; each then represents its neighbours."""
+MOST_FREE = 4096
+"""Most rows on the margin that are used, so that their kernel values take at most 128 MB."""
+FAINT = {"f": 1e-4, "d": 1e-9}
+"""Least amount added to the diagonal, relative to the mean of K(x, x), by dtype: two equal rows make K singular."""
 
 
-class Solved(NamedTuple):
+class SolvedProblem(NamedTuple):
     """A binary problem with its solution.
 
     Attributes
@@ -55,7 +66,7 @@ class LeftOut(NamedTuple):
     stands_for: np.ndarray
 
 
-class Asked(NamedTuple):
+class SpanRequest(NamedTuple):
     """The rows whose spans are wanted, and the rows on the margin.
 
     Attributes
@@ -76,24 +87,29 @@ class Asked(NamedTuple):
     place: np.ndarray
 
 
-Spans: TypeAlias = Callable[[Asked], np.ndarray]
-"""A function that returns :math:`S_i^2` of the rows `Asked.judged`."""
+Spans: TypeAlias = Callable[[SpanRequest], np.ndarray]
+"""A function that returns :math:`S_i^2` of the rows `SpanRequest.judged`."""
 
 
-def left_out(solved: Solved, spans: Spans, *, every: bool = False) -> LeftOut:
+def left_out(
+    solved: SolvedProblem, spans: Spans, *, every: bool = False, most_judged: int = 2048, most_idle: int = 512
+) -> LeftOut:
     """Leave-one-out decision values of all rows; of a sample if there are many, unless `every` is set.
+
+    A sample has at most `most_judged` rows of each label with a dual weight, and `most_idle` without; each then
+    represents its neighbours. Only the first take time, and a sigmoid fitted to this number of rows is as accurate.
 
     If a row is the only one of its label, the classifier without it is the constant -y. The change of any other row is
     limited to the range of the decision values: beyond that, other rows would have come to the margin.
     """
     f, y, a, bound, curvature = solved
     moves = a > (0.0 if curvature else FULL * bound)
-    rows, stands_for = (np.arange(len(f)), np.ones(len(f))) if every else _some(f, y, moves)
+    rows, stands_for = (np.arange(len(f)), np.ones(len(f))) if every else _some(f, y, moves, most_judged, most_idle)
     values = f[rows].astype(np.float64)
     moving = np.flatnonzero(moves[rows])
     if len(moving):
         judged = rows[moving]
-        drop = np.nan_to_num(a[judged] * spans(_asked(solved, judged)), nan=0.0, posinf=np.inf)
+        drop = np.nan_to_num(a[judged] * spans(_request_spans(solved, judged)), nan=0.0, posinf=np.inf)
         room = y[judged] * f[judged] + float(np.abs(f).max()) + 1.0
         values[moving] -= y[judged] * np.clip(drop, 0.0, np.maximum(room, 0.0))
     for label in (-1, 1):
@@ -102,8 +118,11 @@ def left_out(solved: Solved, spans: Spans, *, every: bool = False) -> LeftOut:
     return LeftOut(rows, values, stands_for)
 
 
-def _asked(solved: Solved, judged: np.ndarray) -> Asked:
+def _request_spans(solved: SolvedProblem, judged: np.ndarray, *, most: int = 200, more: float = 0.25) -> SpanRequest:
     """The rows on the margin, with ρ.
+
+    Beside the rows whose dual weight is between its bounds, these are at most `most` others, plus `more` times their
+    number: so that few are added where many determine w already.
 
     For the squared hinge these are all rows with a loss. The hinge has a kink at the margin, where no more rows lie
     than w has dimensions; without one of them, others would come to the margin and take its place. So the kink is
@@ -118,19 +137,21 @@ def _asked(solved: Solved, judged: np.ndarray) -> Asked:
         between = (a > FULL * bound) & (a < (1.0 - FULL) * bound)
         off = np.where(bound > 0.0, np.abs(1.0 - y * f), np.inf)
         off[between] = np.inf
-        beside = min(BESIDE + int(MORE * np.count_nonzero(between)), len(f) - 1)
+        beside = min(most + int(more * np.count_nonzero(between)), len(f) - 1)
         band = min(BAND, float(np.partition(off, beside)[beside]))
         free = np.flatnonzero(between | (off <= band))
         rho = 2.0 * band / bound[free]
     place[free] = np.arange(len(free))
-    return Asked(free, rho, judged, place[judged])
+    return SpanRequest(free, rho, judged, place[judged])
 
 
-def _some(f: np.ndarray, y: np.ndarray, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _some(
+    f: np.ndarray, y: np.ndarray, moves: np.ndarray, most_judged: int, most_idle: int
+) -> tuple[np.ndarray, np.ndarray]:
     """A sample of the rows, evenly along the decision values of each label; and how many rows each represents."""
     chosen, counts = [], []
     for label in (-1, 1):
-        for kind, most in ((moves, MOST_JUDGED), (~moves, MOST_IDLE)):
+        for kind, most in ((moves, most_judged), (~moves, most_idle)):
             own = np.flatnonzero((y == label) & kind)
             cuts = np.arange(len(own) + 1)
             if len(own) > most:
@@ -141,3 +162,58 @@ def _some(f: np.ndarray, y: np.ndarray, moves: np.ndarray) -> tuple[np.ndarray, 
     rows = np.concatenate(chosen)
     order = np.argsort(rows)
     return rows[order], np.concatenate(counts)[order]
+
+
+Values: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""A function that returns K(x, z) for some rows and some others, given by their indices."""
+OwnValues: TypeAlias = Callable[[np.ndarray], np.ndarray]
+"""A function that returns K(x, x) for some rows."""
+
+
+def spans_by_kernel(
+    values: Values, own_values: OwnValues, free_bias: bool, asked: SpanRequest, *, block_rows: int = 1024
+) -> np.ndarray:
+    """:math:`S_i^2` of the rows that are asked for; of very many rows on the margin, evenly spaced ones are used."""
+    free, rho, judged, place = asked
+    if len(free) > MOST_FREE:
+        some = np.arange(MOST_FREE) * len(free) // MOST_FREE
+        where = np.full(len(free) + 1, -1)  # the last entry is for rows that are not on the margin
+        where[some] = np.arange(MOST_FREE)
+        free, rho, place = free[some], rho[some], where[place]
+    if len(free) == 0:
+        return own_values(judged)
+    K, inside = values(free, free), place >= 0
+    theirs, own = np.diagonal(K).astype(np.float64), np.empty(len(judged))
+    own[inside], own[~inside] = theirs[place[inside]], own_values(judged[~inside])
+    inverse, added = _inverse_factor(K, rho, float(theirs.mean()))
+    rho = rho + added
+    diagonal = np.einsum("ij,ij->j", inverse, inverse, dtype=np.float64)
+    u = (inverse.T @ inverse.sum(axis=1)).astype(np.float64)
+    total = float(u.sum())
+    if free_bias:
+        diagonal = diagonal - u * u / total
+    found = np.empty(len(judged))
+    with np.errstate(divide="ignore"):
+        found[inside] = (1.0 / np.maximum(diagonal, 0.0) - rho)[place[inside]]
+    outside = np.flatnonzero(~inside)
+    for lo in range(0, len(outside), block_rows):
+        rows = outside[lo : lo + block_rows]
+        k = values(judged[rows], free)
+        v = inverse @ k.T
+        found[rows] = own[rows] - np.einsum("ij,ij->j", v, v)
+        if free_bias:
+            found[rows] += (1.0 - k @ u) ** 2 / total
+    return np.clip(found, 0.0, own + float(theirs.max()))
+
+
+def _inverse_factor(K: np.ndarray, rho: np.ndarray, mean: float) -> tuple[np.ndarray, float]:
+    """:math:`L^{-1}` with :math:`LL^\\top = K + \\operatorname{diag}(\\rho) + r`, and the smallest r that works."""
+    added, diagonal = FAINT[K.dtype.char] * (mean or 1.0), np.diagonal(K).copy()
+    for _ in range(12):  # up to a matrix that is all diagonal
+        np.fill_diagonal(K, diagonal + rho + added)
+        try:
+            L = cholesky(K, lower=True, check_finite=False)
+            return get_lapack_funcs("trtri", (L,))(L, lower=1, overwrite_c=1)[0], added
+        except LinAlgError:  # a kernel that is not positive semidefinite
+            added *= 10.0
+    return np.diag(1.0 / np.sqrt(np.maximum(diagonal, 0.0) + rho + added)), added

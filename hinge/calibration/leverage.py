@@ -19,21 +19,116 @@ without bias and with a standard deviation of :math:`h_i\\sqrt{2/k}`, in :math:`
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from hinge.calibration.features import Features
-from hinge.calibration.left_out import Asked
+from hinge.access import Matrix, as_matrix
+from hinge.calibration.left_out import SpanRequest
+from hinge.types import Stored
 
-TRIES = 12
+
+@dataclass(frozen=True)
+class LinearRows:
+    """Rows of a linear classifier with the constant feature of its bias.
+
+    Attributes
+    ----------
+    X : ndarray or CSR of shape (n, d)
+        Without the columns that the classifier does not use.
+    constant : float
+        Value of the constant feature; 0 without a bias.
+    penalty : ndarray of shape (d + 1,)
+        Diagonal of the penalty's Hessian: 1, or 0 for a weight that is not penalised.
+    """
+
+    X: Stored
+    constant: float
+    penalty: np.ndarray
+
+    @cached_property
+    def matrix(self) -> Matrix:
+        """The rows for compiled code; its reads are not counted with the fit."""
+        return as_matrix(self.X, checked=True)
+
+    @property
+    def width(self) -> int:
+        """Number of features, the constant one included."""
+        return self.X.shape[1] + 1
+
+    @property
+    def cells_per_row(self) -> float:
+        """Mean number of stored entries of a row, the constant feature included."""
+        X: Any = self.X
+        return X.nnz / max(1, X.shape[0]) + 1.0 if sp.issparse(X) else float(self.width)
+
+    @property
+    def cells_per_product(self) -> float:
+        """The same, in units of the time of an entry in a dense inner product: a sparse one takes about eight."""
+        return self.cells_per_row * (8.0 if sp.issparse(self.X) else 1.0)
+
+    def dense(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows in float64, with the constant feature."""
+        part: Any = self.X[rows]
+        out = np.empty((len(rows), self.width))
+        out[:, :-1] = part.toarray() if sp.issparse(part) else part
+        out[:, -1] = self.constant
+        return out
+
+    def times(self, rows: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """⟨x, v⟩ for some rows x and all columns v of V, the last entries of which belong to the bias; in X's dtype."""
+        X: Any = self.X
+        return self._rows_of(rows) @ V[:-1].astype(X.dtype, copy=False) + self.constant * V[-1]
+
+    def products(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """⟨x, z⟩ for some rows and some others, with the constant feature if the bias is penalised."""
+        one = self._some(rows)
+        other = one if others is rows else self._some(others)
+        dots = one @ other.T
+        return (dots.toarray() if sp.issparse(dots) else dots) + self.constant**2 * self.penalty[-1]
+
+    def sq_norms(self, rows: np.ndarray) -> np.ndarray:
+        """Squared norms of some rows, with the constant feature if the bias is penalised."""
+        part = self._some(rows)
+        sq = part.multiply(part).sum(axis=1) if sp.issparse(part) else np.einsum("ij,ij->i", part, part)
+        return np.asarray(sq).ravel() + self.constant**2 * self.penalty[-1]
+
+    def typical_sq_norm(self) -> float:
+        """The median of the squared norms of eight rows; 1 if it is zero."""
+        return self.matrix.typical_sq_norm(8) + self.constant**2 * self.penalty[-1] or 1.0
+
+    def responses(self, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """⟨x, v⟩ of some rows; the last entry of v belongs to the constant feature."""
+        return self.matrix.responses_at(rows, v[:-1]) + self.constant * v[-1]
+
+    def combination(self, rows: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """The sum of some rows times their coefficients, with the constant feature."""
+        every, v = np.zeros(self.X.shape[0]), np.zeros(self.width)
+        every[rows] = coef
+        self.matrix.combine(every, 0, len(every), v[:-1])
+        v[-1] = self.constant * coef.sum()
+        return v
+
+    def _some(self, rows: np.ndarray) -> Any:
+        """Some rows in float64."""
+        return self._rows_of(rows).astype(np.float64, copy=False)
+
+    def _rows_of(self, rows: np.ndarray) -> Any:
+        """Some rows; not copied if they are all rows, in order."""
+        X: Any = self.X
+        return X if len(rows) == X.shape[0] and (rows[1:] > rows[:-1]).all() else X[rows]
+
+
 BLOCK_CELLS = 1 << 21
+"""Cells of rows that are made dense together: 16 MB."""
 SIGNS = 64
 """Rows k of G: the standard deviation of a span is a sixth of it."""
-MOST_SHARE = 0.3
-"""Random signs are accurate enough if the mean leverage of the rows on the margin is at most this."""
-MOST_MOVES = 4
-"""The sum is made anew when this many times its number of rows have been added to it or removed."""
+MOST_LEVERAGE = 0.3
+"""Mean leverage of the rows on the margin up to which approximations are accurate enough: beyond it, errors of the
+leverage h are amplified by 1/(1 - h)."""
 
 
 @dataclass
@@ -47,13 +142,16 @@ class Squares:
     H : ndarray of shape (d + 1, d + 1)
     moved : int
         Rows added or removed since the sum was last made anew.
+    most_moves : int
+        The sum is made anew when this many times its number of rows have been added or removed, against rounding.
     """
 
     share: np.ndarray | None = None
     H: np.ndarray | None = None
     moved: int = 0
+    most_moves: int = 4
 
-    def of(self, rows: Features, free: np.ndarray, rho: np.ndarray) -> np.ndarray:
+    def sum_over(self, rows: LinearRows, free: np.ndarray, rho: np.ndarray) -> np.ndarray:
         """The sum over the rows `free`; by updating the last one if few rows were added or removed."""
         share = np.zeros(rows.X.shape[0])
         share[free] = 1.0 / rho
@@ -63,7 +161,7 @@ class Squares:
             apart = share - factor * self.share
             other = np.flatnonzero(np.abs(apart) > np.finfo(np.float32).eps * share.max(initial=0.0))
             self.moved += len(other)
-            if 2 * len(other) < len(free) and self.moved < MOST_MOVES * len(free):
+            if 2 * len(other) < len(free) and self.moved < self.most_moves * len(free):
                 self.H *= factor
                 for sign in (-1.0, 1.0):
                     some = other[sign * apart[other] > 0]
@@ -75,7 +173,7 @@ class Squares:
         return self.H.copy()
 
 
-def _sum_of_squares(rows: Features, some: np.ndarray, share: np.ndarray) -> np.ndarray:
+def _sum_of_squares(rows: LinearRows, some: np.ndarray, share: np.ndarray) -> np.ndarray:
     H, step = np.zeros((rows.width, rows.width)), max(1, BLOCK_CELLS // rows.width)
     for lo in range(0, len(some), step):
         scaled = rows.dense(some[lo : lo + step]) * np.sqrt(share[lo : lo + step, None])
@@ -83,31 +181,31 @@ def _sum_of_squares(rows: Features, some: np.ndarray, share: np.ndarray) -> np.n
     return H
 
 
-def spans_by_features(rows: Features, asked: Asked, kept: Squares | None = None, signs: int = 0) -> np.ndarray:
+def spans_by_features(rows: LinearRows, asked: SpanRequest, kept: Squares | None = None, signs: int = 0) -> np.ndarray:
     """:math:`S_i^2` of the rows that are asked for; an estimate, if a number of random signs is given.
 
     Random signs serve only where leverages are small: near 1, their error would dominate :math:`1 - h_i/\\rho_i`.
     """
     free, rho, judged, place = asked
-    H = (Squares() if kept is None else kept).of(rows, free, rho)
+    H = (Squares() if kept is None else kept).sum_over(rows, free, rho)
     H[np.diag_indices(len(H))] += rows.penalty
     L, inside = _factor(H), place >= 0
     own = rho[place[inside]]
     h = _by_signs(rows, L, judged, signs) if signs else None
-    if h is None or (inside.any() and float(np.mean(h[inside] / own)) > MOST_SHARE):
+    if h is None or (inside.any() and float(np.mean(h[inside] / own)) > MOST_LEVERAGE):
         h = _by_all(rows, L, judged)
     h[inside] /= np.maximum(1.0 - h[inside] / own, np.finfo(float).eps)
     return h
 
 
-def _by_signs(rows: Features, L: np.ndarray, judged: np.ndarray, signs: int) -> np.ndarray:
+def _by_signs(rows: LinearRows, L: np.ndarray, judged: np.ndarray, signs: int) -> np.ndarray:
     G = np.random.default_rng(0).choice((-1.0, 1.0), (rows.width, signs))  # a fixed seed: results are reproducible
     V = solve_triangular(L, G, lower=True, trans="T", check_finite=False)
     v = rows.times(judged, V)
     return np.einsum("ij,ij->i", v, v) / signs
 
 
-def _by_all(rows: Features, L: np.ndarray, judged: np.ndarray) -> np.ndarray:
+def _by_all(rows: LinearRows, L: np.ndarray, judged: np.ndarray) -> np.ndarray:
     h, step = np.empty(len(judged)), max(1, BLOCK_CELLS // rows.width)
     for lo in range(0, len(judged), step):
         some = slice(lo, lo + step)
@@ -118,7 +216,7 @@ def _by_all(rows: Features, L: np.ndarray, judged: np.ndarray) -> np.ndarray:
 
 def _factor(H: np.ndarray) -> np.ndarray:
     added = 1e-14 * float(np.trace(H)) / len(H) or 1.0
-    for _ in range(TRIES):
+    for _ in range(12):  # up to a matrix that is all diagonal
         try:
             return cholesky(H + added * np.eye(len(H)), lower=True, check_finite=False)
         except LinAlgError:  # H is singular: features without a penalty, and too few rows

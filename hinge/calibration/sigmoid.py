@@ -12,19 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-STEPS = 100
-LEAST = 1e-8
-"""Newton's method ends when the predicted decrease is less than this fraction of the loss."""
 
-
-class Sigmoid(NamedTuple):
+class PlattSigmoid(NamedTuple):
     """A and B of Platt's sigmoid."""
 
     A: float
     B: float
 
 
-def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Sigmoid:
+def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> PlattSigmoid:
     """The sigmoid of least loss among those that do not decrease with the decision value: A ≤ 0.
 
     Parameters
@@ -44,7 +40,7 @@ def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Sigm
     n_pos, n_neg = float(weight[positive].sum()), float(weight[~positive].sum())
     t = np.where(positive, (n_pos + 1.0) / (n_pos + 2.0), 1.0 / (n_neg + 2.0))
     mean = float(weight @ t) / float(weight.sum())
-    flat = Sigmoid(0.0, float(np.log((1.0 - mean) / mean)))
+    flat = PlattSigmoid(0.0, float(np.log((1.0 - mean) / mean)))
     middle, scale = float(np.median(f)), float(np.std(f))
     if not scale > 1e-12 * max(1.0, float(np.abs(f).max())):  # all decision values are equal
         return flat
@@ -52,22 +48,27 @@ def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Sigm
     slope, offset = _newton(z, t, weight, -flat.B)
     if not slope > 0.0:
         return flat
-    return Sigmoid(-slope / scale, slope * middle / scale - offset)
+    return PlattSigmoid(-slope / scale, slope * middle / scale - offset)
 
 
-def probabilities(f: np.ndarray, sigmoid: Sigmoid) -> np.ndarray:
+def probabilities(f: np.ndarray, sigmoid: PlattSigmoid) -> np.ndarray:
     """The probability of each decision value."""
     z = sigmoid.A * f + sigmoid.B
     small = np.exp(-np.abs(z))  # cannot overflow
     return np.where(z >= 0.0, small, 1.0) / (1.0 + small)
 
 
-def _newton(z: np.ndarray, t: np.ndarray, weight: np.ndarray, offset: float) -> tuple[float, float]:
-    """Slope and offset of least loss, for decision values scaled to a standard deviation of about 1."""
+def _newton(
+    z: np.ndarray, t: np.ndarray, weight: np.ndarray, offset: float, *, steps: int = 100, tol: float = 1e-8
+) -> tuple[float, float]:
+    """Slope and offset of least loss, for decision values scaled to a standard deviation of about 1.
+
+    It ends when the predicted decrease is less than `tol` times the loss.
+    """
     slope = 0.0
     loss, p = _loss(z, t, weight, slope, offset)
     ridge = 1e-12 * float(weight.sum())
-    for _ in range(STEPS):
+    for _ in range(steps):
         off, curve = weight * (p - t), weight * p * (1.0 - p)
         g0, g1 = float(off @ z), float(off.sum())
         h01, h11 = float(curve @ z), float(curve.sum()) + ridge
@@ -75,7 +76,7 @@ def _newton(z: np.ndarray, t: np.ndarray, weight: np.ndarray, offset: float) -> 
         det = h00 * h11 - h01 * h01
         step0, step1 = -(h11 * g0 - h01 * g1) / det, -(h00 * g1 - h01 * g0) / det
         gain = -(g0 * step0 + g1 * step1)
-        if gain <= LEAST * loss:
+        if gain <= tol * loss:
             break
         length = 1.0
         while length > 1e-10:

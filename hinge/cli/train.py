@@ -338,7 +338,7 @@ def _result(fitted: BaseEstimator, found: TrainingData, job: _Job, positive: str
 @contextmanager
 def _warn_of_one_class(quiet: bool) -> Iterator[None]:
     """Say so if a classifier predicts one class for all of its rows."""
-    from hinge.estimators.fitting.constant_predictions import ConstantPredictionWarning
+    from hinge.estimators.fitting.reports import ConstantPredictionWarning
 
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("ignore")

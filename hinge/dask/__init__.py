@@ -6,13 +6,13 @@ Names are imported when they are first used. They need dask and distributed: ``p
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_WHERE = {"LinearSVC": "hinge.dask.linear_svc", "LinearSVR": "hinge.dask.linear_svr"}
+_WHERE = {"LinearSVC": "hinge.dask.linear", "LinearSVR": "hinge.dask.linear"}
 
 __all__ = ["LinearSVC", "LinearSVR"]
 
 if TYPE_CHECKING:
-    from hinge.dask.linear_svc import LinearSVC as LinearSVC
-    from hinge.dask.linear_svr import LinearSVR as LinearSVR
+    from hinge.dask.linear import LinearSVC as LinearSVC
+    from hinge.dask.linear import LinearSVR as LinearSVR
 
 
 def __getattr__(name: str) -> Any:

@@ -1,14 +1,19 @@
-"""Where the jobs of a fit run: on the workers of a Dask client, or in this process where there is none."""
+"""The client's side of a fit on a cluster: where jobs run, what becomes of them, and the loop over rounds."""
 
 import time
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import dask
+import numpy as np
 from dask.delayed import delayed
 from distributed import Client, Future, default_client, futures_of
+
+from hinge.monitoring import History, Status, Stop
+from hinge.problems import Certificate, Solution
 
 PATIENCE = 30.0
 """Seconds that a fit waits where the cluster has no worker at all."""
@@ -61,7 +66,7 @@ def cluster_of(client: Client | None) -> Cluster:
 
 
 class Here:
-    """Every job runs at once, in this thread."""
+    """Every job runs immediately, in this thread."""
 
     def threads(self) -> dict[str, int]:
         """One."""
@@ -96,7 +101,7 @@ class OnClient:
     def threads(self) -> dict[str, int]:
         """Waits for the first worker, for some time."""
         began = time.perf_counter()
-        while not (found := self._asked()):
+        while not (found := self._workers()):
             self._check(found, began)
             time.sleep(min(TICK, PATIENCE))
         return dict(sorted(found.items()))
@@ -143,7 +148,7 @@ class OnClient:
                 if now >= ends:
                     raise OutOfTime
                 if now - looked > TICK:
-                    looked, found = now, self._asked()
+                    looked, found = now, self._workers()
                     alone = now if found else alone
                     self._check(found, alone)
                 time.sleep(min(0.02, 0.001 + 0.05 * (now - began)))
@@ -157,7 +162,7 @@ class OnClient:
         if self.client.status == "running":
             self.client.cancel(list(jobs))
 
-    def _asked(self) -> Mapping[str, int]:
+    def _workers(self) -> Mapping[str, int]:
         """The workers, from the scheduler."""
         try:
             return self.client.nthreads()
@@ -204,3 +209,142 @@ def placed(holders: Sequence[Sequence[Sequence[str]]], threads: Mapping[str, int
         places.append(max(free, key=lambda address: (found.count(address), room[address] / threads[address])))
         room[places[-1]] -= 1
     return places
+
+
+class RoundRecord(NamedTuple):
+    """One round, with the fields of `hinge.monitoring.Record`; reads are cells of the data.
+
+    `passes` are those over the data so far, `bytes_moved` what the client has sent and received, `sigma` the largest σ'
+    of the round, over all classes, where the rounds are CoCoA's.
+    """
+
+    iteration: int
+    seconds: float
+    feature_reads: int
+    kernel_evals: int
+    objective: float
+    certificate: float
+    score: float
+    passes: int
+    bytes_moved: int
+    sigma: float
+
+
+class LoopResult(NamedTuple):
+    """What a fit on a cluster gives back: an answer and a certificate for each task."""
+
+    answers: list[Solution]
+    certificates: list[Certificate]
+    status: Status
+    passes: int
+    reads: int
+    moved: int
+    history: History
+
+
+Look = Callable[[RoundRecord, list[Solution]], bool]
+
+
+class ClientLoop(ABC):
+    """The rounds of one fit.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    parts : sequence of jobs
+        Each gives a `Part`.
+    stop : Stop
+        `max_iter` is in passes; `max_time` counts from `began`.
+    began : float
+        On ``time.perf_counter``.
+    look : callable
+        Called with each record and the answers; True ends the fit.
+    """
+
+    def __init__(self, cluster: Cluster, parts: Sequence[Any], stop: Stop, began: float, look: Look) -> None:
+        self.cluster, self.parts, self.stop, self.began, self.look = cluster, parts, stop, began, look
+        self.history = History()
+        self.round = self.passes = self.reads = self.moved = 0
+
+    @abstractmethod
+    def _turn(self, ends: float) -> float:
+        """A round, if it can end by then; returns the σ' that it began with."""
+
+    @property
+    @abstractmethod
+    def _answers(self) -> list[tuple[Solution, Certificate]]:
+        """The answer of each task, and what is known of it."""
+
+    @property
+    @abstractmethod
+    def _ended(self) -> Status | None:
+        """Why no more rounds are needed, or are of use; None if they are."""
+
+    def _last_word(self) -> None:
+        """What is done after the last round, unless Ctrl-C was pressed."""
+        return None
+
+    @property
+    def ends(self) -> float:
+        """When the time limit is, on ``time.perf_counter``."""
+        return np.inf if self.stop.max_time is None else self.began + self.stop.max_time
+
+    def run(self, keep: bool) -> LoopResult:
+        """Rounds until a limit is met; after Ctrl-C the answer so far, if it is to be kept."""
+        try:
+            status = self._loop()
+        except KeyboardInterrupt:
+            if not keep:
+                raise
+            status = Status.INTERRUPTED
+        if status is not Status.INTERRUPTED:
+            self._last_word()
+        answers, found = zip(*self._answers, strict=True)
+        return LoopResult(list(answers), list(found), status, self.passes, self.reads, self.moved, self.history)
+
+    def _loop(self) -> Status:
+        while True:
+            if self.stop.max_iter is not None and self.passes >= self.stop.max_iter:
+                return Status.MAX_ITER
+            if self.round and time.perf_counter() >= self.ends:
+                return Status.MAX_TIME
+            try:
+                sigma = self._turn(self.ends if self.round else np.inf)
+            except OutOfTime:
+                return Status.MAX_TIME
+            if self._report_round(sigma):
+                return Status.CALLBACK
+            if (ended := self._ended) is not None:
+                return ended
+
+    def _report_round(self, sigma: float) -> bool:
+        """Write the record of a round, and call the reports."""
+        answers, every = zip(*self._answers, strict=True)
+        known = [certificate for certificate in every if not certificate.is_unknown]
+        whole = len(known) == len(every)
+        record = RoundRecord(
+            self.round,
+            time.perf_counter() - self.began,
+            self.reads,
+            0,
+            float(sum(certificate.objective for certificate in known)) if whole else np.nan,
+            max(certificate.gap for certificate in known) if whole else np.inf,
+            np.nan,
+            self.passes,
+            self.moved,
+            sigma,
+        )
+        self.history.append(record)  # type: ignore[arg-type]
+        return self.look(record, list(answers))
+
+
+def same(value: Any) -> Any:
+    """A value as the result of a job, so that it is sent once to each worker."""
+    return value
+
+
+def bytes_of(value: object) -> int:
+    """Of all arrays in a value."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    return sum(map(bytes_of, value)) if isinstance(value, tuple) else 0

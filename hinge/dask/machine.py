@@ -11,14 +11,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.constraints import count
-from hinge.dask.chunks import chunks_of, row_chunks
-from hinge.dask.client_loop import ClientLoop, LoopResult, RoundRecord
-from hinge.dask.cluster import Cluster, cluster_of, placed
+from hinge.dask.cluster import ClientLoop, Cluster, LoopResult, RoundRecord, cluster_of, placed
 from hinge.dask.newton_rounds import NewtonRounds
-from hinge.dask.parts import Facts, Task, part_of, prepared
+from hinge.dask.parts import ClusterTask, Facts, chunks_of, part_of, prepared, row_chunks
 from hinge.dask.rounds import Rounds, first_kappa
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting.linear_runs import Report, how_all_ended
+from hinge.estimators.fitting.reports import Report, how_all_ended
 from hinge.estimators.linear.linear_machine import LinearMachine
 from hinge.monitoring import Stop
 from hinge.problems import Solution
@@ -66,7 +64,7 @@ class Spread(NamedTuple):
 
     @property
     def width(self) -> float:
-        """What rows are short of before anything is learned: how far targets are spread, 1 for labels."""
+        """The loss of rows before anything is learned: the spread of targets, 1 for labels."""
         return max(self.facts[k].spread for k in self.used)
 
 
@@ -81,7 +79,7 @@ class OnCluster(LinearMachine):
         self.client, self.parts = client, parts
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Scikit-learn asks a constructor for its parameters: those of the local machine, `client` and `parts`."""
+        """Scikit-learn asks a constructor for its parameters: the local estimator's, `client` and `parts`."""
         super().__init_subclass__(**options)
         own = [inspect.signature(OnCluster.__init__).parameters[name] for name in OWN]
         of_local = inspect.signature(_local_of(cls).__init__)
@@ -124,7 +122,7 @@ class OnCluster(LinearMachine):
         (count() | None).check("parts", self.parts)
 
     def _spread(self, X: Any, y: Any, sample_weight: Any, targets: bool) -> Spread:
-        """Make parts of chunks, as many as there are threads, and see that they fit together."""
+        """Make one part of the chunks for each thread, and check that they are consistent."""
         chunks, cluster = chunks_of(X, y, sample_weight), cluster_of(self.client)
         threads = cluster.threads()
         groups = chunks.grouped(self.parts or sum(threads.values()))
@@ -154,16 +152,23 @@ class OnCluster(LinearMachine):
         if first.names is not None:
             self.feature_names_in_ = np.array(first.names, dtype=object)
 
-    def _task(self, spread: Spread, code: int, per_class: np.ndarray | None, total: float, loss: Loss) -> Task:
+    def _task(self, spread: Spread, code: int, per_class: np.ndarray | None, total: float, loss: Loss) -> ClusterTask:
         """The task of a class, by C or by λ."""
         bias: Bias = self.intercept if self.fit_intercept else "none"
         lam = lam_of(self.C, total) if self.lam is None else checked_lam(self.lam)
         typical = float(np.median([spread.facts[k].typical for k in spread.used]))
         kappa = 0.0 if bias == "none" else first_kappa(lam, typical, spread.width)
-        return Task(code, per_class, lam, total, loss, bias, float(self.intercept_scaling), kappa, len(spread.used))
+        return ClusterTask(
+            code, per_class, lam, total, loss, bias, float(self.intercept_scaling), kappa, len(spread.used)
+        )
 
     def _run(
-        self, spread: Spread, parts: Sequence[Any], tasks: Sequence[Task], reports: Sequence[Report], began: float
+        self,
+        spread: Spread,
+        parts: Sequence[Any],
+        tasks: Sequence[ClusterTask],
+        reports: Sequence[Report],
+        began: float,
     ) -> LoopResult:
         """The rounds, on the parts that have rows."""
         facts = [spread.facts[k] for k in spread.used]
@@ -191,10 +196,10 @@ class OnCluster(LinearMachine):
         self.solver_ = BlockNewton() if isinstance(rounds, NewtonRounds) else CoCoA()
         return rounds.run(self.on_interrupt == "keep")
 
-    def _by_newton(self, facts: Sequence[Facts], tasks: Sequence[Task], parts: int) -> bool:
+    def _by_newton(self, facts: Sequence[Facts], tasks: Sequence[ClusterTask], parts: int) -> bool:
         """Whether Newton's method should be the sooner done: sums of d² numbers, in rounds that are few in any case.
 
-        Parts that ascend at once go as if R²/Λ were larger by as many as they are, at worst.
+        At worst, parts that ascend in parallel converge as if R²/Λ were multiplied by their number.
         """
         rows, cells, d = sum(fact.rows for fact in facts), sum(fact.cells for fact in facts), facts[0].columns
         if self.solver == "auto":
@@ -216,7 +221,7 @@ class OnCluster(LinearMachine):
         self.n_iter_, self.n_feature_reads_ = max(1, outcome.passes), outcome.reads
         self.history_, self._mass = outcome.history, total
         self.bytes_moved_ = outcome.moved
-        self.stop_reason_ = how_all_ended([outcome.status], self.gap_, self.tol, 6).name.lower()
+        self.stop_reason_ = how_all_ended([outcome.status], self.gap_, self.tol).name.lower()
         for name in ("dual_coef_", "support_", "_streams", "_answers"):
             self.__dict__.pop(name, None)
         if getattr(self, "_skl_callbacks", None):

@@ -12,23 +12,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import as_matrix
-from hinge.dask.client_loop import ClientLoop, Look, bytes_of, same
-from hinge.dask.cluster import Cluster, summed
-from hinge.dask.parts import Block, Part, Task, problems_of
+from hinge.dask.cluster import ClientLoop, Cluster, Look, bytes_of, same, summed
+from hinge.dask.parts import ClusterTask, LabelledBlock, Part, problems_of
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
 from hinge.solvers.newton.block_newton import ROWS, SAMPLE, sampled_start
 from hinge.solvers.newton.newton_sums import Question, Sums, added, no_sums, sums_of
 from hinge.solvers.newton.newton_walk import STALLED, STEPS, Outline, Walk, asked, begun, certificate_of, go_on
 
-FEW = 8
-"""One row in so many is in the sample, or fewer: one worker alone works on it."""
 
-
-class Asked(NamedTuple):
+class PassRequest(NamedTuple):
     """What a pass is to sum up, for each of the tasks that are still open."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[ClusterTask, ...]
     questions: tuple[Question, ...]
 
 
@@ -39,7 +35,7 @@ class Found(NamedTuple):
     cells: int
 
 
-def summed_up(part: Part, message: Asked) -> Found:
+def summed_up(part: Part, message: PassRequest) -> Found:
     """The sums over a part. It reads its rows once, and those on the parabola again."""
     found, cells = [], 0
     for task, question in zip(message.tasks, message.questions, strict=True):
@@ -59,13 +55,15 @@ def found_together(*found: Found) -> Found:
 def sample_of(part: Part, every: int) -> Part:
     """Some rows of a part, evenly spread."""
     blocks = [
-        Block(block.X[::every], block.y[::every], None if block.weight is None else block.weight[::every], block.sq[:0])
+        LabelledBlock(
+            block.X[::every], block.y[::every], None if block.weight is None else block.weight[::every], block.sq[:0]
+        )
         for block in part.blocks
     ]
     return part._replace(blocks=tuple(blocks))
 
 
-def started(task: Task, *samples: Part) -> np.ndarray | None:
+def started(task: ClusterTask, *samples: Part) -> np.ndarray | None:
     """Where to begin: w and b of the rows of some samples; None if they tell nothing."""
     blocks = [block for sample in samples for block in sample.blocks]
     Xs, weights = [block.X for block in blocks], [block.weight for block in blocks]
@@ -75,7 +73,7 @@ def started(task: Task, *samples: Part) -> np.ndarray | None:
         sizes = zip(weights, blocks, strict=True)
         weight = np.concatenate([np.ones(len(block.y)) if w is None else w for w, block in sizes])
     y = np.concatenate([block.y for block in blocks])
-    (problem,) = problems_of(Part(0, (Block(as_matrix(stack).whole(), y, weight, np.zeros(0)),)), task)
+    (problem,) = problems_of(Part(0, (LabelledBlock(as_matrix(stack).whole(), y, weight, np.zeros(0)),)), task)
     return sampled_start(problem, task.lam)
 
 
@@ -84,18 +82,18 @@ class NewtonRounds(ClientLoop):
 
     Parameters
     ----------
-    tasks : sequence of Task
+    tasks : sequence of ClusterTask
     rows, cells, d : int
         Of all parts.
     spread : float
-        What rows are short of before anything is learned.
+        The loss of rows before anything is learned.
     """
 
     def __init__(
         self,
         cluster: Cluster,
         parts: Sequence[Any],
-        tasks: Sequence[Task],
+        tasks: Sequence[ClusterTask],
         *,
         rows: int,
         cells: int,
@@ -109,7 +107,8 @@ class NewtonRounds(ClientLoop):
         self.tasks, self.spread = tuple(tasks), spread
         keep = min(1.0, SAMPLE / max(1, cells * len(tasks)))
         self.outlines = [Outline(d, task.lam, task.loss, task.bias, task.bias_scale, keep) for task in tasks]
-        wanted = max(ROWS * d, min(SAMPLE * rows // max(1, cells), rows // FEW))
+        # At most an eighth of the rows is in the sample, which a single worker solves.
+        wanted = max(ROWS * d, min(SAMPLE * rows // max(1, cells), rows // 8))
         self.every = max(1, rows // wanted)
         self.walks: list[Walk] = [begun(outline, spread) for outline in self.outlines]
 
@@ -117,7 +116,7 @@ class NewtonRounds(ClientLoop):
         if self.round == 0:
             self._begin(ends)
         places = self._open
-        message = Asked(tuple(self.tasks[k] for k in places), tuple(asked(self.walks[k]) for k in places))
+        message = PassRequest(tuple(self.tasks[k] for k in places), tuple(asked(self.walks[k]) for k in places))
         sent = self.cluster.submit("message", same, message)
         jobs = [self.cluster.submit("pass", summed_up, part, sent) for part in self.parts]
         try:

@@ -1,28 +1,129 @@
-"""What a worker holds: the rows of a part, checked, and the problems that they are a part of.
-
-All of this is plain values and functions of them: a part that is lost with its worker is made again, the same.
-"""
+"""Rows that are spread over a cluster: chunks as they are given, and the parts that a worker holds."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from dask import is_dask_collection
+from dask.delayed import Delayed, delayed
+from distributed import Future
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from hinge.access import as_matrix
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import weights
+from hinge.estimators.fitting.tasks import class_weights, row_weights
 from hinge.problems import Regularized
 from hinge.problems.svm.examples import spread_of
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
+from hinge.threads import stretches
 from hinge.types import MatrixLike, Stored
 
-TYPICAL = 16  # rows of a part, or up to twice as many, whose norms set the scale of a free bias
+
+class Chunks(NamedTuple):
+    """Chunks of rows, of labels and of weights, where there are such, in the same order."""
+
+    Xs: list[Any]
+    ys: list[Any]
+    weights: list[Any] | None
+
+    def grouped(self, count: int) -> "list[Chunks]":
+        """So many groups of neighbours, or one for each chunk."""
+        ends = stretches(len(self.Xs), min(count, len(self.Xs)))
+        weights = self.weights
+        return [Chunks(self.Xs[lo:hi], self.ys[lo:hi], None if weights is None else weights[lo:hi]) for lo, hi in ends]
 
 
-class Block(NamedTuple):
+def is_distributed(X: object) -> bool:
+    """Whether X is in chunks: a dask collection, or a list of things that are, or that will be computed."""
+    if isinstance(X, list | tuple):
+        return bool(X) and all(isinstance(chunk, Future) or is_dask_collection(chunk) for chunk in X)
+    return is_dask_collection(X)
+
+
+def chunks_of(X: Any, y: Any, sample_weight: Any = None) -> Chunks:
+    """The chunks of X, and the chunks of y and of the weights that go with them.
+
+    Parameters
+    ----------
+    X : dask array, dask DataFrame, or list
+        Chunks of an array may be NumPy's or SciPy's sparse ones. Chunks of columns are put together. A list has
+        delayed values, futures, or arrays.
+    y, sample_weight : dask array, dask Series, list, or an array, if X knows how many rows its chunks have
+    """
+    Xs, rows = row_chunks(X)
+    ys = _beside(y, rows, len(Xs), "y")
+    return Chunks(Xs, ys, None if sample_weight is None else _beside(sample_weight, rows, len(Xs), "sample_weight"))
+
+
+def row_chunks(X: Any) -> tuple[list[Any], tuple[float, ...] | None]:
+    """The chunks of X, and how many rows each has where that is known."""
+    if isinstance(X, list | tuple) and len(X):
+        if any(isinstance(chunk, Future) or is_dask_collection(chunk) or np.ndim(chunk) == 2 for chunk in X):
+            return [_delayed(chunk) for chunk in X], None
+    elif is_dask_collection(X) and hasattr(X, "chunks") and hasattr(X, "rechunk"):
+        if X.ndim != 2:
+            raise ValueError(f"X must be a table with one row per example, got a dask array of {X.ndim} dimension(s).")
+        X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        rows = X.chunks[0]
+        return list(X.to_delayed().ravel()), None if np.isnan(rows).any() else rows
+    elif is_dask_collection(X) and hasattr(X, "columns") and hasattr(X, "to_delayed"):
+        for name, dtype in zip(X.columns, X.dtypes, strict=True):
+            if getattr(dtype, "kind", "O") not in "biuf":
+                raise ValueError(
+                    f"Column {name!r} of X has the type {dtype}, and must hold numbers: encode it first, for instance "
+                    "with dask.dataframe.get_dummies, or drop it."
+                )
+        return list(X.to_delayed()), None
+    raise TypeError(
+        f"X must be a dask array, a dask DataFrame or a list of parts, got {type(X).__name__}: hinge.LinearSVC and "
+        "hinge.LinearSVR take what lies in this process."
+    )
+
+
+def _beside(values: Any, rows: tuple[float, ...] | None, count: int, name: str) -> list[Any]:
+    """Chunks of y, or of weights, that go with the chunks of X."""
+    if values is None:
+        raise ValueError("The target y is None: one label or number a row is needed.")
+    if is_dask_collection(values) and hasattr(values, "rechunk"):
+        known = not np.isnan(values.chunks[0]).any()
+        if rows is not None and known:
+            if sum(values.chunks[0]) != sum(rows):
+                raise ValueError(f"X has {sum(rows)} rows and {name} has {sum(values.chunks[0])}: one a row is needed.")
+            values = values.rechunk({0: rows})
+        pieces = list(values.to_delayed().ravel())
+    elif is_dask_collection(values) and hasattr(values, "to_delayed"):
+        pieces = list(values.to_delayed())
+    elif rows is None or (isinstance(values, list | tuple) and len(values) == count and _are_parts(values)):
+        if not isinstance(values, list | tuple):
+            raise TypeError(
+                f"{name} must be in chunks as X is, a dask array or Series, or a list of parts, got "
+                f"{type(values).__name__}: how many rows the chunks of X have is not known."
+            )
+        pieces = [_delayed(piece) for piece in values]
+    else:
+        values = np.asarray(values)
+        if len(values) != sum(rows):
+            raise ValueError(f"X has {sum(rows)} rows and {name} has {len(values)}: one a row is needed.")
+        pieces = [_delayed(piece) for piece in np.split(values, np.cumsum(rows)[:-1].astype(int))]
+    if len(pieces) != count:
+        raise ValueError(f"X has {count} chunks of rows and {name} has {len(pieces)}: give both the same ones.")
+    return pieces
+
+
+def _are_parts(values: Sequence[Any]) -> bool:
+    return all(isinstance(piece, Future) or is_dask_collection(piece) or np.ndim(piece) >= 1 for piece in values)
+
+
+def _delayed(chunk: Any) -> Any:
+    """Something that jobs can take as an argument."""
+    return (
+        chunk if isinstance(chunk, Delayed) else delayed(chunk, pure=False) if not isinstance(chunk, Future) else chunk
+    )
+
+
+class LabelledBlock(NamedTuple):
     """Rows as they came: an array or CSR, labels, their codes or targets, weights if there are any, squared norms."""
 
     X: Stored
@@ -35,7 +136,7 @@ class Part(NamedTuple):
     """The rows that are worked on together, by their number; those that weigh nothing in any block left out."""
 
     number: int
-    blocks: tuple[Block, ...]
+    blocks: tuple[LabelledBlock, ...]
 
     @property
     def n(self) -> int:
@@ -47,7 +148,7 @@ class Facts(NamedTuple):
     """What the client has to know of a part.
 
     `masses` are the weights of all rows with each of the `labels`, or of all rows where y are targets; `columns` and
-    `names` are those of its first block, `typical` is a squared norm; targets lie about `centre`, so much spread.
+    `names` come from its first block, `typical` is a squared norm; targets lie about `centre`, within `spread`.
     """
 
     rows: int
@@ -61,11 +162,11 @@ class Facts(NamedTuple):
     spread: float = 1.0
 
 
-class Task(NamedTuple):
+class ClusterTask(NamedTuple):
     """One binary problem, or one of regression, over the rows of all parts.
 
-    `code` is the class that is told from the rest, `per_class` the weights of classes; `total` is Σ s over all parts;
-    `kappa` is the κ to begin with, see :mod:`hinge.dask.rounds`; of so many `parts` sums are made.
+    `code` is the positive class, `per_class` the weights of classes; `total` is Σ s over all parts;
+    `kappa` is the κ to begin with, see :mod:`hinge.dask.rounds`; `parts` is the number of parts.
     """
 
     code: int
@@ -132,7 +233,7 @@ def part_of(loaded: tuple[Part, Facts], classes: np.ndarray | None) -> Part:
     return part._replace(blocks=tuple(block._replace(y=y) for block, y in zip(part.blocks, codes, strict=True)))
 
 
-def _block(X: Any, y: Any, weight: Any, targets: bool) -> Block | None:
+def _block(X: Any, y: Any, weight: Any, targets: bool) -> LabelledBlock | None:
     """A chunk as scikit-learn checks it; None where it has no rows, or none that weighs anything."""
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
     y = np.asarray(y)
@@ -151,16 +252,16 @@ def _block(X: Any, y: Any, weight: Any, targets: bool) -> Block | None:
         weight = weight[:, 0] if weight.ndim == 2 and weight.shape[1] == 1 else weight
         if weight.shape == (rows,) and weight.dtype.kind in "biuf" and (weight <= 0).all():
             return None
-        weight = weights.row_weights(weight, X)
+        weight = row_weights(weight, X)
     rows_of = as_matrix(X, checked=True)  # converts what compiled code cannot read, once for all rounds
-    return Block(rows_of.whole(), y, weight, np.full(rows, np.nan))
+    return LabelledBlock(rows_of.whole(), y, weight, np.full(rows, np.nan))
 
 
 def _facts(part: Part, columns: int, names: tuple[str, ...] | None, targets: bool) -> Facts:
-    """Labels are those of the part: the client puts all parts' together."""
+    """Labels of this part only: the client merges the labels of all parts."""
     matrices = [as_matrix(block.X, checked=True) for block in part.blocks]
     mass = [np.ones(len(block.y)) if block.weight is None else block.weight for block in part.blocks]
-    typical = [matrix.typical_sq_norm(TYPICAL) for matrix in matrices]
+    typical = [matrix.typical_sq_norm(16) for matrix in matrices]  # sets the scale of a free bias
     cells = sum(matrix.n_cells for matrix in matrices)
     if not part.blocks:
         return Facts(0, 0, columns, names, np.zeros(0), np.zeros(0), 0.0)
@@ -172,18 +273,18 @@ def _facts(part: Part, columns: int, names: tuple[str, ...] | None, targets: boo
     return facts._replace(labels=labels, masses=np.bincount(codes, rows, len(labels)))
 
 
-def problems_of(part: Part, task: Task) -> list[Regularized | None]:
+def problems_of(part: Part, task: ClusterTask) -> list[Regularized | None]:
     """The problem of the task over each block, whose means are shares of those over all parts; None of no weight."""
     return [_problem(block, task) for block in part.blocks]
 
 
-def _problem(block: Block, task: Task) -> Regularized | None:
+def _problem(block: LabelledBlock, task: ClusterTask) -> Regularized | None:
     if task.loss.two_sided:
         y, weight = block.y, block.weight
     else:
         positive = block.y == task.code
         y = np.where(positive, np.int8(1), np.int8(-1))
-        weight = weights.class_weights(positive, block.weight, task.per_class, task.code)
+        weight = class_weights(positive, block.weight, task.per_class, task.code)
     if weight is not None and not weight.any():
         return None
     problem = Regularized(

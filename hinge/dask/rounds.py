@@ -19,8 +19,8 @@ is penalised it has its own cost besides: with a constant feature of square c, a
 
 at whose fixed point b = cu/Λ, or u = 0 where b is free, c = ∞.
 
-The gap that the parts met on their way says when a certificate is worth its two passes. It is that of `Regularized`,
-summed from the parts.
+The gap that the parts met on their way says when a certificate is worth its two passes. It is the
+certificate of `Regularized`, summed from the parts.
 """
 
 from collections.abc import Sequence
@@ -29,12 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from hinge.dask import local_rounds, shares
-from hinge.dask.client_loop import ClientLoop, Look, bytes_of, same
-from hinge.dask.cluster import Cluster, summed
-from hinge.dask.local_rounds import Message, Report
-from hinge.dask.parts import Task
-from hinge.dask.shares import Question
+from hinge.dask import local_rounds
+from hinge.dask.cluster import ClientLoop, Cluster, Look, bytes_of, same, summed
+from hinge.dask.local_rounds import CertificateQuery, Message, Report
+from hinge.dask.parts import ClusterTask
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
 from hinge.problems.base import EPS
@@ -44,17 +42,10 @@ from hinge.solvers.ascent.sdca import SGD_PAYS
 
 ROUND_CELLS = 1 << 24
 """Cells that a part visits in a round, at least: some ten times what it costs to send a round out and back."""
-PASSES = (2, 16)
-"""Passes of a round: fewer waste the way to the parts, more what they do not know of each other."""
 KEPT_ROUNDS = 8
 """Rounds after which α comes to the client: a lost worker costs no more than these again."""
 STALLED = 3
 """Rounds without any rise of the dual after which there is none to come."""
-FASTER, SLOWER = 2.0, 4.0
-"""By what κ grows while the bias goes one way, and shrinks when it turns; for moves that are not `SMALL`."""
-SMALL = 1e-6
-CANDIDATES = 16
-"""Biases that are tried at once, on either side of the best so far."""
 
 
 @dataclass
@@ -62,10 +53,10 @@ class Place:
     """Where the ascent of a task is: v, u, the multiplier β of a free bias, σ', whether Λ still grows.
 
     `gap` is the relative gap as the last round met it at its beginning, `trust` what the last certificate was, over
-    what was foreseen; `least` is a bound on σ' that was learned; `flat` counts rounds without a rise.
+    what was predicted; `least` is a bound on σ' that was learned; `flat` counts rounds without a rise.
     """
 
-    task: Task
+    task: ClusterTask
     v: np.ndarray
     sigma: float
     growing: bool
@@ -118,12 +109,16 @@ class Place:
         c = self.task.bias_scale**2
         return c / (c + self.kappa) if self.task.bias == "penalized" else 1.0
 
-    def _turn(self) -> bool:
-        """The bias after a round, and the multiplier and κ for the next; whether it does not move any more."""
+    def _turn(self, *, faster: float = 2.0, slower: float = 4.0, small: float = 1e-6) -> bool:
+        """The bias after a round, and the multiplier and κ for the next; whether it does not move any more.
+
+        κ is multiplied by `faster` while the bias moves in one direction, and divided by `slower` when it turns; moves
+        below `small` do not count.
+        """
         before, self.b = self.b, self.beta + self.felt * self.u / self.task.Lam
         moved, self.moved = self.moved, self.b - before
-        if abs(self.moved) > SMALL * (1.0 + abs(self.b)) and moved:
-            self.kappa *= FASTER if self.moved * moved > 0.0 else 1.0 / SLOWER
+        if abs(self.moved) > small * (1.0 + abs(self.b)) and moved:
+            self.kappa *= faster if self.moved * moved > 0.0 else 1.0 / slower
         self.beta = self.hold * self.b
         return abs(self.moved) <= EPS * (1.0 + abs(self.b))
 
@@ -153,19 +148,19 @@ class Rounds(ClientLoop):
 
     Parameters
     ----------
-    tasks : sequence of Task
+    tasks : sequence of ClusterTask
     cells : int
         Of the largest part.
     d : int
     centre, spread : float
-        A bias to begin with, and what rows are short of before anything is learned.
+        A bias to begin with, and the loss of rows before anything is learned.
     """
 
     def __init__(
         self,
         cluster: Cluster,
         parts: Sequence[Any],
-        tasks: Sequence[Task],
+        tasks: Sequence[ClusterTask],
         *,
         cells: int,
         d: int,
@@ -184,7 +179,8 @@ class Rounds(ClientLoop):
         for place in self.places:
             place.b = place.beta = centre if place.task.free else 0.0
         self.kept = [cluster.submit("begin", local_rounds.first_kept, part, len(tasks)) for part in parts]
-        self.round_passes = int(np.clip(-(-ROUND_CELLS // max(1, cells)), *PASSES))
+        # Fewer passes waste the way to the parts, more passes ignore what the other parts have changed.
+        self.round_passes = int(np.clip(-(-ROUND_CELLS // max(1, cells)), 2, 16))
 
     def _turn(self, ends: float) -> float:
         limit, sigma = self.stop.max_iter, max(place.sigma for place in self._open)
@@ -210,7 +206,7 @@ class Rounds(ClientLoop):
         return [place for place in self.places if not place.over]
 
     def _round(self, passes: int, ends: float) -> None:
-        """All parts at once, all open tasks in each."""
+        """All parts in parallel, all open tasks in each."""
         places = self._open
         at = np.array([k for k, place in enumerate(self.places) if not place.over])
         message = Message(
@@ -234,12 +230,12 @@ class Rounds(ClientLoop):
         ]
         told = [self.cluster.submit("report", local_rounds.report_of, job) for job in ascended]
         try:
-            reports = self.cluster.gather(summed(self.cluster, told, local_rounds.added), ends)
+            reports = self.cluster.gather(summed(self.cluster, told, local_rounds.add_reports), ends)
         except BaseException:
             self.cluster.drop(ascended)
             raise
         self.moved += bytes_of(message) + sum(map(bytes_of, reports))
-        report = local_rounds.added(*reports)
+        report = local_rounds.add_reports(*reports)
         for place in self.places:
             place.step = 1.0
         for k, place in enumerate(places):
@@ -254,7 +250,7 @@ class Rounds(ClientLoop):
         """Bring α to the client, and go on from there: what came before is forgotten, and need not be done again."""
         step = np.array([place.step for place in self.places])
         alphas = self.cluster.gather(
-            [self.cluster.submit("taken", local_rounds.taken, kept, step) for kept in self.kept]
+            [self.cluster.submit("taken", local_rounds.apply_step, kept, step) for kept in self.kept]
         )
         self.kept = [self.cluster.submit("kept", local_rounds.kept_from, alpha) for alpha in alphas]
         for place in self.places:
@@ -273,7 +269,7 @@ class Rounds(ClientLoop):
             return
         sides = [balance(*place.masses) for place in places]
         b = [place.b for place in places]
-        question = Question(
+        question = CertificateQuery(
             tuple(place.task for place in places),
             np.array([k for k, place in enumerate(self.places) if any(place is other for other in places)]),
             np.array([place.step for place in self.places]),
@@ -284,39 +280,45 @@ class Rounds(ClientLoop):
         )
         sent = self.cluster.submit("question", same, question)
         asked = [
-            self.cluster.submit("certify", shares.asked, part, kept, sent)
+            self.cluster.submit("certify", local_rounds.certify_part, part, kept, sent)
             for part, kept in zip(self.parts, self.kept, strict=True)
         ]
-        found = self.cluster.gather([self.cluster.submit("share", shares.shares_of, job) for job in asked], ends)
+        found = self.cluster.gather([self.cluster.submit("share", local_rounds.shares_of, job) for job in asked], ends)
         self.reads += sum(cells for _, cells in found)
         self.moved += bytes_of(question) + sum(bytes_of(part) for part in found)
         totals = [
-            shares.together(of_task, len(w))
+            local_rounds.together(of_task, len(w))
             for of_task, w in zip(zip(*(part for part, _ in found), strict=True), question.w, strict=True)
         ]
         if places[0].task.free:
             totals, b = self._best_biases(question, asked, sent, totals, ends)
         for place, total, w, bias in zip(places, totals, question.w, b, strict=True):
-            place.certificate = shares.certificate(total, place.task, w, float(bias))
+            place.certificate = local_rounds.certificate(total, place.task, w, float(bias))
             place.over = place.certificate.gap <= self.stop.tol and self.stop.tol > 0
             if 0.0 < place.foreseen < np.inf:
                 place.trust = place.certificate.gap / place.foreseen
 
     def _best_biases(
-        self, question: Question, asked: Sequence[Any], sent: Any, totals: list[shares.TaskShare], ends: float
-    ) -> tuple[list[shares.TaskShare], list[float]]:
-        """The losses at better biases than those of the multipliers: ever closer to the best of some that are tried.
+        self,
+        question: CertificateQuery,
+        asked: Sequence[Any],
+        sent: Any,
+        totals: list[local_rounds.TaskShare],
+        ends: float,
+    ) -> tuple[list[local_rounds.TaskShare], list[float]]:
+        """The losses at better biases than the multipliers give: ever closer to the best of some that are tried.
 
         Any bias has a certificate; the loss is convex in it, so that the best lies beside the best of those tried.
         """
+        count = 16  # candidates on either side of the best so far
         best, loss = question.b.copy(), np.array([total.loss for total in totals])
         width = np.maximum(self.spread, np.abs(best))
-        away = np.concatenate([-(2.0 ** -np.arange(CANDIDATES)), 2.0 ** -np.arange(CANDIDATES)])
+        away = np.concatenate([-(2.0 ** -np.arange(count)), 2.0 ** -np.arange(count)])
         for _ in range(3):
             tried = best[:, None] + width[:, None] * away
             found = self.cluster.gather(
                 [
-                    self.cluster.submit("bias", shares.losses, part, job, sent, tried)
+                    self.cluster.submit("bias", local_rounds.losses, part, job, sent, tried)
                     for part, job in zip(self.parts, asked, strict=True)
                 ],
                 ends,
@@ -331,7 +333,7 @@ class Rounds(ClientLoop):
                 if offset:
                     best[k], loss[k] = tried[k, at], cost[k, at]
                 width[k] *= reach
-            away = np.concatenate([-np.arange(1, CANDIDATES + 1), np.arange(1, CANDIDATES + 1)]) / CANDIDATES
+            away = np.concatenate([-np.arange(1, count + 1), np.arange(1, count + 1)]) / count
         return [total._replace(loss=float(value)) for total, value in zip(totals, loss, strict=True)], best.tolist()
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from hinge.constraints import count
-from hinge.estimators.fitting.one_vs_one import class_pairs
+from hinge.estimators.fitting.tasks import class_pairs
 from hinge.types import MatrixLike
 
 

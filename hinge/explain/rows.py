@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.calibration.sigmoid import fit_sigmoid, probabilities
-from hinge.estimators.fitting.one_vs_one import class_pairs
+from hinge.estimators.fitting.tasks import class_pairs
 from hinge.explain.features import checked_top, runs_of
 from hinge.types import Items
 

@@ -14,10 +14,8 @@ from hinge.files.replacing import replacing
 
 NAME = "state.npz"
 HEADER = "header"
-EVERY = 10.0
-"""Least seconds between two checkpoints."""
-SHARE = 0.05
-"""Largest fraction of the time that is spent writing them."""
+EVERY, SHARE = 10.0, 0.05
+"""Least seconds between two checkpoints, and the largest fraction of the time that is spent writing them."""
 
 State: TypeAlias = tuple | np.ndarray | np.generic
 """A state, or a part of one."""

@@ -23,7 +23,7 @@ def left_of(max_time: float | None, began: float) -> float | None:
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
-    """All runs that start inside end within so many seconds from here, whatever their own limits."""
+    """All runs that start inside end within this number of seconds, whatever their own limits."""
     ends = math.inf if seconds is None else now() + seconds
     token = _ends.set(min(ends, _ends.get()))
     try:
@@ -33,7 +33,7 @@ def within(seconds: float | None) -> Iterator[None]:
 
 
 def limited(max_time: float | None) -> float | None:
-    """The limit of a run that starts now: its own, or that of the runs around it."""
+    """The limit of a run that starts now: its own, or the limit of the runs around it."""
     left = max(LEAST, _ends.get() - now())
     return max_time if left == math.inf else left if max_time is None else min(max_time, left)
 

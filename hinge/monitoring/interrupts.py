@@ -18,7 +18,7 @@ _attempting: ContextVar[bool | None] = ContextVar("attempting", default=None)
 
 
 def called_off() -> bool:
-    """Whether runs that start here should end at once."""
+    """Whether runs that start here should end immediately."""
     event = calling_off.get()
     return event is not None and event.is_set()
 
@@ -34,7 +34,7 @@ def called_off_by(event: threading.Event | None) -> Iterator[None]:
 
 
 class Interrupts:
-    """Handling of Ctrl-C: work whose result is not needed is interrupted at once; otherwise its end is awaited.
+    """Handling of Ctrl-C: work whose result is not needed is interrupted immediately; otherwise its end is awaited.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Interrupts:
 
 
 @contextmanager
-def kept() -> Iterator[None]:
+def keep_results_on_interrupt() -> Iterator[None]:
     """Inside, a first Ctrl-C calls off all runs, those to come too, and raises nothing; a second one raises.
 
     For all that is done around the runs of a fit: what was found so far is not lost to a Ctrl-C that comes before the

@@ -1,4 +1,4 @@
-"""The order in which the cells of a row are read, and estimates of its class from the first cells."""
+"""Predictions from some of a row's cells: the order in which to read them, and their purchase in that order."""
 
 from typing import NamedTuple, Self
 
@@ -6,18 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from hinge.access.tables.table import BLOCK_CELLS, Table
+from hinge.constraints import BUDGET, number
 from hinge.types import Stored
-
-LOOKS = 64
-"""Most looks (cuts of the order at which a row is judged); their distances grow in proportion to the cells read."""
-ROWS = 20_000
-"""Number of rows times classes that the estimates are learned from."""
-FEW = 2_000
-"""Rows that the estimates are learned from at least, however many classes there are."""
 
 
 class Looks(NamedTuple):
-    """Coefficients a, g and standard deviations r of the estimates at each look, of shape (looks, scores).
+    """Coefficients a, g and standard deviations r of the estimates at each stage, of shape (stages, scores).
 
     Examples
     --------
@@ -42,10 +37,10 @@ class ReadingOrder:
     .. math:: \\sqrt{\\textstyle\\sum_cw_{cj}^2}\\;\\sigma_j / p_j,
 
     with the standard deviation :math:`\\sigma_j` and the price :math:`p_j` of column j. Columns of weight zero are
-    never read. At a *look*, after the first m columns, the sum :math:`s_c = b_c + \\sum_{j\\le m}w_{cj}x_j` is known,
+    never read. At a *stage*, after the first m columns, the sum :math:`s_c = b_c + \\sum_{j\\le m}w_{cj}x_j` is known,
     and the score of class c is estimated by least squares on the given rows, :math:`\\hat f_c = a_c + g_cs_c`, with the
-    standard deviation :math:`r_c` of the residuals. A row is *z ahead* if the estimated score of its best class exceeds
-    that of every other by z standard deviations of the difference. `ahead_for` finds the z at which few of the given
+    standard deviation :math:`r_c` of the residuals. A row is *z ahead* if the estimated score of its best class
+    exceeds every other by z standard deviations of the difference. `ahead_for` finds the z at which few of the given
     rows would get another class than by all their cells.
 
     Parameters
@@ -66,7 +61,7 @@ class ReadingOrder:
     columns : ndarray of int
         Columns with a nonzero weight, in the order in which they are read.
     cuts : ndarray of int
-        How many of them are read before each look: from 0 to all.
+        How many of them are read before each stage: from 0 to all.
     weights : ndarray of shape (n_scores, len(columns))
         The weights of these columns.
     looks : Looks
@@ -98,10 +93,12 @@ class ReadingOrder:
         used = _used(coef)
         columns = used[np.argsort(-value[used], kind="stable")]
         m = len(columns)
-        cuts = np.unique(np.append(0, np.rint(np.geomspace(1, max(m, 1), LOOKS)).astype(int)).clip(max=m))
+        # At most 64 stages, whose distances grow in proportion to the cells read.
+        cuts = np.unique(np.append(0, np.rint(np.geomspace(1, max(m, 1), 64)).astype(int)).clip(max=m))
         bounds = None if ranges is None else _checked_ranges(ranges, d)
         self._place(coef, intercept, columns, price[columns], cuts, bounds)
-        self._learn(X[:: max(1, X.shape[0] // max(FEW, ROWS // len(coef)))])
+        # Of 20,000 rows for one class, fewer for several, the estimates have a negligible sampling error.
+        self._learn(X[:: max(1, X.shape[0] // max(2_000, 20_000 // len(coef)))])
 
     def _place(
         self,
@@ -119,7 +116,7 @@ class ReadingOrder:
         self.low, self.high = None, None
         if bounds is not None:
             least, most = (side[columns] * self.weights for side in bounds)
-            self.low, self.high = self._left(np.minimum(least, most)), self._left(np.maximum(least, most))
+            self.low, self.high = self._unread_sums(np.minimum(least, most)), self._unread_sums(np.maximum(least, most))
 
     def parts(self) -> dict[str, np.ndarray]:
         """All arrays that define the order, by name."""
@@ -135,7 +132,7 @@ class ReadingOrder:
         Raises
         ------
         ValueError
-            If the parts are not those of an order for such weights.
+            If the parts do not form an order for such weights.
         """
         coef = np.atleast_2d(coef).astype(np.float64)
         _check_parts(coef, parts)
@@ -148,13 +145,13 @@ class ReadingOrder:
         order._ahead, order._wrong = parts["ahead"], parts["wrong"]
         return order
 
-    def _left(self, terms: np.ndarray) -> np.ndarray:
-        """Sums of the terms of the unread columns, at each look."""
+    def _unread_sums(self, terms: np.ndarray) -> np.ndarray:
+        """Sums of the terms of the unread columns, at each stage."""
         total = np.concatenate([np.zeros((len(terms), 1)), np.cumsum(terms[:, ::-1], axis=1)], axis=1)
         return total[:, terms.shape[1] - self.cuts].T
 
     def _learn(self, X: Stored) -> None:
-        """Fit the estimates of each look; store for each row whether its class is wrong, and how far it is ahead."""
+        """Fit the estimates of each stage; store for each row whether its class is wrong, and how far it is ahead."""
         sums = self._sums_at_looks(X)
         exact = sums[-1]
         shift, moved = sums.mean(axis=1, keepdims=True), sums - sums.mean(axis=1, keepdims=True)
@@ -173,7 +170,7 @@ class ReadingOrder:
         self._wrong = np.array([first_class(f) != right for f in scores])
 
     def _sums_at_looks(self, X: Stored) -> np.ndarray:
-        """The sums over the columns read so far, at each look: shape (looks, rows, scores)."""
+        """The sums over the columns read so far, at each stage: shape (stages, rows, scores)."""
         part = np.searchsorted(self.cuts, np.arange(len(self.columns)), side="right")
         sums = np.empty((len(self.cuts), X.shape[0], len(self.intercept)))
         for c, w in enumerate(self.weights):
@@ -183,11 +180,11 @@ class ReadingOrder:
         return sums + self.intercept
 
     def estimate(self, k: int, sums: np.ndarray) -> np.ndarray:
-        """The estimated scores of rows, from their sums at look k."""
+        """The estimated scores of rows, from their sums at stage k."""
         return self.looks.offset[k] + self.looks.slope[k] * sums
 
     def ahead(self, k: int, scores: np.ndarray) -> np.ndarray:
-        """By how many standard deviations the best class of each row is ahead of the next one, at look k."""
+        """By how many standard deviations the best class of each row is ahead of the next one, at stage k."""
         spread = self.looks.spread[k]
         with np.errstate(divide="ignore", invalid="ignore"):
             if scores.shape[1] == 1:
@@ -199,7 +196,7 @@ class ReadingOrder:
         return by.min(axis=1)
 
     def interval(self, look: np.ndarray, sums: np.ndarray, z: float) -> tuple[np.ndarray, np.ndarray]:
-        """Intervals for the scores of rows, given the last look of each."""
+        """Intervals for the scores of rows, given the last stage of each."""
         if self.low is not None and self.high is not None:
             return sums + self.low[look], sums + self.high[look]
         middle = self.looks.offset[look] + self.looks.slope[look] * sums
@@ -208,7 +205,7 @@ class ReadingOrder:
         return middle - by, middle + by
 
     def settled(self, k: int, sums: np.ndarray) -> np.ndarray:
-        """The class of each row that no unread cell can change, at look k; -1 if one can, or ranges are not known."""
+        """The class of each row that no unread cell can change, at stage k; -1 if one can, or ranges are not known."""
         if self.low is None or self.high is None or self.bounds is None:
             return np.full(len(sums), -1)
         largest = np.maximum(*map(np.abs, self.bounds))[self.columns]
@@ -298,3 +295,146 @@ def _checked_ranges(ranges: tuple[ArrayLike, ArrayLike], d: int) -> tuple[np.nda
     if not (np.isfinite(low) & np.isfinite(high) & (low <= high)).all():
         raise ValueError("ranges must be finite, with no least value above the largest one.")
     return low, high
+
+
+class Purchase(NamedTuple):
+    """Predictions, with the cells that were read for them and their price.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        The class of each row.
+    scores : ndarray of shape (n,) or (n, n_classes)
+        Decision values; estimates if not all cells were read.
+    low, high : ndarray of the same shape
+        Interval for each decision value: certain if the order has ranges; else z standard deviations about the
+        estimate, with the z of `ReadingOrder.ahead_for`; the value itself if all cells were read.
+    cells : ndarray of int of shape (n,)
+        Cells of each row that were used.
+    certain : ndarray of bool of shape (n,)
+        Whether no unread cell can change the class.
+    n_reads : int
+        Cells that were paid for; cells that the table has kept from earlier reads are free.
+    cost : float
+        Their price.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import LinearSVC
+    >>> X = np.random.default_rng(0).standard_normal((500, 4)) * [9.0, 1.0, 0.1, 0.01]
+    >>> bought = LinearSVC().fit(X, X.sum(axis=1) > 0).learn_order(X).buy(X, confidence=0.95)
+    >>> bought.n_reads == int(bought.cells.sum()), bool(bought.cells.mean() < 2)
+    (True, True)
+    """
+
+    labels: np.ndarray
+    scores: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    cells: np.ndarray
+    certain: np.ndarray
+    n_reads: int
+    cost: float
+
+
+def buy(
+    order: ReadingOrder, table: Table, classes: np.ndarray, confidence: float = 1.0, max_cost: float | None = None
+) -> Purchase:
+    """Read the rows of a table in the given order, each only as far as needed.
+
+    All rows that are still undecided are read up to the next cut together, so that a seller who charges for a call is
+    called once for all of them. If the budget does not suffice for all, the least certain rows are read first.
+
+    Parameters
+    ----------
+    order : ReadingOrder
+    table : Table
+        The rows to predict.
+    classes : ndarray
+    confidence : float, default=1.0
+        The fraction of rows that must get the class that all their cells would give. With 1.0 a row is read until its
+        class is certain, by the ranges of the order, or to the end.
+    max_cost : float, optional
+        Limit of the price, in addition to the budgets of the table.
+
+    Returns
+    -------
+    Purchase
+    """
+    n, d = table.shape
+    if d != order.n_features:
+        raise ValueError(f"The table has {d} features, and the model expects {order.n_features}.")
+    number(above=0, most=1).check("confidence", confidence)
+    BUDGET.check("max_cost", max_cost)
+    z, last = order.ahead_for(confidence), len(order.cuts) - 1
+    sums, look = np.tile(order.intercept, (n, 1)), np.zeros(n, int)
+    reads, cost = table.bill.cells, table.bill.cost
+    rows, k = np.arange(n), 0
+    while k < last:
+        ahead = order.ahead(k, order.estimate(k, sums[rows]))
+        sure = (ahead >= z) & (z < np.inf)  # if z is infinite, only `settled` decides
+        stays = ~sure & (order.settled(k, sums[rows]) < 0)
+        rows = rows[stays][np.argsort(ahead[stays], kind="stable")]  # the least sure first
+        before, k = k, k + 1 if table.sells_cells else last  # if whole rows are sold, one read has all of the row
+        part = slice(order.cuts[before], order.cuts[k])
+        left = None if max_cost is None else max_cost - (table.bill.cost - cost)
+        afforded = np.sort(rows[: _affordable(table, rows, order.columns[part], left)])
+        step = max(1, BLOCK_CELLS // max(1, part.stop - part.start))
+        for lo in range(0, len(afforded), step):
+            some = afforded[lo : lo + step]
+            sums[some] += _products(order, table, some, part)
+        look[afforded] = k
+        if len(afforded) < len(rows):
+            break
+    low, high = order.interval(look, sums, z)
+    scores = order.looks.offset[look] + order.looks.slope[look] * sums
+    codes, certain = first_class(scores), look == last
+    for k in np.unique(look[~certain]):
+        at = look == k
+        settled = order.settled(k, sums[at])
+        certain[at] = settled >= 0
+        codes[at] = np.where(settled >= 0, settled, codes[at])  # the estimate may have another class
+    if scores.shape[1] == 1:
+        scores, low, high = scores[:, 0], low[:, 0], high[:, 0]
+    bill, used = table.bill, order.cuts[look]
+    return Purchase(classes[codes], scores, low, high, used, certain, int(bill.cells - reads), float(bill.cost - cost))
+
+
+def _affordable(table: Table, rows: np.ndarray, columns: np.ndarray, left: float | None) -> int:
+    """How many of these rows, from the first on, the budgets suffice for."""
+    limits = [limit for limit in (left, _rest(table.max_cost, table.bill.cost)) if limit is not None]
+    reads = _rest(table.max_reads, table.bill.cells)
+    if not limits and reads is None:
+        return len(rows)
+    columns = columns if table.sells_cells else np.arange(table.shape[1])
+    price = np.ones(len(columns)) if table.bill.prices is None else table.bill.prices[columns]
+    fresh = [table.bill.missing(i, columns) if table.keep else np.ones(len(columns), bool) for i in rows.tolist()]
+    cost, cells = np.cumsum([price @ f for f in fresh]), np.cumsum([f.sum() for f in fresh])
+    within = np.ones(len(rows), bool)
+    for limit in limits:
+        within &= cost <= limit * (1.0 + 1e-12)
+    return int((within & (cells <= reads)).sum() if reads is not None else within.sum())
+
+
+def _rest(limit: float | None, spent: float) -> float | None:
+    return None if limit is None else limit - spent
+
+
+def _products(order: ReadingOrder, table: Table, rows: np.ndarray, part: slice) -> np.ndarray:
+    """The contribution of these columns to the scores of these rows."""
+    columns = order.columns[part]
+    ascending = np.argsort(columns)
+    cells = table.block(rows, columns[ascending])
+    if order.bounds is not None:
+        low, high = (side[columns[ascending]] for side in order.bounds)
+        dense = cells if isinstance(cells, np.ndarray) else cells.toarray()
+        out = np.argwhere((dense < low) | (dense > high))
+        if len(out):
+            i, j = out[0]
+            raise ValueError(
+                f"Row {rows[i]} has {dense[i, j]:g} in column {columns[ascending][j]}, outside its range of {low[j]:g} "
+                f"to {high[j]:g}: classes that were certain by these ranges may be wrong. Learn the order with wider "
+                "ranges."
+            )
+    return np.asarray(cells @ order.weights[:, part].T[ascending])

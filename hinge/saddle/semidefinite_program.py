@@ -51,7 +51,7 @@ class SemidefiniteResult(NamedTuple):
     status: Status
 
 
-class Level(MaxMin):
+class ProgramLevel(MaxMin):
     """The feasibility problem of one bisection step: whether some X of trace 1 has :math:`A_i \\circ X \\ge 0` and
     :math:`C \\circ X \\ge c`. It is decided by the sign of
 
@@ -59,7 +59,7 @@ class Level(MaxMin):
               \\min\\big(\\min_i \\hat A_i \\circ X,\\ (\\hat C - \\hat c I) \\circ X\\big),
 
     where hats mean division by Frobenius norms. The trace is 1 here, since with tr X ≤ 1 the value of an infeasible
-    level would be 0, that of X = 0. The gap is set to 0 as soon as the sign is known, which ends the run.
+    level would be 0, the level of X = 0. The gap is set to 0 as soon as the sign is known, which ends the run.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class _Bisection:
 
     def __init__(self, problem: Semidefinite | None, C: np.ndarray, eps: float) -> None:
         self.C, self.n = C, len(C)
-        self.level = None if problem is None else Level(problem, C)
+        self.level = None if problem is None else ProgramLevel(problem, C)
         values, vectors = np.linalg.eigh(C)
         self.wanted = eps * (float(np.abs(values).max()) or 1.0)
         self.y = np.zeros(0 if problem is None else problem.n)

@@ -15,19 +15,11 @@ from hinge.estimators.fitting.parameters import Gamma
 from hinge.problems import Regularized
 from hinge.problems.svm.examples import spread_of
 from hinge.problems.svm.losses import Loss
-from hinge.selection.training import Training, Tunable
+from hinge.selection.scoring import SearchData, Tunable
 
 Grid: TypeAlias = int | Sequence[float] | np.ndarray
 """Values to try, or their number."""
 
-SOME = 512
-"""Rows from which the bounds for kernels are computed."""
-LITTLE = 0.01
-"""Change of the predictions, relative to the targets' mean deviation, below which a regression has learned nothing."""
-ALONE = 1000.0
-"""The largest C is so many times the one at which an average row could reach its margin by its own dual weight."""
-WIDE = 16.0
-"""γ ranges from 'scale' divided by this to 'scale' times this."""
 HAVE_GAMMA = ("rbf", "poly", "sigmoid", "laplacian")
 
 
@@ -48,7 +40,7 @@ def checked_grid(name: str, values: Grid) -> np.ndarray | int:
     return grid
 
 
-def grid_of_C(model: Tunable, data: Training, Cs: Grid, gammas: Sequence[float | None]) -> np.ndarray:
+def grid_of_C(model: Tunable, data: SearchData, Cs: Grid, gammas: Sequence[float | None]) -> np.ndarray:
     """The C to try; if only their number is given, a geometric grid between `bounds`."""
     grid = checked_grid("Cs", Cs)
     if isinstance(grid, np.ndarray):
@@ -57,7 +49,7 @@ def grid_of_C(model: Tunable, data: Training, Cs: Grid, gammas: Sequence[float |
     return np.geomspace(low, high, grid)
 
 
-def grid_of_gamma(model: Tunable, data: Training, gammas: Grid | Gamma) -> list[float | None]:
+def grid_of_gamma(model: Tunable, data: SearchData, gammas: Grid | Gamma) -> list[float | None]:
     """The γ to try; [None] if the kernel has none.
 
     If only their number is given, a geometric grid from 1/16 to 16 times 'scale'. For Gaussian kernels and typical
@@ -73,18 +65,18 @@ def grid_of_gamma(model: Tunable, data: Training, gammas: Grid | Gamma) -> list[
     if isinstance(gammas, int | np.integer):
         count().check("gammas", gammas)
         scale = _gamma_of(model, data, "scale")
-        return [scale] if gammas == 1 else np.geomspace(scale / WIDE, scale * WIDE, int(gammas)).tolist()
+        return [scale] if gammas == 1 else np.geomspace(scale / 16.0, scale * 16.0, int(gammas)).tolist()
     given: Any = gammas
     grid = checked_grid("gammas", [_gamma_of(model, data, cast(Gamma, g)) if isinstance(g, str) else g for g in given])
     return cast(np.ndarray, grid).tolist()
 
 
-def _gamma_of(model: Tunable, data: Training, gamma: Gamma) -> float:
+def _gamma_of(model: Tunable, data: SearchData, gamma: Gamma) -> float:
     named = clone(model).set_params(gamma=gamma)
     return float(getattr(kernel_input.kernel_of(named, data.X), "gamma"))  # noqa: B009
 
 
-def bounds(model: Tunable, data: Training, gammas: Sequence[float | None]) -> tuple[float, float]:
+def bounds(model: Tunable, data: SearchData, gammas: Sequence[float | None]) -> tuple[float, float]:
     """The smallest C at which anything is learned, and one at which C no longer bounds any dual weight.
 
     As long as no row has reached its margin, w is C times a sum over all rows: C then changes its length only, and no
@@ -98,11 +90,11 @@ def bounds(model: Tunable, data: Training, gammas: Sequence[float | None]) -> tu
         low, size = _of_kernel(model, data, gammas, spread)
     else:
         low, size = _of_rows(model, data, spread)
-    high = ALONE * spread / size
-    return low, max(high, ALONE * low)
+    high = 1000.0 * spread / size
+    return low, max(high, 1000.0 * low)
 
 
-def _of_rows(model: Tunable, data: Training, spread: float) -> tuple[float, float]:
+def _of_rows(model: Tunable, data: SearchData, spread: float) -> tuple[float, float]:
     matrix = as_matrix(cast(Any, data.X), checked=True)
     unit = clone(model).set_params(C=1.0)
     if data.codes is None:
@@ -133,10 +125,12 @@ def _first_reach(problem: Regularized, spread: float) -> float:
     return _reached(problem.total * r, free, spread, targets)
 
 
-def _of_kernel(model: Tunable, data: Training, gammas: Sequence[float | None], spread: float) -> tuple[float, float]:
-    """The same from a sample of rows; sums over all rows are larger by the ratio of their numbers."""
+def _of_kernel(
+    model: Tunable, data: SearchData, gammas: Sequence[float | None], spread: float, most: int = 512
+) -> tuple[float, float]:
+    """The same from a sample of at most `most` rows; sums over all rows are larger by the ratio of their numbers."""
     n = len(data.y)
-    some = np.unique(np.arange(min(n, SOME)) * n // min(n, SOME))
+    some = np.unique(np.arange(min(n, most)) * n // min(n, most))
     loss: Loss = model._loss
     targets = loss.two_sided
     lows, sizes = [], []
@@ -153,7 +147,7 @@ def _of_kernel(model: Tunable, data: Training, gammas: Sequence[float | None], s
     return min(lows), min(size for size in sizes if size > 0) if max(sizes) > 0 else 1.0
 
 
-def _pulls(data: Training, some: np.ndarray, loss: Loss, free: bool) -> list[np.ndarray]:
+def _pulls(data: SearchData, some: np.ndarray, loss: Loss, free: bool) -> list[np.ndarray]:
     """The coefficient of each row in w/C while all have a loss; with a free bias, made to sum to zero."""
     weight = np.ones(len(some)) if data.weight is None else data.weight[some]
     if data.codes is None:
@@ -175,6 +169,7 @@ def _pulls(data: Training, some: np.ndarray, loss: Loss, free: bool) -> list[np.
 
 
 def _reached(r: np.ndarray, free: bool, spread: float, targets: bool) -> float:
+    """The C at which responses, r for C = 1, differ by twice the margin, or a hundredth of the targets' spread."""
     apart = float(r.max() - r.min()) if free else 2.0 * float(np.abs(r).max())
-    wanted = 2.0 * spread * (LITTLE if targets else 1.0)
+    wanted = 2.0 * spread * (0.01 if targets else 1.0)
     return wanted / apart if apart > 0 else 1.0

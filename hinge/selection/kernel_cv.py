@@ -157,7 +157,7 @@ random_state, on_interrupt
     C_, gamma_, Cs_, gammas_, scores_, mean_scores_, best_score_, best_estimator_
         Those of `SVCCV`.
     error_, error_std_ : float
-        The mean absolute error to expect on rows like those of the fit, and its standard error.
+        The mean absolute error to expect on rows like the training rows, and its standard error.
 
     Examples
     --------

@@ -11,37 +11,27 @@ from hinge.access import Gram, Points, as_points
 from hinge.estimators import SVC, SVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
-from hinge.estimators.data.kernel_input import dense_if_small, of_items
-from hinge.estimators.fitting import weights
-from hinge.estimators.fitting.kernel_batches import fit_in_batch, points_of
-from hinge.estimators.fitting.kernel_runs import Task, regression_task, tasks_of
+from hinge.estimators.data.kernel_input import batch_points, dense_if_small, of_items
+from hinge.estimators.fitting.tasks import Task, fits_in_batch, pack_tasks, per_class_weights, regression_task, tasks_of
 from hinge.kernels import Kernel
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import now
 from hinge.problems import Expansion, KernelRegularized
-from hinge.problems.svm.kernel_batch import BatchExpansion, KernelBatch, kernel_matrix
+from hinge.problems.svm.kernel_batch import KernelBatch, kernel_matrix
 from hinge.problems.svm.losses import Loss
-from hinge.selection.scoring import with_values
-from hinge.selection.settled import until_settled
-from hinge.selection.training import Training
+from hinge.selection.paths import FULL, until_settled
+from hinge.selection.scoring import SearchData, with_values
 from hinge.selection.without_rows import Fitted, kernel_spans, without_labels, without_targets
-from hinge.solvers import BlockDual, choose, solve
-from hinge.solvers.kernel import active_set, block_dual
+from hinge.solvers import ActiveSet, BlockDual, Solver, choose, solve
 
 MEMORY = 400_000_000
 """Bytes that kernel values may take, unless `cache_size` allows more: 10,000 rows in float32."""
-BLOCK = 1024
-"""Size of the working sets: larger than usual, since rows of the Gram matrix cost nothing here."""
-FULL = 1e-9
-"""A coefficient within this relative distance of its bound counts as at it."""
-ROOM = 2.1
-"""Size of the row cache, in copies of the kernel matrix, such that all rows stay beside the largest block."""
 
 
 class RoundedPoints(Points):
     """Points whose computed kernel values are taken as exact: certificates do not include their rounding.
 
-    Scores are those of the model with these values. A certificate for exact values would sum responses again in float64
+    Scores belong to the model with these values. A certificate for exact values would sum responses again in float64
     where coefficients are large, which takes longer than the fits.
     """
 
@@ -71,11 +61,12 @@ class RunAnswer(NamedTuple):
     task: Task
 
 
-class _AtC(NamedTuple):
-    """The answers of all binary problems for one C."""
+class _KernelAnswers(NamedTuple):
+    """The answers of all binary problems for one C, and the states of the runs."""
 
     C: float
     answers: list[Expansion]
+    states: list[Any]
 
 
 def _reaches(answer: Expansion, task: Task, C: float) -> bool:
@@ -95,12 +86,12 @@ class KernelPath:
     Parameters
     ----------
     model : SVC or SVR
-    data : Training
+    data : SearchData
     gamma : float, optional
         In place of the model's own.
     """
 
-    def __init__(self, model: SVC | SVR, data: Training, gamma: float | None) -> None:
+    def __init__(self, model: SVC | SVR, data: SearchData, gamma: float | None) -> None:
         self.model = model if gamma is None else clone(model).set_params(gamma=gamma)
         self.data, self.n = data, len(data.y)
         self.seed = checks.seed_of(model.random_state)
@@ -110,7 +101,7 @@ class KernelPath:
         self.kernel, self.held = kernel_input.run_with(kernel, data.X, self._held)
 
     @staticmethod
-    def fits(model: SVC | SVR, data: Training) -> bool:
+    def fits(model: SVC | SVR, data: SearchData) -> bool:
         """Whether the kernel values of all rows may be kept in memory, and the fit is on the CPU without a budget."""
         most = max(MEMORY, float(model.cache_size) * 1e6)
         plain = model.device in (None, "cpu") and model.max_kernel_evals is None and model.cache_folder is None
@@ -118,16 +109,15 @@ class KernelPath:
 
     def _held(self, kernel: Kernel) -> Any:
         """All kernel values: an array with their points if problems are small, else a Gram that keeps every row."""
-        X, data = self.data.X, self.data
-        codes = np.zeros(self.n, np.int64) if data.codes is None else data.codes
-        n_classes = 1 if data.classes is None else len(data.classes)
-        if fit_in_batch(kernel, codes, n_classes, 2.0 * MEMORY, one_vs_one=self.ovo) and self.model.solver == "auto":
-            return kernel_matrix(points_of(X, kernel))[:2]
+        X = self.data.X
+        if self.model.solver == "auto" and fits_in_batch(self._tasks(None), self.n, kernel, 2.0 * MEMORY):
+            return kernel_matrix(batch_points(X, kernel))[:2]
         points = as_points(dense_if_small(X), of_items(kernel))
         if points.dtype == np.float32 and not points.by_value:
             points = RoundedPoints(points)
         item = np.dtype(points.dtype).itemsize
-        gram = Gram(points, int(ROOM * item * self.n**2) + points.nbytes + (1 << 20))
+        # Room for all rows twice: they stay in the cache beside the largest block.
+        gram = Gram(points, int(2.1 * item * self.n**2) + points.nbytes + (1 << 20))
         gram.rows(np.arange(self.n))
         return gram
 
@@ -193,109 +183,68 @@ class KernelPath:
         data, weight = self.data, self.data.weight_of(train)
         if data.codes is None or data.classes is None:
             return [regression_task(data.y, weight, None)]
-        per_class = weights.per_class_weights(self.model.class_weight, data.of_fit(train), data.classes)
+        per_class = per_class_weights(self.model.class_weight, data.of_fit(train), data.classes)
         return tasks_of(data.codes, len(data.classes), weight, per_class, None, one_vs_one=self.ovo)
 
     def _solved(
         self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
     ) -> Iterator[list[RunAnswer]]:
-        """The answers for each C, until time is up."""
+        """The answers for each C, until time is up: as one batch, unless problems share a Gram or have own limits."""
         tasks = self._tasks(train)
+        apart = isinstance(self.held, Gram) or self.model.max_iter != -1
+        groups = [[task] for task in tasks] if apart else [tasks]
 
-        def solved(C: float, last: _AtC | None) -> _AtC | None:
-            starts = None
-            if last is not None:
-                starts = [self._scaled(*one, C) for one in zip(last.answers, tasks, strict=True)]
-            one_by_one = isinstance(self.held, Gram)
-            found = (self._one_by_one if one_by_one else self._together)(tasks, C, tol, ends, starts)
-            return None if found is None else _AtC(C, found)
+        def solved(C: float, last: _KernelAnswers | None) -> _KernelAnswers | None:
+            states, answers = [], []
+            for k, group in enumerate(groups):
+                left = None if ends is None else ends - now()
+                if left is not None and left <= 0:
+                    return None
+                problem = self._problem(group, C)
+                solver = self._solver(problem, tol)
+                state = None if last is None else solver.restart(problem, last.states[k])
+                most = None if self.model.max_iter == -1 else int(self.model.max_iter)
+                result = solve(problem, solver, stop=Stop(tol, most, left), seed=self.seed, state=state)
+                if result.status is Status.MAX_TIME:
+                    return None
+                states.append(result.state)
+                answers += self._answers(problem, result.solution)
+            return _KernelAnswers(C, answers, states)
 
-        def holds_back(at: _AtC, C: float) -> bool:
+        def holds_back(at: _KernelAnswers, C: float) -> bool:
             return any(_reaches(*one, C) for one in zip(at.answers, tasks, strict=True))
 
-        for at in until_settled(Cs, solved, holds_back, lambda at, C: _AtC(C, at.answers)):
+        for at in until_settled(Cs, solved, holds_back, lambda at, C: at._replace(C=C)):
             yield [RunAnswer(*one) for one in zip(at.answers, tasks, strict=True)]
 
-    def _scaled(self, answer: Expansion, task: Task, C: float) -> Expansion:
-        """The multiple of an answer that is feasible for C and maximises the dual: the start for that C."""
-        rows = slice(None) if task.rows is None else task.rows
-        beta = answer.beta[rows]
-        used, weight = np.flatnonzero(beta), 1.0 if task.weight is None else task.weight
-        bound = (C * np.broadcast_to(weight, beta.shape))[used]
-        most = float((bound / np.abs(beta[used])).min(initial=np.inf)) * (1.0 - 1e-12)  # within bounds after rounding
-        gain = float(beta @ task.y) - self.loss.epsilon * float(np.abs(beta).sum())
-        sq = answer.sq_norm
-        factor = min(max(gain / sq, 1.0), most) if sq > 0 else 1.0
-        path = answer.path if answer.path is None else answer.path * factor
-        known = answer.known if answer.known is None else answer.known * factor
-        return Expansion(answer.beta * factor, answer.b, answer.responses * factor, path, answer.terms + 1, known)
+    def _solver(self, problem: KernelRegularized | KernelBatch, tol: float) -> Solver:
+        """The solver of the model's parameter, or the chosen one, with large working sets: rows are known."""
+        if isinstance(problem, KernelBatch):
+            return ActiveSet(tol=tol)
+        given = self.model._solver(1)
+        solver = choose(problem).solver if given is None else given
+        return BlockDual(block=1024) if given is None and isinstance(solver, BlockDual) else solver
 
-    def _one_by_one(
-        self, tasks: Sequence[Task], C: float, tol: float, ends: float | None, starts: Sequence[Expansion] | None
-    ) -> list[Expansion] | None:
-        """Each binary problem by its own solver, on the rows that the Gram keeps; None if time is up."""
-        found = []
-        for k, task in enumerate(tasks):
-            left = None if ends is None else ends - now()
-            if left is not None and left <= 0:
-                return None
-            problem = self._problem(task, C)
-            asked = self.model._solver(1)
-            solver = choose(problem).solver if asked is None else asked
-            if asked is None and isinstance(solver, BlockDual):
-                solver = BlockDual(block=BLOCK)
-            options: dict[str, Any] = {}
-            if starts is not None and isinstance(solver, BlockDual):
-                options["state"] = block_dual.at_answer(problem, solver, starts[k], self.seed)
-            elif starts is not None and isinstance(solver, active_set.ActiveSet):
-                options["state"] = active_set.at_answer(problem, starts[k])
-            most = None if self.model.max_iter == -1 else int(self.model.max_iter)
-            result = solve(problem, solver, stop=Stop(tol, most, left), seed=self.seed, **options)
-            if result.status is Status.MAX_TIME:
-                return None
-            found.append(result.solution)
-        return found
+    def _problem(self, tasks: Sequence[Task], C: float) -> KernelRegularized | KernelBatch:
+        """The problem of a task over all rows, where those that do not take part have the weight zero; or a batch."""
+        bias: Any = "free" if self.free else "none"
+        if not isinstance(self.held, Gram):
+            points, K = self.held
+            return KernelBatch(points, *pack_tasks(tasks), C, bias=bias, loss=self.loss, K=K)
+        ((rows, y, weight, _),) = tasks
+        if rows is not None:
+            every, y = y, np.ones(self.n, y.dtype)
+            y[rows] = every
+            own, weight = weight, np.zeros(self.n)
+            weight[rows] = 1.0 if own is None else own
+        return KernelRegularized.from_C(self.held, y, C, weight=weight, bias=bias, loss=self.loss)
 
-    def _problem(self, task: Task, C: float) -> KernelRegularized:
-        """The problem of a task over all rows; rows that do not take part have the weight zero."""
-        y, weight = task.y, task.weight
-        if task.rows is not None:
-            y = np.ones(self.n, task.y.dtype)
-            y[task.rows] = task.y
-            weight = np.zeros(self.n)
-            weight[task.rows] = 1.0 if task.weight is None else task.weight
-        return KernelRegularized.from_C(self.held, y, C, weight=weight, bias=self._bias, loss=self.loss)
-
-    @property
-    def _bias(self) -> Any:
-        return "free" if self.free else "none"
-
-    def _together(
-        self, tasks: Sequence[Task], C: float, tol: float, ends: float | None, starts: Sequence[Expansion] | None
-    ) -> list[Expansion] | None:
-        """All binary problems in one run; None if time is up."""
-        points, K = self.held
-        rows = [np.arange(self.n) if task.rows is None else task.rows for task in tasks]
-        weight = [np.ones(len(task.y)) if task.weight is None else task.weight for task in tasks]
-        cuts = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
-        y, bias = np.concatenate([task.y for task in tasks]), self._bias
-        batch = KernelBatch(
-            points, np.concatenate(rows), cuts, y, np.concatenate(weight), C, bias=bias, loss=self.loss, K=K
-        )
-        options: dict[str, Any] = {}
-        if starts is not None:
-            pairs = list(zip(starts, rows, strict=True))
-            coefficients = np.concatenate([one.beta[part] for one, part in pairs])
-            responses = np.concatenate([one.responses[part] for one, part in pairs])
-            options["start"] = BatchExpansion(coefficients, responses, np.zeros(len(tasks)))
-        left = None if ends is None else max(0.0, ends - now())
-        result = solve(batch, active_set.ActiveSet(tol=tol), stop=Stop(tol, max_time=left), **options)
-        if result.status is Status.MAX_TIME:
-            return None
-        beta = np.zeros((len(tasks), self.n))
-        for k, part in enumerate(batch.parts):
-            beta[k, rows[k]] = result.solution.beta[part]
-        responses = beta @ K
-        return [
-            Expansion(*one, None, self.n) for one in zip(beta, result.solution.biases.tolist(), responses, strict=True)
-        ]
+    def _answers(self, problem: KernelRegularized | KernelBatch, solution: Any) -> list[Expansion]:
+        """The answers over all rows."""
+        if not isinstance(problem, KernelBatch):
+            return [solution]
+        beta = np.zeros((len(problem.parts), self.n))
+        for own, part in zip(beta, problem.parts, strict=True):
+            own[problem.rows[part]] = solution.beta[part]
+        each = zip(beta, solution.biases.tolist(), beta @ self.held[1], strict=True)
+        return [Expansion(*one, None, self.n) for one in each]

@@ -144,7 +144,7 @@ class LinearSVRCV(Searching, LinearSVR):  # type: ignore[override]
     C_, Cs_, scores_, mean_scores_, best_score_, best_estimator_
         Those of `LinearSVCCV`.
     error_, error_std_ : float
-        The mean absolute error to expect on rows like those of the fit, and its standard error.
+        The mean absolute error to expect on rows like the training rows, and its standard error.
 
     Examples
     --------

@@ -13,24 +13,20 @@ from hinge.access.occupied import occupied
 from hinge.calibration.leverage import Squares
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import weights
-from hinge.estimators.mixins.leave_one_out import without_linear_rows
+from hinge.estimators.fitting.tasks import per_class_weights
+from hinge.estimators.mixins.probabilities import without_linear_rows
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import is_over, now
 from hinge.problems import L1Regularized, Penalized, Solution
 from hinge.problems.svm.penalized import lam_of
-from hinge.selection.scoring import with_values
-from hinge.selection.settled import until_settled
-from hinge.selection.training import Training
+from hinge.selection.paths import FULL, until_settled
+from hinge.selection.scoring import SearchData, with_values
 from hinge.selection.without_rows import Fitted, row_spans, spread_over, without_targets
 from hinge.solvers import Result, Solver, choose, solve
 from hinge.types import Stored
 
-FULL = 1e-9
-"""A dual weight within this relative distance of its bound counts as at it."""
 
-
-class _AtC(NamedTuple):
+class _LinearAnswers(NamedTuple):
     """The problems for one C, and their answers."""
 
     problems: list[Penalized]
@@ -47,10 +43,10 @@ class LinearPath:
     Parameters
     ----------
     model : LinearSVC or LinearSVR
-    data : Training
+    data : SearchData
     """
 
-    def __init__(self, model: LinearSVC | LinearSVR, data: Training) -> None:
+    def __init__(self, model: LinearSVC | LinearSVR, data: SearchData) -> None:
         self.model, self.data = model, data
         self.matrix = cast(Matrix, occupied(as_matrix(cast(Stored, data.X), checked=True)).matrix)
         self.X: Stored = self.matrix.fork().whole()  # on a counter of its own: these reads are not reported
@@ -116,12 +112,14 @@ class LinearPath:
         one = without_linear_rows(X, problem, w, b, None if curved or alpha is None else alpha * bound, f=f, kept=kept)
         return spread_over(f, problem.y, one.rows, one.f)
 
-    def _solved(self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[_AtC]:
+    def _solved(
+        self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
+    ) -> Iterator[_LinearAnswers]:
         """The problems of each C with their answers, until time is up."""
         at_one = self._problems(train)
 
-        def solved(C: float, last: _AtC | None) -> _AtC | None:
-            problems, runs = [at(problem, C) for problem in at_one], []
+        def solved(C: float, last: _LinearAnswers | None) -> _LinearAnswers | None:
+            problems, runs = [with_C(problem, C) for problem in at_one], []
             for k, problem in enumerate(problems):
                 if is_over(ends):
                     return None
@@ -130,18 +128,20 @@ class LinearPath:
                 if run is None:
                     return None
                 runs.append(run)
-            return _AtC(problems, runs)
+            return _LinearAnswers(problems, runs)
 
-        def as_for(found: _AtC, C: float) -> _AtC:
-            problems = [at(problem, C) for problem in at_one]
-            return _AtC(problems, [_rescaled(*one) for one in zip(found.problems, found.runs, problems, strict=True)])
+        def as_for(found: _LinearAnswers, C: float) -> _LinearAnswers:
+            problems = [with_C(problem, C) for problem in at_one]
+            return _LinearAnswers(
+                problems, [_rescaled(*one) for one in zip(found.problems, found.runs, problems, strict=True)]
+            )
 
         yield from until_settled(Cs, solved, _holds_back, as_for)
 
     def _run(
         self, problem: Penalized, C: float, last: tuple[Penalized, Result] | None, tol: float, ends: float | None
     ) -> Result | None:
-        """One answer, started from that of a smaller C; None if time is up."""
+        """One answer, started from the answer for a smaller C; None if time is up."""
         left = None if ends is None else ends - now()
         if left is not None and left <= 0:
             return None
@@ -169,19 +169,19 @@ class LinearPath:
         if data.codes is None:
             return [model._problem(matrix, data.y, rows)]
         assert data.classes is not None
-        per_class = weights.per_class_weights(model.class_weight, data.y, data.classes, rows)
+        per_class = per_class_weights(model.class_weight, data.y, data.classes, rows)
         targets = [1] if len(data.classes) == 2 else range(len(data.classes))
         return [model._problem(matrix, data.codes == k, rows, per_class, k) for k in targets]
 
 
-def at(problem: Penalized, C: float) -> Penalized:
+def with_C(problem: Penalized, C: float) -> Penalized:
     """The same problem for another C."""
     other = copy(problem)
     other.lam = lam_of(C, problem.total)
     return other
 
 
-def _holds_back(found: _AtC, C: float) -> bool:
+def _holds_back(found: _LinearAnswers, C: float) -> bool:
     """Whether a dual weight is at or beyond its bound for C; always true for losses whose weights are unbounded."""
     for problem, run in zip(found.problems, found.runs, strict=True):
         alpha = run.solution.alpha

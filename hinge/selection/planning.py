@@ -17,7 +17,6 @@ from hinge.types import MatrixLike
 
 FEWEST_ROWS = 40
 """Least number of rows of a pilot."""
-HALVINGS, REPEATS, DRAWS = 4, 20, 400
 EXPONENTS = np.linspace(0.3, 1.2, 10)
 """Exponents c of the learning curve that are tried."""
 
@@ -28,7 +27,7 @@ class CostPlan(NamedTuple):
     Attributes
     ----------
     cost : float
-        Median forecast: the price of all cells of the random rows needed, those of the pilot included; infinite if the
+        Median forecast: the price of all cells of the random rows needed, including the pilot; infinite if the
         error will probably not be reached with any number of rows.
     low, high : float
         Interval for the cost, with the requested confidence.
@@ -93,7 +92,7 @@ def plan_cost(
     error : float
         The error rate to reach.
     pilot_cost : float
-        Limit of the price of the pilot: at least that of 40 rows.
+        Limit of the price of the pilot: at least the price of 40 rows.
     confidence : float, default=0.8
         Confidence of the interval.
     seed : int, default=0
@@ -104,7 +103,7 @@ def plan_cost(
 
     Notes
     -----
-    The cost is that of whole random rows. The frugal learner, which ``fit`` uses if cells are sold, usually pays less;
+    The cost counts whole random rows. The frugal learner, which ``fit`` uses if cells are sold, usually pays less;
     so does ``solver="thrifty"`` if columns differ in price. Extrapolation to ten times the rows of the pilot or more is
     uncertain: the interval is wide there, and still too narrow if the curve changes its exponent.
 
@@ -157,12 +156,14 @@ def plan_cost(
     )
 
 
-def _curve(model: LinearSVC, X: sp.csr_array, y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Sizes of training sets, and the held-out errors of models trained on them, for each split."""
+def _curve(
+    model: LinearSVC, X: sp.csr_array, y: np.ndarray, rng: np.random.Generator, *, halvings: int = 4, repeats: int = 20
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes of training sets, halved so often, and the held-out errors of models trained on them, for each split."""
     m = len(y)
     aside = m // 3
-    sizes = np.unique(((m - aside) / 2.0 ** np.arange(HALVINGS)).astype(int))
-    errors = np.empty((REPEATS, len(sizes)))
+    sizes = np.unique(((m - aside) / 2.0 ** np.arange(halvings)).astype(int))
+    errors = np.empty((repeats, len(sizes)))
     for errors_of_one in errors:
         order = rng.permutation(m)
         test, rest = order[:aside], order[aside:]
@@ -175,10 +176,12 @@ def _curve(model: LinearSVC, X: sp.csr_array, y: np.ndarray, rng: np.random.Gene
     return sizes, errors
 
 
-def _rows_for(error: float, sizes: np.ndarray, errors: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
+def _rows_for(
+    error: float, sizes: np.ndarray, errors: np.ndarray, m: int, rng: np.random.Generator, *, draws: int = 400
+) -> np.ndarray:
     """Rows needed for the error, by bootstrap over the splits; infinite if the fitted curve stays above it."""
-    out = np.empty(DRAWS)
-    for k in range(DRAWS):
+    out = np.empty(draws)
+    for k in range(draws):
         mean = errors[rng.integers(len(errors), size=len(errors))].mean(axis=0)
         shift = rng.standard_normal() * np.sqrt(mean[-1] * (1.0 - mean[-1]) / m)
         a, b, c = power_law(sizes, np.clip(mean + shift, 0.0, 1.0))

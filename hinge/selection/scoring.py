@@ -1,14 +1,95 @@
-"""Scores of the candidates of a search, and models whose decision values are known already."""
+"""The data of a search, the scores of its candidates, and which of them can still win."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer
 
-from hinge.selection.training import Training
+from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
+from hinge.estimators.data import kernel_input
+from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting.parameters import KernelData
+from hinge.estimators.fitting.tasks import row_weights
 from hinge.types import Items
+
+Tunable: TypeAlias = LinearSVC | LinearSVR | SVC | SVR
+"""The estimators whose C can be chosen."""
+KINDS = LinearSVC, LinearSVR, SVC, SVR
+"""The same, for isinstance."""
+INSTEAD = ("lam", "slack")
+"""Parameters that replace C: with one of them there is no C to choose."""
+
+
+class SearchData(NamedTuple):
+    """Rows, their labels or targets, and their weights.
+
+    Attributes
+    ----------
+    X : array, CSR, or a list of items
+    y : ndarray of shape (n,)
+        Labels as they were given, or targets in float64.
+    weight : ndarray of shape (n,), optional
+    classes, codes : ndarray, optional
+        The distinct labels, and the index of each row's label among them; None for a regression.
+    """
+
+    X: KernelData
+    y: np.ndarray
+    weight: np.ndarray | None
+    classes: np.ndarray | None
+    codes: np.ndarray | None
+
+    def weight_of(self, train: np.ndarray | None) -> np.ndarray | None:
+        """Row weights of a fit on the rows `train` alone: zero on all others; None if all are one."""
+        if train is None:
+            return self.weight
+        weight = np.zeros(len(self.y))
+        weight[train] = 1.0 if self.weight is None else self.weight[train]
+        return weight
+
+    def of_fit(self, train: np.ndarray | None) -> np.ndarray:
+        """The labels or targets of such a fit."""
+        return self.y if train is None else self.y[train]
+
+    def lacks_a_class(self, train: np.ndarray) -> bool:
+        """Whether some class has no row, or none with a positive weight, among these."""
+        if self.codes is None or self.classes is None:
+            return False
+        kept = train if self.weight is None else train[self.weight[train] > 0]
+        return len(np.unique(self.codes[kept])) < len(self.classes)
+
+
+def training_of(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> SearchData:
+    """X and y as checked by a fit of `model`, which also stores the names of the features.
+
+    Parameters
+    ----------
+    model : LinearSVC, LinearSVR, SVC or SVR
+        A copy that belongs to the search, since it is changed.
+    X, y, sample_weight
+        As for its ``fit``.
+    """
+    if not isinstance(model, KINDS):
+        names = ", ".join(kind.__name__ for kind in KINDS)
+        raise TypeError(
+            f"C is chosen for a {names} of hinge, not for {type(model).__name__}: for other estimators, and for "
+            "pipelines, use sklearn.model_selection.GridSearchCV."
+        )
+    for name in INSTEAD:
+        if getattr(model, name, None) is not None:
+            raise ValueError(f"{name} replaces C, which is to be chosen: leave {name}=None.")
+    linear = isinstance(model, LinearSVC | LinearSVR)
+    model._check_parameters()
+    X, y = checks.validated(model, X, y) if linear else kernel_input.training_data(model, X, y)
+    weight = row_weights(sample_weight, X)
+    if isinstance(model, LinearSVR | SVR):
+        return SearchData(X, checks.checked_targets(y), weight, None, None)
+    classes, codes = checks.encoded_labels(y)
+    return SearchData(X, y, weight, classes, codes)
+
 
 Scorer: TypeAlias = Callable[..., float]
 """Called with a fitted model, rows and their labels; a larger score is better."""
@@ -58,7 +139,7 @@ class Scoring(NamedTuple):
     least: float
     weighs: bool
 
-    def of(self, model: BaseEstimator, X: Items, y: np.ndarray, weight: np.ndarray | None) -> float:
+    def score_of(self, model: BaseEstimator, X: Items, y: np.ndarray, weight: np.ndarray | None) -> float:
         """The score of a model on some rows."""
         if weight is not None and self.weighs:
             return float(self.scorer(model, X, y, sample_weight=weight))
@@ -110,14 +191,14 @@ def scoring_of(scoring: str | Scorer | None, regression: bool) -> Scoring:
     return Scoring(scorer, name, values, "predict_proba" in methods and not values, most, least, method is not None)
 
 
-def with_values(model: BaseEstimator, data: Training, values: np.ndarray) -> Any:
+def with_values(model: BaseEstimator, data: SearchData, values: np.ndarray) -> Any:
     """A model with these decision values: one row for each row that it will predict.
 
     Parameters
     ----------
     model : estimator
         Determines how classes follow from decision values.
-    data : Training
+    data : SearchData
     values : ndarray of shape (n_rows, n_runs)
     """
     kind: Any = type(model)
@@ -130,3 +211,78 @@ def with_values(model: BaseEstimator, data: Training, values: np.ndarray) -> Any
         known.dual_coef_ = np.empty((len(data.classes) - 1 if pairs else values.shape[1], 0))
         known.support_ = np.empty(0, np.int64)
     return known
+
+
+class Board:
+    """One score for each C, γ and fold; nan where it is not known.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_Cs, n_gammas, n_folds)
+    sure : float
+        Standard deviations of the predicted difference at which a candidate is given up: by default four, a probability
+        of 1 in 30,000.
+    """
+
+    def __init__(self, n_Cs: int, n_gammas: int, n_folds: int, scoring: Scoring, sure: float = 4.0) -> None:
+        self.scores = np.full((n_Cs, n_gammas, n_folds), np.nan)
+        self.most, self.least, self.sure = scoring.most, scoring.least, sure
+        self._shares: dict[tuple[int, int, int], np.ndarray] = {}
+
+    def keep(self, C: int, gamma: int, fold: int, marks: np.ndarray, total: float) -> None:
+        """Store a score that is a mean over the held-out rows: their marks, and the divisor of the sum of marks."""
+        self._shares[C, gamma, fold] = marks / total
+        self.scores[C, gamma, fold] = marks.sum() / total  # equal counts of right rows give exactly equal scores
+
+    def in_the_running(self) -> np.ndarray:
+        """Whether each C and γ may still be chosen.
+
+        After some folds the mean of a candidate lies between those with the smallest and the largest possible score in
+        all other folds. A candidate whose upper bound is below the lower bound of another is out: this never changes
+        the choice.
+
+        If scores are sums over rows, so is the difference D of a candidate from the leader. From k of K folds, with the
+        sum of squares V over their rows, the difference over all folds is predicted: with ρ = (K - k)/k the other folds
+        add ρD, with a variance of ρV of their own and of ρ²V from the uncertainty of D. A candidate that is behind by
+        more than four standard deviations, :math:`D^2(1 + \\rho) > 16\\rho V`, is out, too. This is very rarely wrong,
+        and then between candidates that are about equally good.
+        """
+        missing = np.isnan(self.scores)
+        at_most = np.where(missing, self.most, self.scores).mean(axis=2)
+        at_least = np.where(missing, self.least, self.scores).mean(axis=2)
+        possible = at_most >= at_least.max()
+        place = self.best()
+        if place is not None and self._shares:
+            for C, gamma in np.argwhere(possible & missing.any(axis=2) & ~missing.all(axis=2)):
+                possible[C, gamma] = not self._far_behind((int(C), int(gamma)), place)
+        return possible
+
+    def _far_behind(self, one: tuple[int, int], leader: tuple[int, int]) -> bool:
+        """Whether a candidate is so far behind another that the other folds are very unlikely to make up for it."""
+        folds = self.scores.shape[2]
+        both = [k for k in range(folds) if (*one, k) in self._shares and (*leader, k) in self._shares]
+        if not both or len(both) == folds:
+            return False
+        apart = [self._shares[*leader, k] - self._shares[*one, k] for k in both]
+        behind, square = sum(float(d.sum()) for d in apart), sum(float(d @ d) for d in apart)
+        rho = (folds - len(both)) / len(both)
+        return behind > 0.0 and behind**2 * (1.0 + rho) > self.sure**2 * rho * square
+
+    def means(self) -> np.ndarray:
+        """The mean of each candidate over all folds; nan where one is missing."""
+        return self.scores.mean(axis=2)
+
+    def best(self) -> tuple[int, int] | None:
+        """Indices of the C and the γ with the best mean; of several, the smallest C, then the smallest γ.
+
+        If the search was cut off before any candidate had all its scores, means over the known scores are compared.
+        """
+        means = self.means()
+        if np.isnan(means).all():
+            known = ~np.isnan(self.scores)
+            with np.errstate(invalid="ignore"):
+                means = np.where(known, self.scores, 0.0).sum(axis=2) / known.sum(axis=2)
+        if np.isnan(means).all():
+            return None
+        C, gamma = np.argwhere(means == np.nanmax(means))[0]
+        return int(C), int(gamma)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.constraints import FLAG
-from hinge.estimators.fitting.atomic import atomic
+from hinge.estimators.fitting.decorators import atomic
 from hinge.estimators.fitting.parameters import Gamma
 from hinge.selection.grids import Grid
 from hinge.selection.scoring import Scorer

@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from hinge.constraints import number
-from hinge.estimators.fitting import weights
-from hinge.estimators.mixins.leave_one_out import only_row, warn_of_one_row
+from hinge.estimators.fitting.tasks import row_weights
+from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
 from hinge.selection.without_rows import left_out_scores
 from hinge.types import Items
 
@@ -51,7 +51,7 @@ def choose_threshold(
     cost_fp, cost_fn : float, default=1.0
         The cost of a false positive, and of a false negative.
     held_out : bool, default=False
-        Whether X and y are other rows than those of the fit: then their decision values are used directly.
+        Whether X and y took no part in the fit: then their decision values are used directly.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def choose_threshold(
     costs = float(cost_fp), float(cost_fn)
     scores = model._scores(X) if held_out else left_out_scores(model, X, y, sample_weight)
     f, positive = scores[:, 0].astype(np.float64), column_or_1d(y) == model.classes_[1]
-    weight = weights.row_weights(sample_weight, X)
+    weight = row_weights(sample_weight, X)
     alone = None if held_out else only_row(positive.astype(np.int64), model.classes_, weight)
     if alone is not None:
         warn_of_one_row(alone, "what it costs to call it the other one is a guess")

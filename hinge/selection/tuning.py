@@ -17,16 +17,14 @@ from sklearn.utils.metaestimators import _safe_split
 from hinge.constraints import number
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.fitting.parameters import Gamma
-from hinge.estimators.mixins.leave_one_out import only_row, warn_of_one_row
+from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
 from hinge.monitoring.clock import left_of, now
 from hinge.monitoring.interrupts import called_off_by
-from hinge.selection.board import Board
 from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
 from hinge.selection.kernel_path import KernelPath
 from hinge.selection.linear_path import LinearPath
-from hinge.selection.refits import Refits
-from hinge.selection.scoring import Scorer, Scoring, scoring_of, with_values
-from hinge.selection.training import Training, Tunable, training_of
+from hinge.selection.paths import Refits
+from hinge.selection.scoring import Board, Scorer, Scoring, SearchData, Tunable, scoring_of, training_of, with_values
 from hinge.selection.without_rows import Estimate, Fitted, estimate, left_out_scores
 from hinge.threads import each, threads_of
 from hinge.types import Items
@@ -35,13 +33,6 @@ CV: TypeAlias = int | Literal["loo"] | BaseCrossValidator | Iterable[tuple[np.nd
 """A number of folds, a splitter, pairs of row indices; or "loo" for leave-one-out."""
 Fold: TypeAlias = tuple[np.ndarray, np.ndarray]
 """The training rows, and the held-out rows."""
-
-FOLD_TOL, FEW_ROWS = 1e-2, 1000
-"""Relative gap of fits for scores; smaller in proportion if there are fewer rows than `FEW_ROWS`."""
-LEFT_OUT_TOL = 1e-3
-"""Relative gap of fits for leave-one-out, which needs more accurate dual weights."""
-FOR_THE_SEARCH = 0.8
-"""Fraction of the time limit after which the search ends, to leave time for fitting the chosen model."""
 
 HELD_OUT = "where it is held out it counts as an error"
 """End of the warning about a class with a single row."""
@@ -173,7 +164,8 @@ def tune(
     asked_gammas = grid_of_gamma(model, data, gammas)
     asked_Cs = grid_of_C(model, data, Cs, asked_gammas)
     folds = _folds(cv, data, groups)
-    ends = None if max_time is None else began + FOR_THE_SEARCH * max_time
+    # A fifth of the time is left for fitting the chosen model.
+    ends = None if max_time is None else began + 0.8 * max_time
     search = _Search(model, data, scores, np.unique(asked_Cs), _distinct(asked_gammas), folds, ends, verbose)
     search.run(threads_of(n_jobs))
     place = search.board.best()
@@ -216,7 +208,7 @@ class _Search:
     def __init__(
         self,
         model: Tunable,
-        data: Training,
+        data: SearchData,
         scoring: Scoring,
         Cs: np.ndarray,
         gammas: list[float | None],
@@ -238,7 +230,7 @@ class _Search:
             )
 
     def run(self, threads: int) -> None:
-        """Fill the board: one γ after the other, with several folds at once.
+        """Fill the board: one γ after the other, with several folds in parallel.
 
         It begins with the γ in the middle of the grid: the sooner a good candidate is known, the sooner others are out.
         """
@@ -287,7 +279,8 @@ class _Search:
         """
         waiting: list[tuple[int, Fitted]] = []
         done = 0
-        for c, fitted in enumerate(path.without(self.Cs.tolist(), LEFT_OUT_TOL, self.ends)):
+        # Leave-one-out needs more accurate dual weights than the scores of folds.
+        for c, fitted in enumerate(path.without(self.Cs.tolist(), 1e-3, self.ends)):
             done += 1
             if c < len(self.Cs) // 2:
                 waiting.append((c, fitted))
@@ -324,7 +317,8 @@ class _Search:
             path = Refits(self.model, data, self.gammas[g], self.scoring.likely)
         weight = None if data.weight is None else data.weight[test]
         X: Any = test if shares else _safe_split(self.model, data.X, data.y, test, train)[0]
-        done, tol = 0, FOLD_TOL * min(1.0, len(data.y) / FEW_ROWS)
+        # A gap of 1% changes fewer predictions than the sampling error of 1,000 rows; of fewer rows each counts more.
+        done, tol = 0, 1e-2 * min(1.0, len(data.y) / 1000)
         for c, model in zip(kept, path.along(train, test, self.Cs[kept].tolist(), tol, self.ends), strict=False):
             self._judge((int(c), g, k), model, X, data.y[test], weight)
             done += 1
@@ -351,7 +345,7 @@ class _Search:
     ) -> float:
         """The score of a model; with a helpful error if it fails because a class is missing."""
         try:
-            return self.scoring.of(model, X, y, weight)
+            return self.scoring.score_of(model, X, y, weight)
         except ValueError as error:
             count = len(getattr(model, "classes_", ()))
             if self.data.classes is None or count == len(self.data.classes) == len(np.unique(y)):
@@ -391,7 +385,7 @@ def _distinct(gammas: Sequence[float | None]) -> list[float | None]:
     return [None] if gammas[0] is None else np.unique(np.array(gammas, np.float64)).tolist()
 
 
-def _folds(cv: CV, data: Training, groups: ArrayLike | None) -> list[Fold] | None:
+def _folds(cv: CV, data: SearchData, groups: ArrayLike | None) -> list[Fold] | None:
     """The training and held-out rows of each fold; None for leave-one-out."""
     y, counts = data.y, None if data.codes is None else np.bincount(data.codes)
     alone = None if data.codes is None or data.classes is None else only_row(data.codes, data.classes)
@@ -399,7 +393,7 @@ def _folds(cv: CV, data: Training, groups: ArrayLike | None) -> list[Fold] | Non
         if cv != "loo":
             raise ValueError(f"cv must be a number of folds, a splitter or 'loo', got {cv!r}.")
         if alone is not None:
-            warn_of_one_row(alone, HELD_OUT, 1)
+            warn_of_one_row(alone, HELD_OUT)
         return None
     if counts is not None and isinstance(cv, int | np.integer) and 2 <= cv <= len(y) and counts.max() < cv:
         raise ValueError(
@@ -424,7 +418,7 @@ def _folds(cv: CV, data: Training, groups: ArrayLike | None) -> list[Fold] | Non
                 "cv=StratifiedKFold(shuffle=True) for instance, or give more rows of the other class."
             )
     if alone is not None:
-        warn_of_one_row(alone, HELD_OUT, 1)
+        warn_of_one_row(alone, HELD_OUT)
     return folds
 
 

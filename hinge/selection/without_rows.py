@@ -2,27 +2,34 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hinge.access import as_matrix, as_points
-from hinge.calibration.left_out import BAND, Asked, Solved, Spans, left_out
+from hinge.calibration.left_out import (
+    BAND,
+    OwnValues,
+    SolvedProblem,
+    SpanRequest,
+    Spans,
+    Values,
+    left_out,
+    spans_by_kernel,
+)
 from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans
-from hinge.calibration.span import OwnValues, Values, spans_by_kernel
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import dense_if_small, of_items
-from hinge.estimators.fitting import weights
-from hinge.estimators.fitting.one_vs_one import class_pairs
-from hinge.estimators.mixins.leave_one_out import EXACT_POINTS, features_of, kernel_values
+from hinge.estimators.fitting.tasks import class_pairs, row_weights
+from hinge.estimators.mixins.probabilities import EXACT_POINTS, features_of, kernel_values
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import Loss
-from hinge.selection.training import Tunable
+from hinge.selection.scoring import Tunable
 from hinge.types import Items, Stored
 
 
@@ -41,7 +48,7 @@ class Estimate(NamedTuple):
 
 
 def spread_over(f: np.ndarray, y: np.ndarray, rows: np.ndarray, without: np.ndarray) -> np.ndarray:
-    """Leave-one-out values of all rows, from those of a sample.
+    """Leave-one-out values of all rows, from the values of a sample.
 
     A row outside the sample changes by as much as the sampled row of its label with the nearest decision value.
 
@@ -75,7 +82,7 @@ def without_targets(
 ) -> np.ndarray:
     """Leave-one-out predictions of a regression, for all rows.
 
-    The prediction of row i without it is :math:`f_i - \\beta_iS_i^2`. The span is that of a classification whose label
+    The prediction of row i without it is :math:`f_i - \\beta_iS_i^2`. The span is as in a classification whose label
     is the sign of :math:`\\beta_i`, and in which a row lacks its margin by as much as its residual exceeds ε, in units
     of the mean absolute residual. If ε is less than the band of rows near the edge of the tube, dual weights there
     range from -C to C instead of 0 to C, and ρ is half as large.
@@ -97,10 +104,10 @@ def without_targets(
     as_label = side * (1.0 - short)
     narrow = not loss.curvature and loss.epsilon < BAND * unit
 
-    def in_tube(asked: Asked) -> np.ndarray:
+    def in_tube(asked: SpanRequest) -> np.ndarray:
         return spans(asked._replace(rho=0.5 * asked.rho) if narrow else asked)
 
-    found = left_out(Solved(as_label, side, np.abs(beta) / unit, bound / unit, loss.curvature), in_tube)
+    found = left_out(SolvedProblem(as_label, side, np.abs(beta) / unit, bound / unit, loss.curvature), in_tube)
     moved = found.f - as_label[found.rows]
     for label in (-1.0, 1.0):
         if np.count_nonzero(side == label) == 1:  # the rule of `left_out` for a single row of a label does not apply
@@ -110,7 +117,7 @@ def without_targets(
 
 def without_labels(f: np.ndarray, y: np.ndarray, a: np.ndarray, bound: np.ndarray, spans: Spans) -> np.ndarray:
     """Leave-one-out decision values of a classification by the hinge, for all rows."""
-    found = left_out(Solved(f, y, a, bound), spans)
+    found = left_out(SolvedProblem(f, y, a, bound), spans)
     return spread_over(f, y, found.rows, found.f)
 
 
@@ -166,7 +173,7 @@ def _labels(model: LinearSVC | SVC, codes: np.ndarray) -> list[np.ndarray]:
 
 def _of_linear_targets(model: LinearSVR, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> np.ndarray:
     X, y = checks.validated(model, X, y, reset=False)
-    t, weight = checks.checked_targets(y), weights.row_weights(sample_weight, X)
+    t, weight = checks.checked_targets(y), row_weights(sample_weight, X)
     problem = model._problem(as_matrix(X, checked=True), t, weight)
     f = model.predict(X).astype(np.float64)
     bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
@@ -182,11 +189,11 @@ def _of_linear_targets(model: LinearSVR, X: Items, y: ArrayLike, sample_weight: 
 
 def _of_kernel_targets(model: SVR, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> np.ndarray:
     X, kernel = kernel_input.new_data(model, X), model.kernel_
-    t, weight = checks.checked_targets(column_or_1d(y)), weights.row_weights(sample_weight, X)
+    t, weight = checks.checked_targets(column_or_1d(y)), row_weights(sample_weight, X)
     check_consistent_length(X, t)
     beta = np.zeros(len(t))
     beta[model.support_] = model._dense_dual[0]
-    bound = model._bound * (np.ones(len(t)) if weight is None else weight)
+    bound = cast(float, model._bound) * (np.ones(len(t)) if weight is None else weight)
     points = as_points(dense_if_small(X), of_items(kernel), exact=len(t) <= EXACT_POINTS)
     diag = points.diag()
     spans = kernel_spans(partial(kernel_values, points), lambda i: diag[i], bool(model.fit_intercept))

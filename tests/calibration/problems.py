@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from hinge.calibration.left_out import Solved
+from hinge.calibration.left_out import SolvedProblem
 
 
 def drawn(n, d, seed=0):
@@ -21,7 +21,7 @@ def solved(K, y, C):
     model = SVC(kernel="precomputed", C=C, tol=1e-9).fit(K, y)
     a = np.zeros(len(y))
     a[model.support_] = np.abs(model.dual_coef_[0])
-    return Solved(model.decision_function(K), y, a, np.full(len(y), C))
+    return SolvedProblem(model.decision_function(K), y, a, np.full(len(y), C))
 
 
 def refitted(K, y, C):

@@ -1,8 +1,10 @@
+"""Probabilities agree with predictions."""
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hinge.calibration.agreement import agreeing
+from hinge.calibration.coupling import agreeing
 
 
 @pytest.mark.parametrize("k", [2, 3, 7])

@@ -1,9 +1,11 @@
+"""Rows with the constant feature of the bias."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from calibration.problems import drawn
 
-from hinge.calibration.features import Features
+from hinge.calibration.leverage import LinearRows
 
 X, _ = drawn(10, 4)
 
@@ -11,7 +13,7 @@ X, _ = drawn(10, 4)
 @pytest.mark.parametrize("stored", [X, X.astype(np.float32), sp.csr_array(X), sp.csr_matrix(X)])
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 def test_rows_have_the_feature_of_the_bias(stored, penalty):
-    rows = Features(stored, 2.0, np.array([1.0, 1.0, 1.0, 1.0, penalty]))
+    rows = LinearRows(stored, 2.0, np.array([1.0, 1.0, 1.0, 1.0, penalty]))
     full = np.concatenate([X, np.full((10, 1), 2.0)], axis=1)
     some, others = np.array([1, 5, 7]), np.array([0, 5])
     np.testing.assert_allclose(rows.dense(some), full[some], rtol=1e-6)
@@ -28,5 +30,5 @@ def test_rows_have_the_feature_of_the_bias(stored, penalty):
 
 
 def test_a_typical_norm_of_nothing_is_no_trouble():
-    rows = Features(np.zeros((3, 2)), 0.0, np.ones(3))
+    rows = LinearRows(np.zeros((3, 2)), 0.0, np.ones(3))
     assert rows.typical_sq_norm() == 1.0

@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 from calibration.problems import drawn, gaussian, refitted, solved
 
-from hinge.calibration import left_out as module
-from hinge.calibration.left_out import Solved, left_out
-from hinge.calibration.span import spans_by_kernel
+from hinge.calibration.left_out import SolvedProblem, left_out, spans_by_kernel
 
 
 def by_kernel(K):
@@ -40,14 +38,12 @@ def test_rows_without_a_weight_stay_where_they_are():
     assert (y * (one.f - found.f) >= 0).all()  # none is better off without itself
 
 
-def test_of_many_rows_some_stand_for_their_neighbours(monkeypatch):
+def test_of_many_rows_some_stand_for_their_neighbours():
     X, y = drawn(400, 4)
     K = gaussian(X)
     one = solved(K, y, 1.0)
     every = left_out(one, by_kernel(K))
-    monkeypatch.setattr(module, "MOST_JUDGED", 50)
-    monkeypatch.setattr(module, "MOST_IDLE", 20)
-    some = left_out(one, by_kernel(K))
+    some = left_out(one, by_kernel(K), most_judged=50, most_idle=20)
     assert len(some.rows) == 140 and np.count_nonzero(one.a[some.rows] > 0) == 100
     assert len(left_out(one, by_kernel(K), every=True).rows) == 400
     np.testing.assert_array_equal(some.f, every.f[some.rows])
@@ -60,13 +56,15 @@ def test_of_many_rows_some_stand_for_their_neighbours(monkeypatch):
 
 def test_the_only_row_of_a_class_is_taken_for_the_other():
     f, y = np.array([1.0, -1.0, -1.2]), np.array([1, -1, -1])
-    found = left_out(Solved(f, y, np.array([0.5, 0.5, 0.0]), np.ones(3)), lambda asked: np.ones(len(asked.judged)))
+    found = left_out(
+        SolvedProblem(f, y, np.array([0.5, 0.5, 0.0]), np.ones(3)), lambda asked: np.ones(len(asked.judged))
+    )
     np.testing.assert_allclose(found.f, [-1.0, -0.5, -1.2])
 
 
 def test_no_row_moves_without_end():
     f, y = np.array([1.0, 1.0, -1.0, -2.0]), np.array([1, 1, -1, -1])
-    problem = Solved(f, y, np.full(4, 1e6), np.full(4, 1e7))
+    problem = SolvedProblem(f, y, np.full(4, 1e6), np.full(4, 1e7))
     for spans in (np.inf, np.nan):
         found = left_out(problem, lambda asked, spans=spans: np.full(len(asked.judged), spans))
         assert (np.abs(found.f) <= 3.0).all()
@@ -77,7 +75,7 @@ def test_rows_of_weight_zero_are_not_on_the_margin():
     f, y = np.array([1.0, 1.0, -1.0, -1.0, 1.0]), np.array([1, 1, -1, -1, 1])
     bound = np.array([1.0, 1.0, 1.0, 1.0, 0.0])
     left_out(
-        Solved(f, y, np.array([0.5, 0.5, 0.5, 0.5, 0.0]), bound),
+        SolvedProblem(f, y, np.array([0.5, 0.5, 0.5, 0.5, 0.0]), bound),
         lambda asked: seen.append(asked) or np.zeros(len(asked.judged)),
     )
     np.testing.assert_array_equal(seen[0].free, [0, 1, 2, 3])

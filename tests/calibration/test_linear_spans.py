@@ -4,9 +4,8 @@ import scipy.sparse as sp
 from calibration.problems import drawn
 
 from hinge.calibration import linear_spans as module
-from hinge.calibration.features import Features
-from hinge.calibration.left_out import Asked
-from hinge.calibration.leverage import Squares, spans_by_features
+from hinge.calibration.left_out import SpanRequest
+from hinge.calibration.leverage import LinearRows, Squares, spans_by_features
 from hinge.calibration.linear_spans import linear_spans
 
 WAYS = ("first_guess", "spans_by_features", "spans_by_kernel", "spans_by_probes")
@@ -34,8 +33,8 @@ def test_the_shortest_way_is_taken(n, d, rho, sparse, way, monkeypatch):
     X, _ = drawn(n, d)
     if sparse:
         X[np.random.default_rng(0).random((n, d)) < 0.97] = 0.0
-    rows, every = Features(sp.csr_array(X) if sparse else X, 1.0, np.ones(d + 1)), np.arange(n)
-    asked = Asked(every, np.full(n, rho), every, every)
+    rows, every = LinearRows(sp.csr_array(X) if sparse else X, 1.0, np.ones(d + 1)), np.arange(n)
+    asked = SpanRequest(every, np.full(n, rho), every, every)
     found = linear_spans(rows, asked)
     assert taken == way
     exact = spans_by_features(rows, asked)
@@ -48,8 +47,8 @@ def test_errors_are_counted_with_more_care(monkeypatch):
     direct = module.spans_by_features
     monkeypatch.setattr(module, "spans_by_features", lambda *given: signs.append(given[3:]) or direct(*given))
     X = rng.standard_normal((1200, 5)) @ rng.standard_normal((5, 200)) + 0.3 * rng.standard_normal((1200, 200))
-    rows, every = Features(X, 1.0, np.ones(201)), np.arange(1200)
-    asked = Asked(every, np.full(1200, 500.0), every, every)
+    rows, every = LinearRows(X, 1.0, np.ones(201)), np.arange(1200)
+    asked = SpanRequest(every, np.full(1200, 500.0), every, every)
     exact, crude, careful = direct(rows, asked), linear_spans(rows, asked), linear_spans(rows, asked, Squares())
     assert signs == [(module.SIGNS,)]
     assert careful.mean() == pytest.approx(exact.mean(), rel=0.05)
@@ -59,5 +58,5 @@ def test_errors_are_counted_with_more_care(monkeypatch):
 def test_what_is_not_penalised_goes_by_features():
     X, _ = drawn(10, 30)
     every = np.arange(10)
-    found = linear_spans(Features(X, 1.0, np.zeros(31)), Asked(every, np.ones(10), every, every))
+    found = linear_spans(LinearRows(X, 1.0, np.zeros(31)), SpanRequest(every, np.ones(10), every, every))
     assert np.isfinite(found).all()

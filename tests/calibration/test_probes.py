@@ -1,12 +1,12 @@
+"""Spans by random signs and conjugate gradients."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.calibration.features import Features
-from hinge.calibration.guess import first_guess
-from hinge.calibration.left_out import Asked
-from hinge.calibration.probes import Guesses, _smoothed, spans_by_probes
-from hinge.calibration.span import spans_by_kernel
+from hinge.calibration.left_out import SpanRequest, spans_by_kernel
+from hinge.calibration.leverage import LinearRows
+from hinge.calibration.linear_spans import Guesses, _smoothed, first_guess, spans_by_probes
 
 
 def text(n, d, common, seed=0):
@@ -26,13 +26,13 @@ PLACE = np.where(np.arange(700) < 600, np.arange(700), -1)
 
 
 def asked_with(rho):
-    return Asked(np.arange(600), np.full(600, rho), np.arange(300, 700), PLACE[300:])
+    return SpanRequest(np.arange(600), np.full(600, rho), np.arange(300, 700), PLACE[300:])
 
 
 def rows_of(bias, stored=TEXT):
     penalty = np.ones(stored.shape[1] + 1)
     penalty[-1] = bias != "free"
-    return Features(stored, 0.0 if bias == "none" else 1.0, penalty)
+    return LinearRows(stored, 0.0 if bias == "none" else 1.0, penalty)
 
 
 def estimated(rows, asked, **options):

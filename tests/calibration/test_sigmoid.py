@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hinge.calibration.sigmoid import Sigmoid, fit_sigmoid, probabilities
+from hinge.calibration.sigmoid import PlattSigmoid, fit_sigmoid, probabilities
 
 RNG = np.random.default_rng(0)
 F = RNG.standard_normal(300) * 2.0
@@ -61,5 +61,5 @@ def test_separated_scores_have_a_finite_sigmoid():
 
 
 def test_no_decision_value_is_too_large():
-    p = probabilities(np.array([-1e308, -1e3, 0.0, 1e3, 1e308]), Sigmoid(-1.0, 0.0))
+    p = probabilities(np.array([-1e308, -1e3, 0.0, 1e3, 1e308]), PlattSigmoid(-1.0, 0.0))
     np.testing.assert_allclose(p, [0, 0, 0.5, 1, 1], atol=1e-300)

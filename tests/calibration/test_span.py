@@ -1,16 +1,17 @@
+"""Spans from kernel values."""
+
 import numpy as np
 import pytest
 from calibration.problems import drawn, gaussian
 
-from hinge.calibration import span
-from hinge.calibration.left_out import Asked
-from hinge.calibration.span import spans_by_kernel
+from hinge.calibration import left_out as span
+from hinge.calibration.left_out import SpanRequest, spans_by_kernel
 
 
 def asked_of(free, judged, rho=0.0):
     place = np.full(1000, -1)
     place[free] = np.arange(len(free))
-    return Asked(free, np.full(len(free), rho), judged, place[judged])
+    return SpanRequest(free, np.full(len(free), rho), judged, place[judged])
 
 
 def found(K, asked, free_bias):

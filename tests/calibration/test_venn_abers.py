@@ -1,8 +1,10 @@
+"""Intervals of probabilities."""
+
 import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from hinge.calibration.venn_abers import fit_venn_abers, interval, merged
+from hinge.calibration.isotonic import fit_venn_abers, interval, merged
 
 
 def literal(f, positive, weight, new):

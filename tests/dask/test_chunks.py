@@ -1,3 +1,5 @@
+"""Chunks of rows, as they are given."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -6,7 +8,7 @@ pytest.importorskip("distributed", reason="hinge[dask] is not installed")
 da = pytest.importorskip("dask.array")
 from dask.delayed import delayed  # noqa: E402
 
-from hinge.dask.chunks import chunks_of, is_distributed  # noqa: E402
+from hinge.dask.parts import chunks_of, is_distributed  # noqa: E402
 
 X = np.arange(60.0).reshape(10, 6)
 y = np.resize([1, -1], 10)

@@ -1,11 +1,12 @@
+"""The client's loop over rounds."""
+
 import time
 
 import numpy as np
 import pytest
 
 pytest.importorskip("distributed", reason="hinge[dask] is not installed")
-from hinge.dask.client_loop import ClientLoop, bytes_of, same
-from hinge.dask.cluster import Here, OutOfTime
+from hinge.dask.cluster import ClientLoop, Here, OutOfTime, bytes_of, same
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
 

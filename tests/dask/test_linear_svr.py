@@ -1,3 +1,5 @@
+"""`LinearSVR` on a cluster."""
+
 import numpy as np
 import pytest
 

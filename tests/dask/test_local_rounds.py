@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from dask_rounds import message_of, parts_of, some_rows, task_of
 
-from hinge.dask.local_rounds import Kept, added, ascend, first_kept, kept_from, taken
+from hinge.dask.local_rounds import Kept, add_reports, apply_step, ascend, first_kept, kept_from
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
 
 
@@ -29,7 +29,7 @@ def test_changes_are_those_of_alpha_and_the_dual_rises(loss, blocks):
     for number in range(6):
         message = message_of(task, 6, sigma=4, v=v, u=u, number=number)
         done = [ascend(part, before, message) for part, before in zip(parts, kept, strict=True)]
-        report, kept = added(*(one.report for one in done)), [one.kept for one in done]
+        report, kept = add_reports(*(one.report for one in done)), [one.kept for one in done]
         v, u = v + report.dv[0], u + report.du[0]
         alpha = np.concatenate([one.after[0] for one in kept])
         np.testing.assert_allclose(v, X.T @ (alpha * sign), atol=1e-9)
@@ -81,9 +81,9 @@ def test_one_part_alone_solves_the_problem():
 
 def test_part_of_a_step():
     before, after = np.array([[0.0, 1.0, 0.3], [0.1, 0.2, 0.3]]), np.array([[1.0, 0.0, 0.3], [0.4, 0.5, 0.6]])
-    alpha = taken(Kept(before, after), np.array([0.25, 1.0]))
+    alpha = apply_step(Kept(before, after), np.array([0.25, 1.0]))
     np.testing.assert_allclose(alpha, [[0.25, 0.75, 0.3], [0.4, 0.5, 0.6]])
-    assert taken(kept_from(alpha), np.array([0.5, 0.5])).tobytes() == alpha.tobytes()
+    assert apply_step(kept_from(alpha), np.array([0.5, 0.5])).tobytes() == alpha.tobytes()
 
 
 def test_a_part_that_weighs_nothing_changes_nothing():

@@ -6,7 +6,7 @@ from dask_rounds import parts_of, some_rows, task_of
 
 from hinge.dask import newton_rounds
 from hinge.dask.cluster import Here
-from hinge.dask.newton_rounds import Asked, NewtonRounds, found_together, sample_of, started, summed_up
+from hinge.dask.newton_rounds import NewtonRounds, PassRequest, found_together, sample_of, started, summed_up
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
@@ -40,7 +40,7 @@ def test_sums_of_parts_are_those_of_the_whole_for_all_tasks():
     X, y = some_rows()
     tasks = task_of(400, 4), task_of(400, 4, loss=SQUARED_HINGE)
     question = Question(np.full(7, 0.1), np.full(7, 0.2), np.zeros(2), 0.2, 0.2)
-    found = found_together(*(summed_up(part, Asked(tasks, (question,) * 2)) for part in parts_of(X, y, 3, 2)))
+    found = found_together(*(summed_up(part, PassRequest(tasks, (question,) * 2)) for part in parts_of(X, y, 3, 2)))
     for sums, loss in zip(found.sums, (HINGE, SQUARED_HINGE), strict=True):
         whole = sums_of(Regularized(X, y, 1e-2, loss=loss), question)
         np.testing.assert_allclose(sums.H, whole.H, rtol=1e-12)
@@ -53,7 +53,7 @@ def test_a_part_that_weighs_nothing_adds_nothing():
     weight = (np.arange(400) < 200).astype(float)
     parts = parts_of(X, y, 2, weight=weight)
     question = Question(np.full(7, 0.1), np.full(7, 0.2), np.zeros(6), 0.2, 0.2)
-    asked = Asked((task_of(200, 2),), (question,))
+    asked = PassRequest((task_of(200, 2),), (question,))
     both = found_together(*(summed_up(part, asked) for part in parts))
     np.testing.assert_array_equal(both.sums[0].z, summed_up(parts[0], asked).sums[0].z)
 

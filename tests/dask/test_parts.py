@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.dask.parts import Task, part_of, prepared, problems_of
+from hinge.dask.parts import ClusterTask, part_of, prepared, problems_of
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import HINGE
 
@@ -55,7 +55,7 @@ def test_problems_of_blocks_are_shares_of_the_whole():
     per_class = np.array([1.0, 2.0, 3.0])
     factor = np.where(labels > 0, 2.0, 1.0)
     whole = Regularized(X, labels, 0.1, weight=weight * factor)
-    task = Task(1, per_class, 0.1, whole.total, HINGE, "none", 1.0, 0.0, 1)
+    task = ClusterTask(1, per_class, 0.1, whole.total, HINGE, "none", 1.0, 0.0, 1)
     w = rng.standard_normal(3)
     found = sum(problem.mean_loss(w) for problem in problems_of(part, task))
     assert found == pytest.approx(whole.mean_loss(w), rel=1e-14)
@@ -63,5 +63,5 @@ def test_problems_of_blocks_are_shares_of_the_whole():
 
 def test_a_block_may_weigh_nothing_in_one_task():
     part = part_of(prepared(0, False, [X[:2], X[2:]], [y[:1].repeat(2), y[2:]], None), np.array(["cat", "dog", "eel"]))
-    task = Task(1, np.array([0.0, 1.0]), 0.1, 1.0, HINGE, "none", 1.0, 0.0, 1)
+    task = ClusterTask(1, np.array([0.0, 1.0]), 0.1, 1.0, HINGE, "none", 1.0, 0.0, 1)
     assert [problem is None for problem in problems_of(part, task)] == [True, False]

@@ -1,9 +1,10 @@
+"""Parts of a certificate."""
+
 import numpy as np
 import pytest
 from dask_rounds import parts_of, some_rows, task_of
 
-from hinge.dask.local_rounds import Kept
-from hinge.dask.shares import Question, asked, certificate, losses, together
+from hinge.dask.local_rounds import CertificateQuery, Kept, certificate, certify_part, losses, together
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.examples import balance
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
@@ -25,11 +26,11 @@ def test_shares_of_parts_make_the_certificate_of_the_whole(loss, bias):
     parts = parts_of(X, y, 3, 2, loss.two_sided, weight)
     task = task_of(whole.total, 3, loss=loss, bias=bias)
     side, ratio = balance(*whole.class_mass(answer.alpha))
-    question = Question(
+    question = CertificateQuery(
         (task,), np.array([0]), np.ones(1), answer.w[None], np.array([expected.b]), np.array([side]), np.array([ratio])
     )
     found = [
-        asked(part, Kept(alpha[None], alpha[None]), question)
+        certify_part(part, Kept(alpha[None], alpha[None]), question)
         for part, alpha in zip(parts, np.array_split(answer.alpha, 3), strict=True)
     ]
     total = together([one.shares[0] for one in found], 6)

@@ -45,12 +45,6 @@ KERNEL = {
     "NuSVR": ("NuSVR", {}, None),
     "OneClassSVM": ("OneClassSVM", {}, 2),
 }
-CHOSEN_BY_LIMIT = {
-    (name, rows) for name in ("NuSVC", "NuSVC, classes", "NuSVR") for rows in ("small", "larger", "sparse")
-}
-CHOSEN_BY_LIMIT.add(("NuSVC, classes", "many"))
-CHOSEN_BY_LIMIT -= {("NuSVR", "larger")}
-"""Fits that a limit of rounds sends to `LevelBlocks`, which cannot solve a batch."""
 
 
 class Advance(NamedTuple):
@@ -150,7 +144,5 @@ def test_linear_fits_report_what_ran(name, rows, ran):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("name", KERNEL)
-def test_kernel_fits_report_what_ran(name, rows, ran, request):
-    if (name, rows) in CHOSEN_BY_LIMIT:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="a limit of rounds chooses another solver"))
+def test_kernel_fits_report_what_ran(name, rows, ran):
     check(KERNEL[name], rows, ran, per_class=True)

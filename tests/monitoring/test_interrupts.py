@@ -6,7 +6,14 @@ from contextlib import suppress
 
 import pytest
 
-from hinge.monitoring.interrupts import PATIENCE, Interrupts, attempt, called_off, called_off_by, kept
+from hinge.monitoring.interrupts import (
+    PATIENCE,
+    Interrupts,
+    attempt,
+    called_off,
+    called_off_by,
+    keep_results_on_interrupt,
+)
 
 pytestmark = pytest.mark.usefixtures("interruptible")
 
@@ -77,7 +84,7 @@ def test_an_event_calls_runs_off_in_any_thread():
 
 def test_where_it_is_ignored_it_stays_ignored():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with Interrupts().heeded(), kept():
+    with Interrupts().heeded(), keep_results_on_interrupt():
         press()
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN and not called_off()
 
@@ -109,7 +116,7 @@ def test_an_exception_that_was_lost_is_remembered():
 @pytest.mark.parametrize("presses", [1, 2])
 def test_what_is_kept_is_called_off_by_the_first_and_broken_off_by_the_second(presses):
     try:
-        with kept():
+        with keep_results_on_interrupt():
             for _ in range(presses):
                 press()
             assert called_off()
@@ -128,7 +135,7 @@ def test_an_attempt_is_ended_by_the_first_and_what_is_kept_goes_on(before):
         press()
         seen.append("ended")
 
-    with kept():
+    with keep_results_on_interrupt():
         if before:
             press()
         assert not attempt(work)
@@ -141,5 +148,5 @@ def test_an_attempt_where_nothing_is_kept_is_ended_by_an_exception():
     assert attempt(lambda: None)
     with pytest.raises(KeyboardInterrupt):
         attempt(press)
-    with kept():
+    with keep_results_on_interrupt():
         assert attempt(lambda: None)

@@ -1,3 +1,5 @@
+"""Limits of a run."""
+
 import numpy as np
 import pytest
 

@@ -1,3 +1,5 @@
+"""Purchases: labels, scores and prices of rows that are read in part."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -5,7 +7,7 @@ import scipy.sparse as sp
 from hinge.access import as_table
 from hinge.access.tables.oracle import Oracle
 from hinge.prediction import ReadingOrder
-from hinge.prediction.buying import buy
+from hinge.prediction.reading_order import buy
 
 CLASSES = np.array(["no", "yes"])
 

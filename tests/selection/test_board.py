@@ -1,8 +1,9 @@
+"""Which candidates can still win."""
+
 import numpy as np
 import pytest
 
-from hinge.selection.board import Board
-from hinge.selection.scoring import scoring_of
+from hinge.selection.scoring import Board, scoring_of
 
 
 def test_nobody_is_out_before_it_is_certain():

@@ -4,7 +4,7 @@ from sklearn.base import clone
 
 from hinge import SVC, SVR, LinearSVC, LinearSVR, l1_min_c
 from hinge.selection.grids import bounds, grid_of_C, grid_of_gamma
-from hinge.selection.training import training_of
+from hinge.selection.scoring import training_of
 
 
 @pytest.mark.parametrize("Cs", [[1.0, 0.0], [-1.0], [np.inf], [np.nan]])

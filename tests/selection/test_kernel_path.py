@@ -5,7 +5,7 @@ from sklearn.base import clone
 from hinge import SVC, SVR
 from hinge.access import Gram
 from hinge.selection.kernel_path import KernelPath
-from hinge.selection.training import training_of
+from hinge.selection.scoring import training_of
 
 CS = [0.05, 0.3, 1.0, 50.0]
 

@@ -9,7 +9,7 @@ from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import SQUARED_HINGE
 from hinge.selection.linear_path import LinearPath, scaled
-from hinge.selection.training import training_of
+from hinge.selection.scoring import training_of
 from hinge.solvers import SDCA, solve
 
 CS = [0.01, 0.1, 3.0]

@@ -3,8 +3,7 @@ import pytest
 from sklearn.metrics import accuracy_score, make_scorer
 
 from hinge import SVC, LinearSVC, LinearSVR
-from hinge.selection.scoring import scoring_of, with_values
-from hinge.selection.training import training_of
+from hinge.selection.scoring import scoring_of, training_of, with_values
 
 
 def test_what_scores_ask_for():
@@ -36,6 +35,6 @@ def test_scores_are_weighted(targets):
     model = LinearSVR()
     known = with_values(model, training_of(model, *targets, None), np.r_[0.0, 2.0][:, None])
     y, scoring = np.array([1.0, 2.0]), scoring_of("neg_mean_absolute_error", True)
-    assert scoring.of(known, None, y, None) == -0.5
-    assert scoring.of(known, None, y, np.array([3.0, 1.0])) == -0.75
-    assert scoring_of(lambda model, X, y: 7.0, True).of(known, None, y, np.ones(2)) == 7.0
+    assert scoring.score_of(known, None, y, None) == -0.5
+    assert scoring.score_of(known, None, y, np.array([3.0, 1.0])) == -0.75
+    assert scoring_of(lambda model, X, y: 7.0, True).score_of(known, None, y, np.ones(2)) == 7.0

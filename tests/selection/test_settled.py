@@ -1,6 +1,8 @@
+"""Answers that no longer change along C."""
+
 import pytest
 
-from hinge.selection.settled import until_settled
+from hinge.selection.paths import until_settled
 
 
 def run(Cs, weight, fails=None):

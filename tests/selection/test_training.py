@@ -1,9 +1,11 @@
+"""The data of a search."""
+
 import numpy as np
 import pytest
 from sklearn.svm import LinearSVC as Theirs
 
 from hinge import SVC, LinearSVC, LinearSVR
-from hinge.selection.training import training_of
+from hinge.selection.scoring import training_of
 
 
 def test_labels_and_targets(two, targets):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from hinge.access import Points, as_points
 from hinge.access.gram.given_points import as_block
 from hinge.access.streams.base import allowed_memory, resident
 from hinge.access.streams.opening import as_stream, is_source
@@ -23,8 +24,6 @@ T = TypeVar("T")
 BLOCK_CELLS = 1 << 19
 FEW_CELLS = 1 << 15
 """A sparse X of at most so many cells is made dense for a fit; for larger ones sparse products are faster."""
-SMALLEST = 1e-200
-"""Smallest variance that gamma='scale' accepts: 1/variance would overflow in later products."""
 
 
 def is_precomputed(kernel: KernelChoice) -> bool:
@@ -209,7 +208,7 @@ def gamma_value(gamma: Gamma, X: Stored) -> float:
     """gamma as a number; "scale" and "auto" are computed from X as in scikit-learn."""
     if gamma == "scale":
         spread = variance(X)
-        if 0 < spread < SMALLEST:
+        if 0 < spread < 1e-200:  # the square of its inverse would overflow in later products
             raise ValueError(
                 f"X has a variance of {spread:.1g}, too small for gamma='scale': scale the features up, for "
                 "instance with sklearn.preprocessing.MaxAbsScaler, or give gamma."
@@ -237,6 +236,11 @@ def dense_if_small(X: KernelData) -> KernelData:
     if isinstance(X, list) or not sp.issparse(X) or X.shape[0] * X.shape[1] > FEW_CELLS:
         return X
     return cast(sp.csr_array, X).toarray()
+
+
+def batch_points(X: KernelData, kernel: Kernel) -> Points:
+    """The points of a batch in their most accurate form; a function must get them as the user gave them."""
+    return as_points(X, kernel) if isinstance(kernel, Function) else as_points(dense_if_small(X), kernel, exact=True)
 
 
 def part_of(X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> KernelData:

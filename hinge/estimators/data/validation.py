@@ -27,9 +27,6 @@ CLOSE = 1 << 16
 WIDE = 1 << 27
 """Columns from which on vectors of all of them, of a gigabyte each, are compared with the free memory."""
 
-VECTORS = 4
-"""Vectors of all columns that a fit may hold: the weights, copies of them, and an index."""
-
 NOT_NUMBERS = ("setting an array element", "could not convert", "float() argument", "int() argument")
 """Beginnings of NumPy's messages if something cannot be converted to an array of numbers."""
 
@@ -155,9 +152,10 @@ def _are_plain(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, finite:
 
 def _check_width(d: int) -> None:
     """One wrong index makes a matrix of two billion columns, which is small itself."""
-    if d >= WIDE and 8 * VECTORS * d > (free := free_memory()):
+    vectors = 4  # of all columns that a fit may hold: the weights, copies of them, and an index
+    if d >= WIDE and 8 * vectors * d > (free := free_memory()):
         raise ValueError(
-            f"X has {d:,} columns: a vector of that length takes {8e-9 * d:.1f} GB, of which {VECTORS} are needed, and "
+            f"X has {d:,} columns: a vector of that length takes {8e-9 * d:.1f} GB, of which {vectors} are needed, and "
             f"{1e-9 * free:.1f} GB are free. If a wrong index made it so wide, mend that; else number the columns that "
             "have entries anew, for example by numpy.unique(X.indices, return_inverse=True)."
         )

@@ -1,21 +1,30 @@
-"""Reports of a run each time its answer is evaluated (a look): to standard error, and to scikit-learn's callbacks."""
+"""What a fit tells: to standard error and to callbacks each time its answer is evaluated, and warnings at its end."""
 
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 
 from hinge.access.streams.base import RowStream
 from hinge.access.tables.table import Table
-from hinge.estimators.fitting.linear_runs import Report
+from hinge.estimators.fitting.decorators import CallbackContext
 from hinge.estimators.fitting.parameters import KernelData
-from hinge.estimators.mixins.callbacks import CallbackContext
-from hinge.monitoring import Record
+from hinge.monitoring import Record, Status
 from hinge.monitoring.progress import time_left
 from hinge.problems import Expansion, Problem, Solution
+from hinge.solvers.driver import Callback
+
+Report = Callable[[int, Record, Solution, Problem | None], bool]
+"""Gets the number of the run, a record, the answer, and the problem that it answers; None if that is not at hand."""
+
+STALLED_ADVICE = "Scale the features, regularise more (a smaller C), or ask for less."
+FEW_ROWS = 100
+"""No warning of constant predictions with fewer rows than this: a toy."""
 
 Rebuilt: TypeAlias = Callable[[Any], dict[str, Any]]
 """A function that turns an answer into the fitted attributes for predictions."""
@@ -28,10 +37,10 @@ def reports_of(
     names: Sequence[str],
     rebuilt: Rebuilt | None,
 ) -> tuple[Report, ...]:
-    """The functions to call at each look: one that prints, if `verbose`, and one for scikit-learn's callbacks.
+    """The functions to call at each evaluation: one that prints, if `verbose`, and one for scikit-learn's callbacks.
 
-    `names` are those of the runs, empty if there is only one. `rebuilt` turns an answer into fitted attributes; None if
-    a single run is not a model by itself.
+    `names` are the names of the runs, empty if there is only one. `rebuilt` turns an answer into fitted attributes;
+    None if a single run is not a model by itself.
     """
     reports: list[Report] = [to_stderr(names, float(model.tol))] if model.verbose else []
     if not hasattr(model, "_init_callback_context"):  # scikit-learn before 1.9
@@ -50,18 +59,18 @@ def to_callbacks(
     y: np.ndarray | None,
     rebuilt: Rebuilt | None,
 ) -> Report:
-    """A report that opens a subtask "look" of the fit.
+    """A report that opens a subtask of the fit for each evaluation.
 
     Its context has the record as an attribute, the number of the run, and a function that computes the objective, which
     costs a pass over the rows (None if it is not known here).
     """
 
     def report(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> bool:
-        look = root.subcontext(task_name="look")
-        look.record, look.run = record, k
-        look.measure_objective = None if problem is None else partial(problem.objective, solution)
-        look.call_on_fit_task_begin(estimator=model, X=X, y=y)
-        asked = look.call_on_fit_task_end(
+        context = root.subcontext(task_name="look")
+        context.record, context.run = record, k
+        context.measure_objective = None if problem is None else partial(problem.objective, solution)
+        context.call_on_fit_task_begin(estimator=model, X=X, y=y)
+        asked = context.call_on_fit_task_end(
             estimator=model, X=X, y=y, reconstruction_attributes=None if rebuilt is None else lambda: rebuilt(solution)
         )
         return bool(asked)
@@ -80,8 +89,8 @@ def to_stderr(names: Sequence[str], tol: float = 0.0) -> Report:
             parts[1] = f"{record.kernel_evals:,} kernel values"
         if np.isfinite(record.certificate):
             parts.append(f"objective {record.objective:.6g}, gap {record.certificate:.2e}")
-            look = record.seconds, float(record.certificate)
-            left = time_left(first.setdefault(k, look), look, tol)
+            last = record.seconds, float(record.certificate)
+            left = time_left(first.setdefault(k, last), last, tol)
             if left:
                 parts.append(f"about {left:.3g} s left")
         if np.isfinite(record.score):
@@ -90,3 +99,131 @@ def to_stderr(names: Sequence[str], tol: float = 0.0) -> Report:
         return False
 
     return report
+
+
+def callbacks_of(reports: Sequence[Report], k: int, problem: Problem | None) -> list[Callback]:
+    """The reports as callbacks of run k."""
+
+    def callback_of(report: Report) -> Callback:
+        return lambda record, solution: report(k, record, solution, problem)
+
+    return [callback_of(report) for report in reports]
+
+
+def how_all_ended(
+    every: Sequence[Status], gap: float, tol: float, max_iter: int | None = None, if_stalled: str = STALLED_ADVICE
+) -> Status:
+    """One status for all runs, with a warning if a limit cut one off or one has no certificate.
+
+    If `max_iter` is given and was the limit, the warning begins like scikit-learn's, for code that filters by that.
+    `if_stalled` is the advice if rounding ended the run: more time would not help.
+    """
+    cut_off = [status for status in every if not status.is_success]
+    cut_off.sort(key=lambda status: status is not Status.INTERRUPTED)
+    other = [status for status in every if status is not Status.CONVERGED]
+    status = (cut_off or other or every)[0]
+    at_a_limit = bool(cut_off) and status is not Status.INTERRUPTED
+    asked = status in (Status.TARGET, Status.CALLBACK)  # another criterion than the gap has been met
+    if at_a_limit or (np.isinf(gap) and not asked):
+        reached = f"a certified relative gap of {gap:.2g} (" if np.isfinite(gap) else f"no certificate (gap_={gap:g}, "
+        why = f"The fit ended because {status.value}, with {reached}tol={tol:g})."
+        if at_a_limit:
+            why += f" {if_stalled if status is Status.STALLED else 'Allow more, or ask for less.'}"
+        if status is Status.MAX_ITER and max_iter is not None:
+            why = (
+                f"Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "
+                f"StandardScaler or MinMaxScaler. {why}"
+            )
+        warn_caller(why, ConvergenceWarning)
+    elif Status.STATIONARY in every:
+        warn_caller(
+            "The kernel is not positive semidefinite, so the answer is a stationary point, as LIBSVM finds "
+            "it, and has no certificate: gap_ is nan."
+        )
+    return status
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, and point to the line that called this package, however many calls and decorators lie between."""
+    depth, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("hinge.", "sklearn.callback")):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth)
+
+
+class ConstantPredictionWarning(UserWarning):
+    """A fitted classifier predicts the same class for all of its training rows.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from hinge import ConstantPredictionWarning, LinearSVC
+    >>> X, y = [[0.1 * i] for i in range(200)], [0] * 199 + [1]  # one positive row, among many
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     model = LinearSVC(C=1e-3).fit(X, y)
+    >>> [issubclass(warning.category, ConstantPredictionWarning) for warning in said]
+    [True]
+    """
+
+
+def rules_out_constant(codes: np.ndarray, objective: float) -> bool:
+    """Whether a mean loss, or more, of two classes excludes that one class is predicted for all rows.
+
+    A row on the wrong side has a loss of at least 1.
+    """
+    second = int(np.count_nonzero(codes))
+    return objective * len(codes) < min(second, len(codes) - second)
+
+
+def warn_if_constant(
+    codes: np.ndarray,
+    classes: np.ndarray,
+    predicted: Callable[[Any], np.ndarray],
+    *,
+    at_each_end: int = 8,
+    of_each_kind: int = 32,
+) -> None:
+    """Warn if one class is predicted for all training rows.
+
+    A few rows suffice to exclude this for nearly every model: the first and the last, or some of the rarest class and
+    some of the others, if two classes are predicted among them. Only otherwise are all rows predicted.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        The class index of each row.
+    classes : ndarray
+    predicted : callable
+        Returns the predicted class indices of some rows, given by a range, an array of indices or a slice.
+    at_each_end, of_each_kind : int
+        Rows at the beginning and at the end that are tested first, and rows of the rarest class and of the others that
+        are tested next: so few that the test takes no measurable time beside a fit.
+    """
+    if len(codes) < FEW_ROWS:
+        return
+    n = len(codes)
+    if not _one_answer(np.concatenate([predicted(range(at_each_end)), predicted(range(n - at_each_end, n))])):
+        return
+    rare = codes == int(np.bincount(codes, minlength=len(classes)).argmin())
+    parts = (np.flatnonzero(part) for part in (rare, ~rare))
+    some = np.concatenate([part[:: max(1, len(part) // of_each_kind)][:of_each_kind] for part in parts])
+    if _one_answer(predicted(some)):
+        warn_of_answers(codes, classes, predicted(slice(None)))
+
+
+def warn_of_answers(codes: np.ndarray, classes: np.ndarray, answers: np.ndarray) -> None:
+    """Warn if the class indices predicted for all training rows are all equal."""
+    if len(codes) < FEW_ROWS or not _one_answer(answers):
+        return
+    code = int(answers[0])
+    warn_caller(
+        f"This model predicts class {classes.tolist()[code]!r} for all of its {len(codes):,} training rows, of which "
+        f"{np.count_nonzero(codes != code):,} are of other classes. Give class_weight='balanced' or a larger C, or "
+        "move the threshold: see hinge.choose_threshold.",
+        ConstantPredictionWarning,
+    )
+
+
+def _one_answer(answers: np.ndarray) -> bool:
+    return bool((answers == answers[0]).all())

@@ -10,26 +10,29 @@ import scipy.sparse as sp
 from hinge.access.gram.as_points import ROUNDING, needs_double
 from hinge.access.gram.given_points import as_block
 from hinge.access.gram.weight_vector import weight_vector
-from hinge.estimators.fitting.one_vs_one import coefficients_of_pairs
 from hinge.estimators.fitting.parameters import KernelData
+from hinge.estimators.fitting.tasks import coefficients_of_pairs
 from hinge.kernels import Function, Kernel, Precomputed
 from hinge.types import Stored
 
 Block: TypeAlias = Callable[[slice, slice], Stored]
 """Kernel values of some rows and some support vectors."""
 
-TILE_ROWS, TILE_COLUMNS = 512, 1024
 ROWS_BYTES = 1 << 21
 """Most bytes of sparse rows that are converted to dense at a time."""
-
-GEMM_GAIN = 32
-"""Speed of a dense matrix product relative to a sparse one, in multiplications."""
 
 SINGLE = tuple(np.dtype(name) for name in ("float32", "float16", "bool", "int8", "uint8", "int16", "uint16"))
 
 
 def kernel_sums(
-    kernel: Kernel, X: KernelData, vectors: KernelData, coef: np.ndarray, cuts: np.ndarray, *, exact: bool = False
+    kernel: Kernel,
+    X: KernelData,
+    vectors: KernelData,
+    coef: np.ndarray,
+    cuts: np.ndarray,
+    *,
+    exact: bool = False,
+    tile: tuple[int, int] = (512, 1024),
 ) -> np.ndarray:
     """Σ coef · K(x, z) over the support vectors z, for each group of them.
 
@@ -45,6 +48,8 @@ def kernel_sums(
         Group g is the support vectors from ``cuts[g]`` to ``cuts[g + 1]``.
     exact : bool
         Whether to compute in float64 even if X and the support vectors are float32 or smaller types.
+    tile : (int, int)
+        Most rows and support vectors whose kernel values are computed together: 4 MB, which caches hold.
 
     Returns
     -------
@@ -53,14 +58,14 @@ def kernel_sums(
     n = len(X) if isinstance(X, list) else X.shape[0]
     out = np.zeros((n, len(cuts) - 1, len(coef)))
     block = _blocks_of(kernel, X, vectors, exact)
-    step = TILE_ROWS
+    step, width = tile
     if not isinstance(X, list):
         step = max(1, min(step, ROWS_BYTES // (8 * max(1, X.shape[1]))))
     for lo in range(0, n, step):
         rows = slice(lo, min(lo + step, n))
         for group, (first, last) in enumerate(pairwise(cuts.tolist())):
-            for c in range(first, last, TILE_COLUMNS):
-                some = slice(c, min(c + TILE_COLUMNS, last))
+            for c in range(first, last, width):
+                some = slice(c, min(c + width, last))
                 out[rows, group] += np.asarray(block(rows, some), np.float64) @ coef[:, some].T
     return out
 
@@ -106,7 +111,8 @@ def _blocks_of(kernel: Kernel, X: KernelData, vectors: KernelData, exact: bool) 
         loses = getattr(kernel, "gamma", 1.0) * largest * np.finfo(np.float32).eps > ROUNDING
         dtype = np.float64 if loses else dtype
     sq_x, sq_z = sq_x.astype(dtype), sq_z.astype(dtype)
-    thin = sp.issparse(vectors) and cast(sp.csr_array, vectors).nnz * GEMM_GAIN < vectors.shape[0] * vectors.shape[1]
+    # A multiplication of a dense product takes about a 32nd of the time of one in a sparse product.
+    thin = sp.issparse(vectors) and cast(sp.csr_array, vectors).nnz * 32 < vectors.shape[0] * vectors.shape[1]
     held: dict[str, Any] = {"rows": None}
 
     def block(rows: slice, some: slice) -> np.ndarray:

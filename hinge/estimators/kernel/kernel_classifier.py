@@ -1,6 +1,6 @@
-"""The base class of `SVC` and `NuSVC`: binary problems one after the other, decision values, probabilities."""
+"""The base class of `SVC` and `NuSVC`: the fit, decision values, probabilities."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,80 +10,104 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import is_precomputed
-from hinge.estimators.fitting import one_vs_one, weights
-from hinge.estimators.fitting.device_tasks import run_pairs
-from hinge.estimators.fitting.kernel_runs import Answers, Runs, answers_of, expanded, gram_threads, run_tasks, tasks_of
-from hinge.estimators.fitting.linear_runs import Plan
+from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, expanded
 from hinge.estimators.fitting.parameters import PAIRS, ClassWeight, KernelData
-from hinge.estimators.fitting.reports import reports_of
+from hinge.estimators.fitting.reports import warn_of_answers
+from hinge.estimators.fitting.tasks import (
+    check_mass,
+    class_pairs,
+    per_class,
+    per_class_weights,
+    row_weights,
+    tasks_of,
+    votes,
+)
 from hinge.estimators.kernel.kernel_machine import KernelMachine
-from hinge.estimators.mixins.leave_one_out import Judged, coefficients_of, without_kernel_rows
-from hinge.estimators.mixins.probabilities import Probabilities
+from hinge.estimators.mixins.probabilities import Judged, Probabilities, coefficients_of, without_kernel_rows
 from hinge.kernels import Kernel
 from hinge.problems import Expansion
 from hinge.types import Items
 
 
 class KernelClassifier(KernelMachine, Probabilities):
-    """Parts of `fit` and of predictions, for classifiers with the parameters of `SVC`."""
+    """The fit and the predictions of classifiers with the parameters of `SVC`."""
 
     _needed = "when probability=False"
+    _weighs_classes: ClassVar[bool] = True
+    """Whether `class_weight` multiplies the weights of rows."""
+    _warns_if_constant: ClassVar[bool] = True
 
     shape_fit_: tuple[int, ...]
     decision_function_shape: str
     break_ties: bool
     probability: bool | Literal["deprecated"]
     class_weight: ClassWeight
-    n_jobs: int | None
-    on_interrupt: Literal["raise", "keep"]
 
-    def _run_each(
-        self,
-        X: KernelData,
-        y: np.ndarray,
-        codes: np.ndarray,
-        classes: np.ndarray,
-        kernel: Kernel,
-        weight: np.ndarray | None,
-        per_class: np.ndarray | None,
-        aside: np.ndarray | None,
-        seed: int,
-        began: float,
-    ) -> Runs:
-        """Solve one binary problem after the other by the driver, with callbacks and limits."""
+    def _fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None, began: float) -> None:
+        X, y = kernel_input.training_data(self, X, y)
+        classes, codes = checks.encoded_labels(y)
+        weight = row_weights(sample_weight, X)
+        # "balanced" counts rows whatever their weights, as in scikit-learn.
+        of_classes = per_class_weights(self.class_weight, y, classes)
+        factors = of_classes if self._weighs_classes else None
+        kernel = kernel_input.kernel_of(self, X)
+        aside = None
+        if self.target_error is not None:
+            rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
+            seed = checks.seed_of(self.random_state)
+            aside = rows[checks.held_out(codes[rows], self.validation_fraction, seed)]
+        self._check_masses(codes, classes, weight, factors, aside)
         ovo = len(classes) > 2 and self.multiclass == "ovo"
-        tasks = tasks_of(codes, len(classes), weight, per_class, aside, one_vs_one=ovo)
-
-        def attributes(answer: Expansion) -> dict[str, Any]:
-            return {
-                "classes_": classes,
-                "kernel_": kernel,
-                "shape_fit_": kernel_input.shape_of(X),
-                **expanded(answers_of([answer], tasks), X, codes, len(classes), kernel, one_vs_one=ovo),
-            }
-
+        tasks = tasks_of(codes, len(classes), weight, factors, aside, one_vs_one=ovo, by_class=True)
         names = [f"class {label}" for label in classes] if len(tasks) > 1 else []
         if ovo:
-            names = [f"{classes[i]} against {classes[j]}" for i, j in one_vs_one.class_pairs(len(classes))]
+            names = [f"{classes[i]} against {classes[j]}" for i, j in class_pairs(len(classes))]
+
+        def attributes(answers: Answers, kernel: Kernel) -> dict[str, Any]:
+            found = expanded(answers, X, codes, len(classes), kernel, one_vs_one=ovo)
+            return {"classes_": classes, "kernel_": kernel, "shape_fit_": kernel_input.shape_of(X), **found}
+
+        def rebuilt(answer: Expansion, kernel: Kernel) -> dict[str, Any]:
+            return attributes(answers_of([answer], tasks), kernel)
+
+        def reaches(runs: Runs, C: float) -> bool:
+            """Whether a coefficient is near its bound for the row of the smallest weight."""
+            least = 1.0 if weight is None else float(weight[weight > 0].min())
+            least *= 1.0 if factors is None else float(min(1.0, factors[factors > 0].min()))
+            return bool(np.abs(runs.answers.beta).max(initial=0.0) > 0.5 * least * C)
+
         one_model = len(tasks) == 1 and self.slack is None
-        plan = Plan(
-            self._solver(len(tasks)),
-            self._stop(began),
-            None,
-            seed,
-            self.on_interrupt,
-            None,
-            reports_of(self, X, y, names, attributes if one_model else None),
-            self._starts(tasks, classes),
+        kernel, runs = self._solve(
+            X,
+            y,
+            tasks,
+            kernel,
+            began,
+            names=names,
+            classes=classes,
+            rebuilt=rebuilt if one_model else None,
+            reaches=reaches,
         )
-        with gram_threads(self.n_jobs) as threads:
-            if self._on_device and ovo:  # all rows are sent to the device once; each task uses a part of them
-                every = self._gram(X, None, kernel, threads)
-                plan, known = run_pairs(tasks, plan, every, self._problem)
-                return run_tasks(tasks, plan, lambda rows, _: every.part(rows), self._problem, known)
-            return run_tasks(
-                tasks, plan, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem
-            )
+        self.__dict__.update(attributes(runs.answers, kernel))
+        self.class_weight_ = np.ones(len(classes)) if of_classes is None else of_classes
+        self._forget_probabilities()
+        self._keep(runs)
+        if self.probability not in (False, "deprecated"):
+            self._calibrate_fit(lambda: self._left_out(X, y, codes, weight, runs.answers), codes, weight)
+        f = runs.answers.f
+        if self._warns_if_constant and len(classes) == 2 and self.stop_reason_ == "converged" and np.isfinite(f).all():
+            warn_of_answers(codes[runs.answers.rows], classes, f > 0)
+
+    def _check_masses(
+        self,
+        codes: np.ndarray,
+        classes: np.ndarray,
+        weight: np.ndarray | None,
+        factors: np.ndarray | None,
+        aside: np.ndarray | None,
+    ) -> None:
+        """Raise if the rows of a class weigh too little, before anything is solved."""
+        check_mass(codes, classes.tolist(), weight, factors, aside)
 
     def decision_function(self, X: Items) -> np.ndarray:
         """Signed distances in units of the margin.
@@ -100,7 +124,7 @@ class KernelClassifier(KernelMachine, Probabilities):
         if scores.shape[1] == 1:
             return scores.ravel()
         if self._one_vs_one and self.decision_function_shape == "ovr":
-            return one_vs_one.per_class(scores, len(self.classes_))
+            return per_class(scores, len(self.classes_))
         return scores
 
     def predict(self, X: Items) -> np.ndarray:
@@ -126,7 +150,7 @@ class KernelClassifier(KernelMachine, Probabilities):
             return (scores[:, 0] > 0).astype(int)
         if not self._one_vs_one:
             return scores.argmax(axis=1)
-        decide = one_vs_one.per_class if self.break_ties else one_vs_one.votes
+        decide = per_class if self.break_ties else votes
         return decide(scores, n_classes).argmax(axis=1)
 
     # --- parts of calibrate ---------------------------------------------------------------
@@ -141,7 +165,7 @@ class KernelClassifier(KernelMachine, Probabilities):
         _, codes = checks.encoded_labels(labels, self.classes_)
         if not held_out:
             self._check_rows(X)
-        return X, labels, codes, weights.row_weights(sample_weight, X)
+        return X, labels, codes, row_weights(sample_weight, X)
 
     def _left_out(
         self,
@@ -153,9 +177,9 @@ class KernelClassifier(KernelMachine, Probabilities):
         *,
         every: bool = False,
     ) -> list[Judged]:
-        """Leave-one-out values for each binary problem; `answers` are those of a fit that has just ended, if any."""
-        per_class = self._class_factors(y)
-        tasks = tasks_of(codes, len(self.classes_), weight, per_class, None, one_vs_one=self._one_vs_one)
+        """Leave-one-out values for each binary problem; `answers` come from a fit that has just ended, if any."""
+        factors = per_class_weights(self.class_weight, y, self.classes_) if self._weighs_classes else None
+        tasks = tasks_of(codes, len(self.classes_), weight, factors, None, one_vs_one=self._one_vs_one)
         scores: np.ndarray | None = None
         judged: list[Judged] = []
         for k, task in enumerate(tasks):
@@ -169,24 +193,11 @@ class KernelClassifier(KernelMachine, Probabilities):
                 f = scores[:, k]
             beta = coefficients_of(self, k, len(codes))[rows]
             one, evals = without_kernel_rows(
-                X, task, self.kernel_, f[rows], beta, self._limit, self._has_bias, every=every
+                X, task, self.kernel_, f[rows], beta, self._bound, bool(self.fit_intercept), every=every
             )
             judged.append(one)
             self.n_kernel_evals_, self.n_kernel_asked_ = self.n_kernel_evals_ + evals, self.n_kernel_asked_ + evals
         return judged
-
-    @property
-    def _limit(self) -> float | None:
-        """C; None if another parameter was given in its place."""
-        return self._bound if self.slack is None else None
-
-    @property
-    def _has_bias(self) -> bool:
-        return bool(self.fit_intercept)
-
-    def _class_factors(self, y: np.ndarray) -> np.ndarray | None:
-        """The weights of the classes in the fit."""
-        return weights.per_class_weights(self.class_weight, y, self.classes_)
 
     def _check_rows(self, X: KernelData) -> None:
         """Raise if X cannot be the rows of the fit."""

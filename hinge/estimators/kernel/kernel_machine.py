@@ -1,5 +1,7 @@
-"""The base class of kernel estimators: settings of a run, fitted attributes, and decision values."""
+"""The base classes of kernel estimators: one fit for all of them, fitted attributes, and decision values."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -7,26 +9,38 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from hinge.access import Gram, as_points
+from hinge.access import Gram, Points, as_points
 from hinge.access.gram.row_store import RowStore, open_store
 from hinge.access.streams.base import free_memory, resident
 from hinge.constraints import Constraints
-from hinge.estimators.data.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of
-from hinge.estimators.fitting import one_vs_one
-from hinge.estimators.fitting.kernel_runs import Runs, Task
-from hinge.estimators.fitting.linear_runs import STALLED_ADVICE, how_all_ended
-from hinge.estimators.fitting.parameters import KernelChoice, KernelData, check_kernel_numbers
+from hinge.estimators.data import kernel_input
+from hinge.estimators.data import validation as checks
+from hinge.estimators.data.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of, shape_of
+from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, describe_runs, expanded
+from hinge.estimators.fitting.parameters import KernelChoice, KernelData, RandomState, check_kernel_numbers, on_a_device
+from hinge.estimators.fitting.reports import STALLED_ADVICE, reports_of
+from hinge.estimators.fitting.runs import Plan, gram_threads, run_in_batch, run_pairs, run_tasks
+from hinge.estimators.fitting.tasks import (
+    PackedTasks,
+    Task,
+    fits_in_batch,
+    regression_task,
+    row_weights,
+    scores_of_pairs,
+)
 from hinge.estimators.kernel.expansions import kernel_sums, linear_sums, weights_of
 from hinge.estimators.mixins.html import FittedHTML
 from hinge.estimators.mixins.to_sklearn import ToSklearn
-from hinge.kernels import Function, Kernel, Linear
+from hinge.kernels import Function, Gaussian, Kernel, Linear
 from hinge.monitoring import Stop
-from hinge.monitoring.clock import left_of
+from hinge.monitoring.clock import left_of, now
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
+from hinge.problems.svm.kernel_batch import KernelBatch, PackedBatch
 from hinge.problems.svm.losses import HINGE, Loss
-from hinge.solvers import BlockDual, Solver, registry
+from hinge.solvers import BlockDual, LevelBlocks, Solver, registry
 from hinge.types import Items
 
 FLOAT64_BELOW = 1e-7
@@ -35,8 +49,6 @@ EXACT_BELOW = 1e-5
 """Tolerances below this need float64 in predictions; in fits of ν-SVMs, too."""
 HARD = 1e10
 """An infinite C is replaced by this one; from here on C means that no loss is allowed."""
-OF_A_POINT = 288
-"""Bytes per point of a fit, in addition to the point and to kernel values: coefficients, responses, orders, bounds."""
 FLOAT64_POINTS = 1024
 """For up to this many points, whose whole matrix is small, kernel values are computed in float64."""
 
@@ -55,7 +67,8 @@ class KernelMachine(FittedHTML, ToSklearn):
     dual_coef_: Any
     intercept_: np.ndarray
     kernel_: Kernel
-    _stand_in: float | None = None
+    stop_reason_: str
+    _used_C: float | None = None  # C of the fit, or what replaced it
     _weights: Any = None  # w of each decision function of a linear kernel
 
     C: float
@@ -76,9 +89,19 @@ class KernelMachine(FittedHTML, ToSklearn):
     kernel: KernelChoice
     max_iter: int
     verbose: int
+    n_jobs: int | None
+    random_state: RandomState
+    validation_fraction: float
+    on_interrupt: Literal["raise", "keep"]
 
     _loss: Loss = HINGE
     """The loss of the problem."""
+    _copies: ClassVar[int] = 1
+    """How often each row occurs in the problem."""
+    _finer: ClassVar[float] = 1.0
+    """Fraction of the tolerance to which a batch is solved."""
+    _positive_first: ClassVar[bool] = False
+    """Whether the rows of the positive class come first in a batch of one problem, too."""
     _without_margin: ClassVar[str] = STALLED_ADVICE
     """Advice for the warning if rounding leaves no certificate at all."""
 
@@ -119,26 +142,97 @@ class KernelMachine(FittedHTML, ToSklearn):
         check_kernel_numbers(self.kernel)
 
     @property
-    def _plain(self) -> bool:
-        """Whether only the final answer is needed: no callbacks, no limit but time, no earlier start, on the CPU."""
-        asked = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
+    def _needs_only_answer(self) -> bool:
+        """Whether only the final answer is needed: nothing watches the runs, no kernel value is spared."""
+        given = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
         return (
             self.solver == "auto"
-            and all(value is None for value in asked)
-            and self.max_iter == -1
-            and not self.verbose
-            and not self.warm_start
+            and all(value is None for value in given)
+            and not (self.verbose or self.warm_start or getattr(self, "_skl_callbacks", None))
             and self.tol > 0
-            and self.device in (None, "cpu")
-            and not getattr(self, "_skl_callbacks", None)
+            and not on_a_device(self.device)
+            and not isinstance(self.kernel, Function)  # its values may be expensive
         )
+
+    def _solve(
+        self,
+        X: KernelData,
+        y: np.ndarray,
+        tasks: list[Task],
+        kernel: Kernel,
+        began: float,
+        *,
+        names: Sequence[str] = (),
+        classes: np.ndarray | None = None,
+        rebuilt: Callable[[Expansion, Kernel], dict[str, Any]] | None = None,
+        reaches: Callable[[Runs, float], bool] = lambda runs, C: False,
+    ) -> tuple[Kernel, Runs]:
+        """The kernel, and the runs of all tasks: as a batch if they are small, else one after the other.
+
+        Parameters
+        ----------
+        X, y : as for `fit`, validated
+        tasks : list of Task
+        kernel : Kernel
+        began : float
+            When the fit began, by `now`.
+        names : sequence of str
+            What the tasks are called where progress is reported, if there are several.
+        classes : ndarray, optional
+            None in regression.
+        rebuilt : callable, optional
+            Returns the fitted attributes for predictions by an answer; None if that is no model by itself.
+        reaches : callable
+            Whether coefficients reach a C that stands for a larger one, which is then tried.
+        """
+        seed = checks.seed_of(self.random_state)
+        pairs = len(tasks) > 1 and tasks[0].rows is not tasks[1].rows
+        memory = float(self.cache_size) * 1e6
+
+        def run(kernel: Kernel, C: float) -> Runs:
+            plan = Plan(self._solver(len(tasks)), self._stop(began), None, seed, self.on_interrupt)
+            small = fits_in_batch(tasks, shape_of(X)[0], kernel, memory, copies=self._copies)
+            if small and self._needs_only_answer:
+                make = partial(self._batch, C=C)
+                sort = pairs or self._positive_first
+                runs = run_in_batch(tasks, plan, X, kernel, make, by_class=sort, finer=self._finer)
+                if runs is not None:
+                    return runs
+            attributes = None if rebuilt is None else lambda answer: rebuilt(answer, kernel)
+            plan = plan._replace(reports=reports_of(self, X, y, names, attributes), starts=self._starts(tasks, classes))
+            problem = partial(self._problem, C=C)
+            with gram_threads(self.n_jobs) as threads:
+                if on_a_device(self.device) and pairs:  # all rows are sent once; each task uses a part of them
+                    return run_pairs(tasks, plan, self._gram(X, None, kernel, threads), problem)
+                return run_tasks(tasks, plan, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), problem)
+
+        evals = asked = 0
+        for C in self._costs():
+            kernel, runs = kernel_input.run_with(kernel, X, partial(run, C=C))
+            evals, asked = evals + runs.evals, asked + runs.asked
+            if not all(result.status.is_success for result in runs.results) or not reaches(runs, C):
+                break
+        self._used_C = C
+        return kernel, runs._replace(evals=evals, asked=asked)
+
+    @property
+    def _bound(self) -> float | None:
+        """C of the fit, or what replaced it; None if another parameter was given in its place."""
+        if self.slack is not None:
+            return None
+        return self._costs()[-1] if self._used_C is None else self._used_C
+
+    def _costs(self) -> tuple[float, ...]:
+        """The values of C to try, one after the other."""
+        C = float(self.C)  # C may be an integer too large for NumPy
+        return (HARD if np.isinf(C) else C,)
 
     def _solver(self, n_tasks: int) -> Solver | None:
         if isinstance(self.solver, Solver):
             return self.solver
         if self.solver != "auto":
             return registry.BY_NAME[self.solver].load()()
-        if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0 and not self._on_device:
+        if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0 and not on_a_device(self.device):
             # It starts with all points: classes that start with different subsets would share few kernel rows.
             return BlockDual(first=1)
         if self.max_kernel_evals is not None and self.slack is None:
@@ -155,7 +249,7 @@ class KernelMachine(FittedHTML, ToSklearn):
         )
 
     def _starts(self, tasks: list[Task], classes: np.ndarray | None) -> list[Expansion | None]:
-        """The answers of the last fit as starts, if it had the same classes (None in regression) and as many rows."""
+        """The answers of the last fit as starts, if it had the same classes (None in regression) and rows."""
         last: list[Expansion] | None = getattr(self, "_answers", None)
         if not (self.warm_start and last):
             return []
@@ -168,7 +262,7 @@ class KernelMachine(FittedHTML, ToSklearn):
     def _gram(self, X: KernelData, rows: np.ndarray | None, kernel: Kernel, threads: int, exact: bool = False) -> Any:
         """Kernel rows of these rows of X; `exact` if single precision proved too coarse."""
         X = part_of(X, rows, kernel)
-        if self._on_device:
+        if on_a_device(self.device):
             from hinge.access.gram.device import DeviceGram
 
             return DeviceGram(X, kernel, device=self.device or "cuda", precision=self.precision)
@@ -181,17 +275,14 @@ class KernelMachine(FittedHTML, ToSklearn):
         points = as_points(X, kernel, exact=exact, most_bytes=budget // 2)
         return Gram(points, budget, threads, self._store(X, kernel))
 
-    @property
-    def _on_device(self) -> bool:
-        return self.device is not None and self.device != "cpu"
-
     def _cache_bytes(self, n: int) -> int:
         """Bytes available for kernel rows of n points, and for the points themselves."""
         asked = int(float(self.cache_size) * 1e6)
         if self.max_memory is None:
             return asked
         left = min(int(self.max_memory) - resident(), free_memory())
-        return max(0, min(asked, left - OF_A_POINT * n))
+        # A point takes 288 bytes beside its features and kernel values: coefficients, responses, orders, bounds.
+        return max(0, min(asked, left - 288 * n))
 
     def _needs_double(self, kernel: Kernel) -> bool:
         return self.slack is not None  # its certificate cannot be sharpened if rounding is too large
@@ -202,43 +293,34 @@ class KernelMachine(FittedHTML, ToSklearn):
             return None
         return open_store(Path(self.cache_folder), X, kernel)
 
-    def _problem(self, gram: Gram, task: Task) -> KernelProblem:
+    def _problem(self, gram: Gram, task: Task, C: float) -> KernelProblem:
         options: dict[str, Any] = {"weight": task.weight, "bias": "free" if self.fit_intercept else "none"}
         if self.slack is not None:
             return KernelSlackConstrained(gram, task.y, self.slack, **options)
-        return KernelRegularized.from_C(gram, task.y, self._bound, loss=self._loss, **options)
+        return KernelRegularized.from_C(gram, task.y, C, loss=self._loss, **options)
 
-    @property
-    def _bound(self) -> float:
-        """C, or the number that replaces it."""
-        if self._stand_in is not None:
-            return self._stand_in
-        C = float(self.C)  # C may be an integer too large for NumPy
-        return HARD if np.isinf(C) else C
+    def _batch(self, points: Points, packed: PackedTasks, C: float) -> PackedBatch:
+        bias: Literal["free", "none"] = "free" if self.fit_intercept else "none"
+        return KernelBatch(points, *packed, C, bias=bias, loss=self._loss)
 
     def _keep(self, runs: Runs) -> None:
         """Set the fitted attributes that describe the runs, and warn if one was cut off."""
-        several = len(runs.gap) > 1
+        results = runs.results
 
         def of_each(values: np.ndarray) -> Any:
-            return values if several else float(values[0])
+            return values if len(results) > 1 else float(values[0])
 
-        self._answers = runs.kept if self.warm_start else None
-        self.gap_ = float(runs.gap.max())
-        self.objective_, self.lam_ = of_each(runs.objective), of_each(runs.lam)
+        self._answers = [result.solution for result in results] if self.warm_start else None
+        self.lam_ = of_each(runs.lam)
         if not self._loss.two_sided:
             self.slack_ = of_each(runs.nu)
         self.n_kernel_evals_, self.n_kernel_asked_ = runs.evals, runs.asked
         # As in scikit-learn: an array for classifiers, a number for others.
-        self.n_iter_ = runs.n_iter.astype(np.int32) if hasattr(self, "classes_") else int(runs.n_iter.max())
-        self.history_ = runs.history if several else runs.history[0]
-        self.solver_ = runs.solver
-        self.fit_status_ = int(any(not status.is_success for status in set(runs.statuses)))
-        advice = self._without_margin if np.isinf(self.gap_) else STALLED_ADVICE
-        ended = how_all_ended(runs.statuses, self.gap_, self.tol, max_iter=self.max_iter, if_stalled=advice)
-        self.stop_reason_ = ended.name.lower()
-        if getattr(self, "_skl_callbacks", None):
-            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)  # type: ignore[attr-defined]
+        rounds = np.array([result.n_iter for result in results], np.int32)
+        self.n_iter_ = rounds if hasattr(self, "classes_") else int(rounds.max())
+        self.fit_status_ = int(any(not result.status.is_success for result in results))
+        lost = np.isinf(np.max([result.certificate.gap for result in results]))
+        describe_runs(self, results, self.max_iter, self._without_margin if lost else STALLED_ADVICE)
 
     # --- decision values ------------------------------------------------------------------
 
@@ -262,7 +344,7 @@ class KernelMachine(FittedHTML, ToSklearn):
         dual = self._dense_dual
         sizes = self.n_support_ if self._one_vs_one else [len(self.support_)]
         cuts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        if self.device is not None and self._on_device:
+        if self.device is not None and on_a_device(self.device):
             from hinge.access.gram.device import kernel_sums_on
 
             parts = [(vectors[lo:hi], dual[:, lo:hi]) for lo, hi in pairwise(cuts.tolist())]
@@ -270,5 +352,65 @@ class KernelMachine(FittedHTML, ToSklearn):
         else:
             sums = kernel_sums(self.kernel_, X, vectors, dual, cuts, exact=self.tol < EXACT_BELOW)
         if self._one_vs_one:
-            return one_vs_one.scores_of_pairs(sums, self.intercept_)
+            return scores_of_pairs(sums, self.intercept_)
         return sums[:, 0] + self.intercept_
+
+
+class NuMachine(KernelMachine):
+    """A kernel estimator with the parameter ν, whose default solver is `LevelBlocks`."""
+
+    nu: float
+    fit_intercept = True
+
+    def _solver(self, n_tasks: int) -> Solver:
+        if isinstance(self.solver, Solver):
+            return self.solver
+        return LevelBlocks() if self.solver == "auto" else registry.BY_NAME[self.solver].load()()
+
+    def _needs_double(self, kernel: Kernel) -> bool:
+        # Values of a Gaussian are at most 1; sums of others may cancel. A run restarts if float32 is too coarse.
+        return self.tol < EXACT_BELOW or not isinstance(kernel, Gaussian)
+
+
+class KernelRegressor(KernelMachine):
+    """The fit and the predictions of `SVR` and `NuSVR`."""
+
+    _one_vs_one = False
+
+    def _fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        began = now()
+        self._check_parameters()
+        X, y = kernel_input.training_data(self, X, y)
+        t = checks.checked_targets(y)
+        weight = row_weights(sample_weight, X)
+        kernel = kernel_input.kernel_of(self, X)
+        aside = None
+        if self.target_error is not None:
+            rows = np.arange(len(t)) if weight is None else np.flatnonzero(weight)
+            seed = checks.seed_of(self.random_state)
+            aside = rows[checks.held_out_at_random(len(rows), self.validation_fraction, seed)]
+        tasks = [regression_task(t, weight, aside)]
+
+        def attributes(answers: Answers, kernel: Kernel) -> dict[str, Any]:
+            one, shape = np.zeros(len(t), np.int64), shape_of(X)  # all rows are of one class
+            return {"kernel_": kernel, "shape_fit_": shape, **expanded(answers, X, one, 1, kernel, one_vs_one=False)}
+
+        def rebuilt(answer: Expansion, kernel: Kernel) -> dict[str, Any]:
+            return attributes(answers_of([answer], tasks), kernel)
+
+        kernel, runs = self._solve(X, t, tasks, kernel, began, rebuilt=rebuilt)
+        self.__dict__.update(attributes(runs.answers, kernel))
+        self._keep(runs)
+
+    def predict(self, X: Items) -> np.ndarray:
+        """The predicted target of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._scores(X).ravel()

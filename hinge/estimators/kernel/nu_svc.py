@@ -7,21 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from hinge.access import Gram
-from hinge.estimators.data import kernel_input
-from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import parameters, weights
-from hinge.estimators.fitting.atomic import atomic_fit
-from hinge.estimators.fitting.kernel_batches import fit_in_batch, run_nu_classes
-from hinge.estimators.fitting.kernel_runs import Runs, Task, expanded
-from hinge.estimators.fitting.one_vs_one import class_pairs
+from hinge.access import Gram, Points
+from hinge.estimators.fitting import parameters
+from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState
+from hinge.estimators.fitting.tasks import PackedTasks, Task, class_pairs
 from hinge.estimators.kernel.kernel_classifier import KernelClassifier
-from hinge.estimators.kernel.nu_machine import NuMachine
-from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.kernels import Function, Kernel
+from hinge.estimators.kernel.kernel_machine import NuMachine
 from hinge.monitoring.clock import now
 from hinge.problems import KernelNuClassification
+from hinge.problems.svm.kernel_batch import NuClassificationBatch
 from hinge.problems.svm.nu_forms import check_feasible
 from hinge.solvers import Solver
 from hinge.types import Items
@@ -30,19 +25,19 @@ from hinge.types import Items
 class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, BaseEstimator):
     """Kernel support vector classifier with the fraction ν of points that may lie within the margin, certified.
 
-    The objective, the parameters and the attributes are those of ``sklearn.svm.NuSVC``,
+    It has the objective, the parameters and the attributes of ``sklearn.svm.NuSVC``,
 
     .. math:: \\min_{w, b, \\rho}\\ \\frac12\\|w\\|^2 - \\nu S\\rho
               + \\sum_i s_i\\max(0,\\, \\rho - y_i(\\langle w, \\phi(x_i)\\rangle + b)), \\qquad S = \\sum_i s_i,
 
-    after which w and b are divided by ρ, so that the margin is at ±1; the result is that of `SVC` with C = 1/ρ. It is
+    after which w and b are divided by ρ, so that the margin is at ±1; `SVC` with C = 1/ρ gives the same result. It is
     solved in blocks of kernel rows on a growing subset, to a certified duality gap.
 
     Parameters
     ----------
     nu : float in (0, 1], default=0.5
-        An upper bound on the fraction of points within the margin, and a lower bound on that of support vectors.
-        For every pair of classes it can be at most twice the fraction of the lighter one.
+        An upper bound on the fraction of points within the margin, and a lower bound on the fraction of support
+        vectors. For every pair of classes it can be at most twice the fraction of the lighter one.
     kernel : str, callable or hinge.kernels.Kernel, default="rbf"
         As for `SVC`: "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function.
     degree, gamma, coef0
@@ -89,7 +84,7 @@ class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, 
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
-        Start from the last fit's answer, if there are as many rows.
+        Start from the last fit's answer, if the number of rows is the same.
     on_interrupt : {"raise", "keep"}, default="raise"
         On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises. A model that
         was kept has no probabilities before `calibrate`.
@@ -108,7 +103,7 @@ class_weight_
     kernel_ : hinge.kernels.Kernel
     gap_ : float
         The certified relative gap; the largest of all class pairs. Infinite if none is known, and if w = 0 is optimal
-        as far as can be told: the kernel cannot separate the classes with so few points within the margin, or by no
+        as far as is known: the kernel cannot separate the classes with so few points within the margin, or by no
         more than 1/4096 of the spread of the points, and ν must be larger. The fit then ends with a warning, and w is
         not divided by ρ where that is zero.
     objective_ : float or ndarray of shape (n_runs,)
@@ -138,11 +133,13 @@ class_weight_
     """
 
     _without_margin = (
-        "The best w is zero, as far as can be told: the kernel cannot tell the classes apart with so few rows within "
+        "The best w is zero, as far as is known: the kernel cannot tell the classes apart with so few rows within "
         "the margin, and predictions are arbitrary. Give a larger nu, or take SVC."
     )
 
     _constraints = parameters.NU_SVC
+    _weighs_classes = _warns_if_constant = False
+    _positive_first = True
 
     def __init__(
         self,
@@ -220,52 +217,33 @@ class_weight_
         """
         began = now()
         self._check_parameters()
-        X, y = kernel_input.training_data(self, X, y)
-        classes, codes = checks.encoded_labels(y)
-        weight = weights.row_weights(sample_weight, X)
-        per_class = weights.per_class_weights(self.class_weight, y, classes)
-        kernel = kernel_input.kernel_of(self, X)
-        seed = checks.seed_of(self.random_state)
-        aside = None
-        if self.target_error is not None:
-            kept = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
-            aside = kept[checks.held_out(codes[kept], self.validation_fraction, seed)]
+        self._fit(X, y, sample_weight, began)
+        return self
+
+    def _check_masses(
+        self,
+        codes: np.ndarray,
+        classes: np.ndarray,
+        weight: np.ndarray | None,
+        factors: np.ndarray | None,
+        aside: np.ndarray | None,
+    ) -> None:
+        """Raise if ν is not feasible for some class pair."""
         s = np.ones(len(codes)) if weight is None else weight.copy()
         s[[] if aside is None else aside] = 0.0
         masses = np.bincount(codes, s, minlength=len(classes))
-        for pair in class_pairs(len(classes)):  # raise before anything is solved
+        for pair in class_pairs(len(classes)):
             check_feasible(self.nu, masses[list(pair)])
-        ovo = len(classes) > 2
 
-        def run(kernel: Kernel) -> Runs:
-            memory, runs = float(self.cache_size) * 1e6, None
-            together = self._plain and fit_in_batch(kernel, codes, len(classes), memory, one_vs_one=ovo)
-            if together and not isinstance(self.kernel, Function):  # values of a `Function` may be expensive
-                runs = run_nu_classes(
-                    X, kernel, codes, len(classes), weight, float(self.nu), self._stop(began), self.on_interrupt
-                )
-            return runs or self._run_each(X, y, codes, classes, kernel, weight, None, aside, seed, began)
+    def _costs(self) -> tuple[float, ...]:
+        return (np.nan,)  # there is no C
 
-        kernel, runs = kernel_input.run_with(kernel, X, run)
-        self.classes_, self.kernel_, self.shape_fit_ = classes, kernel, kernel_input.shape_of(X)
-        self.__dict__.update(expanded(runs.answers, X, codes, len(classes), kernel, one_vs_one=ovo))
-        self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
-        self._forget_probabilities()
-        self._keep(runs)
-        if self.probability not in (False, "deprecated"):
-            self._calibrate_fit(lambda: self._left_out(X, y, codes, weight, runs.answers), codes, weight)
-        return self
-
-    def _problem(self, gram: Gram, task: Task) -> KernelNuClassification:
+    def _problem(self, gram: Gram, task: Task, C: float) -> KernelNuClassification:
         return KernelNuClassification(gram, task.y, self.nu, weight=task.weight)
 
-    @property
-    def _limit(self) -> float | None:
-        return None
+    def _batch(self, points: Points, packed: PackedTasks, C: float) -> NuClassificationBatch:
+        return NuClassificationBatch(points, *packed, float(self.nu))
 
     @property
-    def _has_bias(self) -> bool:
-        return True
-
-    def _class_factors(self, y: np.ndarray) -> np.ndarray | None:
-        return None  # ignored, as in scikit-learn
+    def _bound(self) -> None:
+        """There is no C."""

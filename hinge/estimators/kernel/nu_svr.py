@@ -3,24 +3,17 @@
 from os import PathLike
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from hinge.access import Gram
-from hinge.estimators.data import kernel_input
-from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import parameters, weights
-from hinge.estimators.fitting.atomic import atomic_fit
-from hinge.estimators.fitting.kernel_batches import fit_in_batch, run_nu_targets
-from hinge.estimators.fitting.kernel_runs import Runs, Task
+from hinge.access import Gram, Points
+from hinge.estimators.fitting import parameters
+from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import Gamma, KernelChoice, RandomState
-from hinge.estimators.kernel.kernel_regressor import KernelRegressor
-from hinge.estimators.kernel.nu_machine import NuMachine
-from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.kernels import Function, Kernel
-from hinge.monitoring.clock import now
+from hinge.estimators.fitting.tasks import PackedTasks, Task
+from hinge.estimators.kernel.kernel_machine import KernelRegressor, NuMachine
 from hinge.problems import KernelNuRegression
+from hinge.problems.svm.kernel_batch import NuRegressionBatch
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.solvers import Solver
 from hinge.types import Items
@@ -29,7 +22,7 @@ from hinge.types import Items
 class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, BaseEstimator):
     """Kernel support vector regression with the fraction ν of targets that may lie outside the tube, certified.
 
-    The objective, the parameters and the attributes are those of ``sklearn.svm.NuSVR``,
+    It has the objective, the parameters and the attributes of ``sklearn.svm.NuSVR``,
 
     .. math:: \\min_{w, b, \\varepsilon \\ge 0}\\ \\frac12\\|w\\|^2 + C\\Big(\\nu S\\varepsilon
               + \\sum_i s_i\\max(0,\\, |t_i - \\langle w, \\phi(x_i)\\rangle - b| - \\varepsilon)\\Big), \\qquad
@@ -41,7 +34,8 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
     Parameters
     ----------
     nu : float in (0, 1], default=0.5
-        An upper bound on the fraction of targets outside the tube, and a lower bound on that of support vectors.
+        An upper bound on the fraction of targets outside the tube, and a lower bound on the fraction of support
+        vectors.
     C : float, default=1.0
         Weight of the losses.
     kernel : str, callable or hinge.kernels.Kernel, default="rbf"
@@ -78,7 +72,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
-        Start from the last fit's answer, if there are as many rows.
+        Start from the last fit's answer, if the number of rows is the same.
     random_state : int, RandomState or None
         Seed of the first subset. None is a fixed seed: the same call gives bitwise the same result.
     on_interrupt : {"raise", "keep"}, default="raise"
@@ -125,6 +119,8 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
     _loss = epsilon_insensitive(0.0)
 
     _constraints = parameters.NU_SVR
+    _copies = 2  # a row has two dual weights, one for each side of the tube
+    _finer = 0.1  # the last round is cheap, and improves predictions
 
     def __init__(
         self,
@@ -195,30 +191,11 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
         -------
         self
         """
-        began = now()
-        self._check_parameters()
-        X, y = kernel_input.training_data(self, X, y)
-        t = checks.checked_targets(y)
-        weight = weights.row_weights(sample_weight, X)
-        kernel = kernel_input.kernel_of(self, X)
-        seed = checks.seed_of(self.random_state)
-
-        # Every row occurs twice in the problem.
-        twice, memory = np.zeros(2 * len(t), np.int64), float(self.cache_size) * 1e6
-
-        def run(kernel: Kernel) -> Runs:
-            runs = None
-            together = self._plain and fit_in_batch(kernel, twice, 1, memory, one_vs_one=False)
-            if together and not isinstance(self.kernel, Function):  # values of a `Function` may be expensive
-                runs = run_nu_targets(
-                    X, kernel, t, weight, self._bound, float(self.nu), self._stop(began), self.on_interrupt
-                )
-            return runs or self._run(X, t, kernel, weight, seed, began)
-
-        kernel, runs = kernel_input.run_with(kernel, X, run)
-        self.__dict__.update(self._attributes(runs.answers, X, kernel))
-        self._keep(runs)
+        self._fit(X, y, sample_weight)
         return self
 
-    def _problem(self, gram: Gram, task: Task) -> KernelNuRegression:
-        return KernelNuRegression(gram, task.y, self.nu, self._bound, weight=task.weight)
+    def _problem(self, gram: Gram, task: Task, C: float) -> KernelNuRegression:
+        return KernelNuRegression(gram, task.y, self.nu, C, weight=task.weight)
+
+    def _batch(self, points: Points, packed: PackedTasks, C: float) -> NuRegressionBatch:
+        return NuRegressionBatch(points, packed.y, C * packed.weight, float(self.nu))

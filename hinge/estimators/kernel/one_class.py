@@ -1,6 +1,5 @@
 """`OneClassSVM`: outlier detection, for scikit-learn pipelines."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -10,24 +9,27 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.metaestimators import available_if
 
+from hinge.access import as_matrix
+from hinge.access.gram.inner_points import sparse_sq_norms, sq_norms
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import parameters, weights
-from hinge.estimators.fitting.atomic import atomic, atomic_fit
-from hinge.estimators.fitting.kernel_runs import gram_threads
-from hinge.estimators.fitting.linear_runs import Report, callbacks_of, how_it_ended
+from hinge.estimators.fitting import parameters
+from hinge.estimators.fitting.attributes import Runs, ScaledAnswer, describe_runs
+from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData, RandomState, is_linear
 from hinge.estimators.fitting.reports import reports_of
+from hinge.estimators.fitting.runs import Plan, gram_threads, run_one, run_tasks
+from hinge.estimators.fitting.tasks import Task, row_weights
 from hinge.estimators.kernel.kernel_machine import EXACT_BELOW, KernelMachine
-from hinge.estimators.linear import linear_one_class
-from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.kernels import Gaussian, Kernel, Precomputed
-from hinge.monitoring import Status, Stop
+from hinge.estimators.linear.linear_machine import OF_A_FIT
+from hinge.kernels import Gaussian, Kernel, Linear, Precomputed
+from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of, now
-from hinge.problems import Expansion
+from hinge.problems import Expansion, OneClass, Solution
+from hinge.problems.svm.linear_one_class import SOME
 from hinge.problems.svm.nu_forms import KernelOneClass
-from hinge.solvers import Result, solve
-from hinge.solvers.kernel.level_blocks import LevelBlocks
+from hinge.solvers import LevelBlocks, Result
+from hinge.solvers.ascent import online_dual
 from hinge.types import Items, MatrixLike, Stored
 
 
@@ -41,7 +43,7 @@ def _can_stream(model: "OneClassSVM") -> bool:
 class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimator):
     """Outlier detector that stops when its decision function is provably close to the optimal one.
 
-    The objective, the parameters and the attributes are those of ``sklearn.svm.OneClassSVM``,
+    It has the objective, the parameters and the attributes of ``sklearn.svm.OneClassSVM``,
 
     .. math:: \\min_\\alpha\\ \\tfrac12\\alpha^\\top K\\alpha, \\qquad 0 \\le \\alpha_i \\le s_i,
               \\quad \\textstyle\\sum_i\\alpha_i = \\nu S, \\quad S = \\sum_i s_i,
@@ -73,7 +75,8 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         float64 below 1e-5, for few points, for kernels other than "rbf", and if float32 does not lead to a certificate;
         with the linear kernel w is always computed in float64.
     nu : float in (0, 1], default=0.5
-        An upper bound on the fraction of outliers among the points, and a lower bound on that of support vectors.
+        An upper bound on the fraction of outliers among the points, and a lower bound on the fraction of support
+        vectors.
     shrinking : bool, default=True
         Accepted for compatibility with scikit-learn, and not used: the solver works on a growing subset.
     cache_size : float, default=200
@@ -131,7 +134,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     """
 
     # Parameters of `SVC` that `KernelMachine` reads, and that this estimator does not have.
-    device = cache_folder = None
+    device = cache_folder = target_error = max_kernel_evals = None
     _one_vs_one = False
 
     _constraints = parameters.ONE_CLASS_SVM
@@ -191,36 +194,41 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         began = now()
         self._check_parameters()
         X = kernel_input.training_points(self, X)
-        weight = weights.row_weights(sample_weight, X)
+        weight = row_weights(sample_weight, X)
         for name in ("_weights", "_stream", "n_feature_reads_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if is_linear(self.kernel):
-            self._keep_run(linear_one_class.fit(self, cast(Stored, X), weight, began))
+            self._fit_linear(cast(Stored, X), weight, began)
             return self
-        kernel = kernel_input.kernel_of(self, X)
-        seed = checks.seed_of(self.random_state)
         rows = None if weight is None or (weight > 0).all() else np.flatnonzero(weight)
         weight = weight if rows is None or weight is None else weight[rows]
+        task = Task(rows, np.ones(kernel_input.shape_of(X)[0] if rows is None else len(rows), np.int8), weight, None)
+        radius = np.nan
 
-        def run(kernel: Kernel) -> tuple[KernelOneClass, Result, int, int]:
+        def describe(problem: KernelOneClass, result: Result) -> ScaledAnswer:
+            nonlocal radius
+            radius = problem.radius(result.solution)
+            return ScaledAnswer(result.solution, np.nan, np.nan)
+
+        def run(kernel: Kernel) -> Runs:
             reports = reports_of(self, X, None, (), lambda answer: self._attributes(answer, X, rows, kernel))
+            plan = Plan(
+                LevelBlocks(), self._stop(began), None, checks.seed_of(self.random_state), self.on_interrupt
+            )._replace(reports=reports)
             with gram_threads(self.n_jobs) as threads:
-                gram = self._gram(X, rows, kernel, threads)
-                problem = KernelOneClass(gram, self.nu, weight=weight)
-                result = self._run(problem, seed, began, reports)
-                evals, asked = gram.evals, gram.asked
-                if result.status is Status.STALLED and gram.dtype == np.float32:
-                    gram = self._gram(X, rows, kernel, threads, exact=True)
-                    problem = KernelOneClass(gram, self.nu, weight=weight)
-                    result = self._run(problem, seed, began, reports)
-                    evals, asked = evals + gram.evals, asked + gram.asked
-            return problem, result, evals, asked
+                return run_tasks(
+                    [task],
+                    plan,
+                    lambda rows, exact: self._gram(X, rows, kernel, threads, exact),
+                    lambda gram, task: KernelOneClass(gram, self.nu, weight=task.weight),
+                    describe,
+                )
 
-        kernel, (problem, result, evals, asked) = kernel_input.run_with(kernel, X, run)
-        for name, value in self._attributes(result.solution, X, rows, kernel).items():
-            setattr(self, name, value)
-        self.radius_ = problem.radius(result.solution)
-        self.n_kernel_evals_, self.n_kernel_asked_ = evals, asked
+        kernel, runs = kernel_input.run_with(kernel_input.kernel_of(self, X), X, run)
+        (result,) = runs.results
+        self.__dict__.update(self._attributes(result.solution, X, rows, kernel))
+        self.radius_ = radius
+        self.n_kernel_evals_, self.n_kernel_asked_ = runs.evals, runs.asked
         self._keep_run(result)
         return self
 
@@ -229,7 +237,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     def partial_fit(self, X: MatrixLike, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
         """Learn from rows that arrive in pieces, each row once; with ``kernel="linear"`` only.
 
-        The objective is that of ``sklearn.linear_model.SGDOneClassSVM``,
+        As in ``sklearn.linear_model.SGDOneClassSVM``, the objective is
         :math:`\\frac\\nu2\\|w\\|^2 - \\nu\\rho` plus the mean of :math:`\\max(0, \\rho - \\langle w, x\\rangle)`. The
         fitted w and ρ are multiplied by ν and by the total weight of the rows seen, as in `fit`. Each row is one exact
         dual coordinate step of the problem of all rows seen so far, and a stochastic gradient step of ρ. Rows are not
@@ -247,7 +255,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         """
         self._check_parameters()
         X = checks.validated(self, X, reset=self._weights is None)
-        linear_one_class.learn(self, X, weights.row_weights(sample_weight, X))
+        self._learn(X, row_weights(sample_weight, X))
         return self
 
     def decision_function(self, X: Items) -> np.ndarray:
@@ -300,13 +308,54 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         # Values of a Gaussian are positive; sums of others may cancel. `LevelBlocks` restarts if float32 is too coarse.
         return self.tol < EXACT_BELOW or not isinstance(kernel, Gaussian)
 
-    def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Sequence[Report]) -> Result:
-        solver = LevelBlocks()
-        stop = Stop(self.tol, max_time=left_of(self.max_time, began))
-        if self.max_iter != -1:
-            stop = replace(stop, max_iter=int(self.max_iter))
-        callbacks = callbacks_of(reports, 0, problem)
-        return solve(problem, solver, stop=stop, seed=seed, callbacks=callbacks, on_interrupt=self.on_interrupt)
+    def _fit_linear(self, X: Stored, weight: np.ndarray | None, began: float) -> None:
+        """Solve the problem over rows; predictions are in LIBSVM's unit, n_iter_ in passes.
+
+        By Newton's method or dual coordinate ascent, whichever is estimated to be faster: both read rows, O(nnz) a
+        pass, and compute no kernel value.
+        """
+        matrix, limit = as_matrix(X, checked=True), self.max_reads
+        unread = limit is not None and limit < 4 * SOME * matrix.max_row_cells  # too little to estimate the default λ
+        problem = OneClass(matrix, self.nu, weight=weight, lam=1.0 if unread else None)
+        plan = Plan(
+            None,
+            Stop(self.tol, None, left_of(self.max_time, began), limit and max(0, int(limit) - matrix.reads)),
+            1000 if self.max_iter == -1 else int(self.max_iter),  # as in `LinearSVC`
+            checks.seed_of(self.random_state),
+            self.on_interrupt,
+            None,
+            reports_of(self, X, None, (), lambda answer: _linear_attributes(answer, X, problem)),
+        )
+        result = run_one(problem, 0, plan)
+        self.__dict__.update(_linear_attributes(result.solution, X, problem))
+        self.radius_ = _linear_radius(result.solution, X, problem)
+        self.n_kernel_evals_ = self.n_kernel_asked_ = 0
+        self.n_feature_reads_ = matrix.reads
+        self._mass = problem.total
+        self._keep_run(replace(result, n_iter=-(-result.n_iter // result.per_pass)))
+
+    def _learn(self, X: Stored, weight: np.ndarray | None) -> None:
+        """One pass of `partial_fit` over new rows; continues from the last call, or from `fit`."""
+        matrix = as_matrix(X, checked=True)
+        piece = OneClass(matrix, self.nu, weight=weight, lam=1.0)
+        stream, rng = getattr(self, "_stream", None), getattr(self, "_rng", None)
+        rng = checks.generator_of(self.random_state) if rng is None else rng
+        first = stream is None and self._weights is None
+        if stream is None and first:
+            stream = online_dual.begin(matrix.shape[1])
+        elif stream is None:
+            w = self._weights.toarray() if sp.issparse(self._weights) else self._weights
+            mass = self._mass
+            stream = online_dual.resume(w[0] / mass, float(self.intercept_[0]) / mass, piece, None, mass)
+        stream = online_dual.learn(stream, piece, None, int(rng.randint(np.iinfo(np.int32).max)))
+        self._stream, self._rng, self._mass = stream, rng, stream.seen
+        self.n_feature_reads_ = (0 if first else self.n_feature_reads_) + matrix.reads
+        none = Solution(stream.w * stream.seen, stream.b * stream.seen, np.zeros(0))
+        self.__dict__.update(_linear_attributes(none, X[:0], None))  # without support vectors
+        for name in (*OF_A_FIT, "radius_"):  # they describe the answer of the last `fit`, which has changed
+            if name not in ("dual_coef_", "support_"):
+                self.__dict__.pop(name, None)
+        self.shape_fit_, self.n_iter_, self.fit_status_ = X.shape, 1, 0
 
     def _attributes(self, answer: Expansion, X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> dict[str, Any]:
         """The fitted attributes that predictions need."""
@@ -326,10 +375,40 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
 
     def _keep_run(self, result: Result) -> None:
         """Set the fitted attributes that describe the run, and warn if it was cut off."""
-        self.gap_, self.objective_ = float(result.certificate.gap), float(result.certificate.objective)
-        self.n_iter_ = int(result.n_iter)
-        self.history_, self.solver_ = result.history, result.solver
-        self.fit_status_ = int(not result.status.is_success)
-        self.stop_reason_ = how_it_ended([result], self.tol, self.max_iter).name.lower()
-        if getattr(self, "_skl_callbacks", None):
-            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)
+        self.n_iter_, self.fit_status_ = int(result.n_iter), int(not result.status.is_success)
+        describe_runs(self, [result], self.max_iter)
+
+
+def _linear_attributes(answer: Solution, X: Stored, problem: OneClass | None) -> dict[str, Any]:
+    """The fitted attributes for predictions; without a problem the answer is in LIBSVM's unit already."""
+    scale = 1.0 if problem is None else problem.scale
+    assert answer.alpha is not None
+    support = np.flatnonzero(answer.alpha)
+    dual = answer.alpha[support]
+    if problem is not None:
+        dual = dual * (problem.weight[support] if len(problem.weight) > 1 else problem.weight[0])
+    coef: Any = (answer.w * scale)[None]
+    coef = sp.csr_matrix(coef) if sp.issparse(X) else coef
+    (coef.data if sp.issparse(coef) else coef).flags.writeable = False
+    level = -answer.b * scale
+    return {
+        "_weights": coef,
+        "support_": support.astype(np.int32),
+        "n_support_": np.array([len(support)], np.int32),
+        "support_vectors_": kernel_input.part_of(X, support, Linear()),
+        "dual_coef_": sp.csr_matrix(dual[None]) if sp.issparse(X) else dual[None],
+        "intercept_": np.array([-level]),
+        "offset_": np.array([level]),
+        "kernel_": Linear(),
+        "shape_fit_": X.shape,
+    }
+
+
+def _linear_radius(answer: Solution, X: Stored, problem: OneClass) -> float:
+    """R of the ball about :math:`\\lambda w/\\nu`, see `KernelOneClass.radius`; nan if the rows' norms differ."""
+    sq = sparse_sq_norms(sp.csr_array(X)) if sp.issparse(X) else sq_norms(X)
+    sq = sq[problem.weight > 0] if len(problem.weight) > 1 else sq
+    if np.ptp(sq) > 1e-6 * sq.max():
+        return np.nan
+    ratio = problem.lam / problem.nu
+    return float(np.sqrt(max(sq.mean() + 2.0 * answer.b * ratio + ratio * ratio * float(answer.w @ answer.w), 0.0)))

@@ -3,23 +3,16 @@
 from os import PathLike
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from hinge.estimators.data import kernel_input
-from hinge.estimators.data import validation as checks
-from hinge.estimators.data.streams import set_names
-from hinge.estimators.fitting import parameters, weights
-from hinge.estimators.fitting.atomic import atomic_fit
-from hinge.estimators.fitting.constant_predictions import warn_of_answers
-from hinge.estimators.fitting.kernel_batches import fit_in_batch, run_classes
-from hinge.estimators.fitting.kernel_runs import Runs, check_mass, expanded
+from hinge.estimators.data.sources import set_names
+from hinge.estimators.fitting import parameters
+from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState
 from hinge.estimators.kernel.kernel_classifier import KernelClassifier
 from hinge.estimators.kernel.kernel_machine import HARD
-from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.kernels import Function, Kernel
 from hinge.monitoring.clock import now
 from hinge.solvers import Solver
 from hinge.types import Items
@@ -28,7 +21,7 @@ from hinge.types import Items
 class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator):
     """Kernel support vector classifier that stops when its answer is provably accurate enough.
 
-    The objective, the parameters and the attributes are those of ``sklearn.svm.SVC``,
+    It has the objective, the parameters and the attributes of ``sklearn.svm.SVC``,
 
     .. math:: \\frac12\\|w\\|^2 + C\\sum_i s_i \\max(0,\\, 1 - y_i(\\langle w, \\phi(x_i)\\rangle + b)),
 
@@ -81,8 +74,8 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
     cache_size : float, default=200
         Megabytes for the cache of kernel rows.
     max_memory : float, optional
-        Limit of the process's memory in bytes, without memory-mapped files: `cache_size` is reduced if there is no
-        room for it, and rows on disk that would not fit raise an error.
+        Limit of the process's memory in bytes, without memory-mapped files: `cache_size` is reduced if it
+        does not fit, and rows on disk that would not fit raise an error.
     cache_folder : path-like, optional
         A folder in which kernel values are kept for later fits on the same data.
     class_weight : dict or "balanced", optional
@@ -100,7 +93,7 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
-        Start from the last fit's answer, if there are as many rows.
+        Start from the last fit's answer, if the number of rows is the same.
     random_state : int, RandomState or None
         Seed of the solver. None is a fixed seed: the same call gives bitwise the same result.
     verbose : bool or int, default=0
@@ -122,7 +115,7 @@ class_weight_
     kernel_ : hinge.kernels.Kernel
     gap_ : float
         The certified relative gap; the largest of all binary problems. Infinite if none is known. If `C` is 1e10 or
-        more, it is that of the problem with the C used in its place.
+        more, it belongs to the problem with the C used in its place.
     objective_, lam_, slack_ : float or ndarray of shape (n_runs,)
         Of each binary problem: λ/2‖w‖² + mean hinge loss, or the margin if `slack` is given; λ, nan if `slack` is
         given; and ν of the answer, the mean hinge loss divided by ‖w‖.
@@ -243,74 +236,17 @@ class_weight_
         began = now()
         self._check_parameters()
         X, y, names = kernel_input.loaded(self, X, y)
-        X, y = kernel_input.training_data(self, X, y)
+        self._fit(X, y, sample_weight, began)
         set_names(self, names)
-        classes, codes = checks.encoded_labels(y)
-        weight = weights.row_weights(sample_weight, X)
-        # "balanced" counts rows whatever their weights, as in scikit-learn.
-        per_class = weights.per_class_weights(self.class_weight, y, classes)
-        kernel = kernel_input.kernel_of(self, X)
-        seed = checks.seed_of(self.random_state)
-        aside = None
-        if self.target_error is not None:
-            kept = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
-            aside = kept[checks.held_out(codes[kept], self.validation_fraction, seed)]
-        check_mass(codes, classes.tolist(), weight, per_class, aside)
-        ovo = len(classes) > 2 and self.multiclass == "ovo"
-
-        def run(kernel: Kernel) -> Runs:
-            memory = float(self.cache_size) * 1e6
-            together = self._plain and fit_in_batch(kernel, codes, len(classes), memory, one_vs_one=ovo)
-            if not together or isinstance(self.kernel, Function):  # values of a `Function` may be expensive
-                return self._run_each(X, y, codes, classes, kernel, weight, per_class, aside, seed, began)
-            return run_classes(
-                X,
-                kernel,
-                codes,
-                len(classes),
-                weight,
-                per_class,
-                self._bound,
-                "free" if self.fit_intercept else "none",
-                one_vs_one=ovo,
-                stop=self._stop(began),
-                on_interrupt=self.on_interrupt,
-            )
-
-        evals = asked = 0
-        for C in self._bounds():
-            self._stand_in = C
-            kernel, runs = kernel_input.run_with(kernel, X, run)
-            evals, asked = evals + runs.evals, asked + runs.asked
-            ended = not all(status.is_success for status in runs.statuses)
-            if ended or not self._is_reached(runs, weight, per_class):
-                break
-        runs = runs._replace(evals=evals, asked=asked)
-        self.classes_, self.kernel_, self.shape_fit_ = classes, kernel, kernel_input.shape_of(X)
-        self.__dict__.update(expanded(runs.answers, X, codes, len(classes), kernel, one_vs_one=ovo))
-        self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
-        self._forget_probabilities()
-        self._keep(runs)
-        if self.probability not in (False, "deprecated"):
-            self._calibrate_fit(lambda: self._left_out(X, y, codes, weight, runs.answers), codes, weight)
-        f = runs.answers.f
-        if len(classes) == 2 and self.stop_reason_ == "converged" and np.isfinite(f).all():
-            warn_of_answers(codes[runs.answers.rows], classes, f > 0)
         return self
 
-    def _bounds(self) -> tuple[float, ...]:
+    def _costs(self) -> tuple[float, ...]:
         """The values of C to try; the first that no coefficient reaches is used, else the last.
 
         If no coefficient reaches C, the optimum is the same for all larger C, and has no loss. A larger C than needed
         only magnifies rounding errors of the losses, until nothing can be certified.
         """
-        C = float(self.C)
+        (C,) = super()._costs()
         if C < HARD or self.slack is not None or self.max_kernel_evals is not None:
-            return (HARD if np.isinf(C) else C,)
-        return 1e4, 1e6, 1e8, HARD if np.isinf(C) else C
-
-    def _is_reached(self, runs: Runs, weight: np.ndarray | None, per_class: np.ndarray | None) -> bool:
-        """Whether a coefficient is near its bound for the row of the smallest weight."""
-        least = 1.0 if weight is None else float(weight[weight > 0].min())
-        least *= 1.0 if per_class is None else float(min(1.0, per_class[per_class > 0].min()))
-        return bool(np.abs(runs.answers.beta).max(initial=0.0) > 0.5 * least * self._bound)
+            return (C,)
+        return 1e4, 1e6, 1e8, C

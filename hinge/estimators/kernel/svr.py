@@ -3,21 +3,13 @@
 from os import PathLike
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from hinge.estimators.data import kernel_input
-from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import parameters, weights
-from hinge.estimators.fitting.atomic import atomic_fit
-from hinge.estimators.fitting.kernel_batches import Bias, fit_in_batch, run_targets
-from hinge.estimators.fitting.kernel_runs import Runs
+from hinge.estimators.fitting import parameters
+from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import Gamma, KernelChoice, RandomState
-from hinge.estimators.kernel.kernel_regressor import KernelRegressor
-from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.kernels import Function, Kernel
-from hinge.monitoring.clock import now
+from hinge.estimators.kernel.kernel_machine import KernelRegressor
 from hinge.problems.svm.losses import Loss, epsilon_insensitive
 from hinge.solvers import Solver
 from hinge.types import Items
@@ -26,7 +18,7 @@ from hinge.types import Items
 class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     """Kernel support vector regression that stops when its answer is provably accurate enough.
 
-    The objective, the parameters and the attributes are those of ``sklearn.svm.SVR``,
+    It has the objective, the parameters and the attributes of ``sklearn.svm.SVR``,
 
     .. math:: \\frac12\\|w\\|^2
               + C\\sum_i s_i \\max(0,\\, |t_i - \\langle w, \\phi(x_i)\\rangle - b| - \\varepsilon),
@@ -76,7 +68,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
-        Start from the last fit's answer, if there are as many rows.
+        Start from the last fit's answer, if the number of rows is the same.
     random_state : int, RandomState or None
         Seed of the solver. None is a fixed seed: the same call gives bitwise the same result.
     on_interrupt : {"raise", "keep"}, default="raise"
@@ -85,7 +77,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_
-        As in scikit-learn. Support vectors are sparse if X is; those of sequences are a list.
+        As in scikit-learn. Support vectors are sparse if X is; for sequences they are a list.
     coef_ : ndarray of shape (1, n_features)
         w, for the linear kernel.
     kernel_ : hinge.kernels.Kernel
@@ -189,30 +181,8 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        began = now()
-        self._check_parameters()
-        X, y = kernel_input.training_data(self, X, y)
-        t = checks.checked_targets(y)
-        weight = weights.row_weights(sample_weight, X)
-        kernel = kernel_input.kernel_of(self, X)
-        seed = checks.seed_of(self.random_state)
-        one = np.zeros(len(t), np.int64)  # all rows are of one class
-        bias: Bias = "free" if self.fit_intercept else "none"
-
-        def run(kernel: Kernel) -> Runs:
-            together = self._plain and fit_in_batch(kernel, one, 1, float(self.cache_size) * 1e6, one_vs_one=False)
-            if not together or isinstance(self.kernel, Function):  # values of a `Function` may be expensive
-                return self._run(X, t, kernel, weight, seed, began)
-            return run_targets(
-                X, kernel, t, weight, self._bound, bias, self._loss, self._stop(began), self.on_interrupt
-            )
-
-        kernel, runs = kernel_input.run_with(kernel, X, run)
-        self.__dict__.update(self._attributes(runs.answers, X, kernel))
-        self._keep(runs)
+        self._fit(X, y, sample_weight)
         return self
-
-    # --- parts of fit ---------------------------------------------------------------------
 
     @property
     def _loss(self) -> Loss:  # type: ignore[override]

@@ -16,8 +16,7 @@ from hinge.access.streams.opening import is_source
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.constraints import Constraints
 from hinge.estimators.data import validation as checks
-from hinge.estimators.data.streams import scored
-from hinge.estimators.data.tables import scores_of
+from hinge.estimators.data.sources import scored, scores_of
 from hinge.estimators.fitting.parameters import RandomState, on_a_device
 from hinge.estimators.mixins.html import FittedHTML
 from hinge.estimators.mixins.to_sklearn import ToSklearn

@@ -17,29 +17,19 @@ from hinge.access.occupied import Occupied, occupied
 from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
-from hinge.estimators.data import streams, tables
+from hinge.estimators.data import sources
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import parameters, weights
-from hinge.estimators.fitting.atomic import atomic, atomic_fit
-from hinge.estimators.fitting.constant_predictions import rules_out_constant, warn_if_constant
-from hinge.estimators.fitting.linear_runs import (
-    Plan,
-    Report,
-    coefficients,
-    joint_solver,
-    keep_results,
-    run_all,
-    starts,
-    widened,
-)
+from hinge.estimators.fitting import parameters
+from hinge.estimators.fitting.attributes import coefficients, keep_results, starts, widened
+from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import ClassWeight, RandomState, Source, on_a_device
-from hinge.estimators.fitting.reports import reports_of
+from hinge.estimators.fitting.reports import Report, reports_of, rules_out_constant, warn_if_constant
+from hinge.estimators.fitting.runs import Plan, joint_solver, run_all
+from hinge.estimators.fitting.tasks import class_weights, per_class_weights, row_weights
 from hinge.estimators.linear import crammer_singer
 from hinge.estimators.linear.linear_machine import LinearMachine, linear_scores
-from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.mixins.few_cells import FewCells
-from hinge.estimators.mixins.leave_one_out import Judged, without_linear_rows
-from hinge.estimators.mixins.probabilities import Probabilities
+from hinge.estimators.mixins.probabilities import Judged, Probabilities, without_linear_rows
 from hinge.monitoring.clock import now
 from hinge.prediction.reading_order import first_class
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
@@ -94,7 +84,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     lam : float, optional
         λ of the papers: ½λ‖w‖² + mean loss, or λ‖w‖₁ + mean loss. Replaces `C`.
     slack : float in (0, 1], optional
-        ν of the papers: the mean slack allowed at unit norm. Replaces `C`; the gap is then that of the
+        ν of the papers: the mean slack allowed at unit norm. Replaces `C`; the gap then belongs to the
         slack-constrained problem. With SIMBA the default is 0.005.
     solver : str or Solver, default="auto"
         "auto", the name of a solver ("sdca", "newton", "pegasos", ...), or a solver object, whose settings are grid
@@ -140,7 +130,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         less often. A fit that was killed continues from there when it is called again, to bitwise the same model; a
         checkpoint of other data or parameters raises an error. With it, rows are never loaded.
     device : {"cpu", "cuda"}, optional
-        Device of `fit`, by torch's names; "cuda" uses `DeviceNewton`: all classes at once, with certificates. For
+        Device of `fit`, by torch's names; "cuda" uses `DeviceNewton`: all classes jointly, with certificates. For
         ``penalty="l2"``, ``multi_class="ovr"``, rows in memory and ``solver="auto"``. Predictions run on the CPU.
 
     Attributes
@@ -293,7 +283,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         """
         began = now()
         self._check_parameters()
-        X, y, names = streams.opened(self, X, y)
+        X, y, names = sources.opened(self, X, y)
         if isinstance(X, RowStream):
             return self._fit_stream(X, y, sample_weight, began)
         table = as_oracle(X)
@@ -303,8 +293,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         else:
             X, y = table, checks.validated_labels(self, table, y)
         classes, codes = checks.encoded_labels(y)
-        rows = weights.row_weights(sample_weight, X)
-        per_class = weights.per_class_weights(self.class_weight, y, classes, rows)
+        rows = row_weights(sample_weight, X)
+        per_class = per_class_weights(self.class_weight, y, classes, rows)
         seed = checks.seed_of(self.random_state)
         aside = None
         if self.target_error is not None:
@@ -321,7 +311,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         else:
             tasks = [1] if len(classes) == 2 else list(range(len(classes)))
             asked = self._solver(max(1, threads_of(self.n_jobs) // len(tasks)))
-            solver, matrix = tables.solver_and_data(self, matrix, asked, len(tasks))
+            solver, matrix = sources.solver_and_data(self, matrix, asked, len(tasks))
             shared = solver is not None and solver.joint
             by_rows = solver is None or (solver.reads == "rows" and not shared)
             seen = occupied(matrix, compress=solver is None) if by_rows else seen._replace(matrix=matrix)
@@ -352,12 +342,12 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         # A table keeps the cells that it has read for all classes, so the classes are solved one after the other.
         results = run_all(problems, plan, 1 if isinstance(matrix, Table) else self.n_jobs)
         results = [widened(result, seen) for result in results]
-        tables.check_begun(results, problems)
+        sources.check_begun(results, problems)
         self.classes_ = classes
-        tables.set_counts(self, problems)
+        sources.set_counts(self, problems)
         self._forget_probabilities()
         keep_results(self, results, problems)
-        streams.set_names(self, names)
+        sources.set_names(self, names)
         if table is None and self.stop_reason_ == "converged":
             plain = len(classes) == 2 and rows is None and per_class is None and isinstance(problems[0], Penalized)
             if not (plain and rules_out_constant(codes, self.objective_)):
@@ -368,15 +358,15 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         self, stream: RowStream, y: ArrayLike, sample_weight: ArrayLike | None, began: float
     ) -> "LinearSVC":
         """Fit the model to rows that are read block by block."""
-        y = streams.labelled(self, stream, y)
+        y = sources.labelled(self, stream, y)
         classes, codes = checks.encoded_labels(y)
-        rows = weights.row_weights(sample_weight, stream)
-        per_class = weights.per_class_weights(self.class_weight, y, classes, rows)
+        rows = row_weights(sample_weight, stream)
+        per_class = per_class_weights(self.class_weight, y, classes, rows)
         tasks = [1] if len(classes) == 2 else list(range(len(classes)))
-        room = streams.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
+        room = sources.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
         problems: list[Any] = [self._problem(room.data, codes == k, rows, per_class, k) for k in tasks]
         reports = self._reports(stream, y, classes, problems)
-        streams.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
+        sources.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
         self.classes_ = classes
         self._forget_probabilities()
         return self
@@ -412,8 +402,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         X, y = checks.validated(self, X, y, reset=first)
         known = checks.stream_classes(classes, None if first else self.classes_)
         _, codes = checks.encoded_labels(y, known)
-        rows = weights.row_weights(sample_weight, X)
-        per_class = weights.per_class_weights(self.class_weight, y, known, rows)
+        rows = row_weights(sample_weight, X)
+        per_class = per_class_weights(self.class_weight, y, known, rows)
         matrix = as_matrix(X, checked=True)
         tasks = [1] if len(known) == 2 else list(range(len(known)))
         pieces: list[Any] = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]
@@ -484,7 +474,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         check_is_fitted(self, "coef_")
         X, labels = checks.validated(self, X, y, reset=False)
         _, codes = checks.encoded_labels(labels, self.classes_)
-        return X, labels, codes, weights.row_weights(sample_weight, X)
+        return X, labels, codes, row_weights(sample_weight, X)
 
     def _left_out(
         self, X: Stored, y: np.ndarray, codes: np.ndarray, weight: np.ndarray | None, *, every: bool = False
@@ -496,7 +486,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
                 f"There is no leave-one-out of a fit with {what}: give calibrate rows that took no part in it, with "
                 "held_out=True, or use sklearn.calibration.CalibratedClassifierCV."
             )
-        per_class = weights.per_class_weights(self.class_weight, y, self.classes_, weight)
+        per_class = per_class_weights(self.class_weight, y, self.classes_, weight)
         matrix = as_matrix(X, checked=True)
         coef: Any = self.coef_
         coef = coef.toarray() if sp.issparse(coef) else coef
@@ -555,9 +545,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         solver: Solver | None = None,
     ) -> Penalized | SlackConstrained:
         """The problem of class k against the rest."""
-        weight = weights.class_weights(positive, rows, per_class, k)
+        weight = class_weights(positive, rows, per_class, k)
         y = 2 * positive.view(np.int8) - np.int8(1)  # sooner than a choice for each row
-        slack = tables.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack
+        slack = sources.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack
         if slack is not None:
             bias: Bias = "free" if self.fit_intercept else "none"
             return SlackConstrained(matrix, y, slack, weight=weight, bias=bias)

@@ -11,15 +11,16 @@ from hinge.access import Matrix, Table, as_matrix
 from hinge.access.occupied import occupied
 from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
-from hinge.estimators.data import streams, tables
+from hinge.estimators.data import sources
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import parameters, weights
-from hinge.estimators.fitting.atomic import atomic, atomic_fit
-from hinge.estimators.fitting.linear_runs import Plan, keep_results, run_all, starts, widened
+from hinge.estimators.fitting import parameters
+from hinge.estimators.fitting.attributes import keep_results, starts, widened
+from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import RandomState, Source
 from hinge.estimators.fitting.reports import reports_of
+from hinge.estimators.fitting.runs import Plan, run_all
+from hinge.estimators.fitting.tasks import row_weights
 from hinge.estimators.linear.linear_machine import LinearMachine
-from hinge.estimators.mixins.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.monitoring.clock import now
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive
@@ -199,12 +200,12 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         """
         began = now()
         self._check_parameters()
-        X, y, names = streams.opened(self, X, y)
+        X, y, names = sources.opened(self, X, y)
         if isinstance(X, RowStream):
             return self._fit_stream(X, y, sample_weight, began)
         X, y = checks.validated(self, X, y)
         y = checks.checked_targets(y)
-        rows = weights.row_weights(sample_weight, X)
+        rows = row_weights(sample_weight, X)
         seed = checks.seed_of(self.random_state)
         aside = None
         if self.target_error is not None:
@@ -227,22 +228,22 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
             starts(last, seen),
         )
         results = [widened(result, seen) for result in run_all([problem], plan, None)]
-        tables.set_counts(self, [problem])
+        sources.set_counts(self, [problem])
         keep_results(self, results, [problem])
         self.coef_ = self.coef_.ravel()
-        streams.set_names(self, names)
+        sources.set_names(self, names)
         return self
 
     def _fit_stream(
         self, stream: RowStream, y: ArrayLike, sample_weight: ArrayLike | None, began: float
     ) -> "LinearSVR":
         """Fit the model to rows that are read block by block."""
-        y = checks.checked_targets(streams.labelled(self, stream, y))
-        rows = weights.row_weights(sample_weight, stream)
-        room = streams.room_for(self, stream, 2, rows is not None)  # 2: targets take as much memory as dual weights
+        y = checks.checked_targets(sources.labelled(self, stream, y))
+        rows = row_weights(sample_weight, stream)
+        room = sources.room_for(self, stream, 2, rows is not None)  # 2: targets take as much memory as dual weights
         problems = [self._problem(room.data, y, rows)]
         reports = reports_of(self, stream, y, [], _rebuilt)
-        streams.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
+        sources.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
         self.coef_ = self.coef_.ravel()
         return self
 
@@ -268,7 +269,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         X, y = checks.validated(self, X, y, reset=first)
         y = checks.checked_targets(y)
         matrix = as_matrix(X, checked=True)
-        self._learn([self._problem(matrix, y, weights.row_weights(sample_weight, X))], matrix, first)
+        self._learn([self._problem(matrix, y, row_weights(sample_weight, X))], matrix, first)
         self.coef_ = self.coef_.ravel()
         return self
 

@@ -11,7 +11,7 @@ from hinge.access import Table, as_table
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators.data import validation as checks
 from hinge.prediction import Purchase, ReadingOrder
-from hinge.prediction.buying import buy
+from hinge.prediction.reading_order import buy
 from hinge.types import MatrixLike, Stored
 
 
@@ -42,7 +42,7 @@ class FewCells:
             Rows like those to be predicted, for instance the training rows; no labels are needed. Of a table, the rows
             that have already been bought whole; nothing is bought.
         prices : array-like of shape (n_features,), optional
-            Price of a cell in each column; by default those of the table, else 1.
+            Price of a cell in each column; by default the table's prices, else 1.
         ranges : (lowest, highest), optional
             Bounds on the cells of each column, as two arrays or numbers: with these it is known for certain when no
             unread cell can change the class.

@@ -11,8 +11,6 @@ from hinge.monitoring import Record
 
 WIDTH, HEIGHT, EDGE = 260, 90, 8
 """Size and margin of the picture, in pixels."""
-MOST_RUNS = 12
-"""Most curves that are drawn."""
 
 
 class FittedHTML:
@@ -69,7 +67,7 @@ def summary(model: BaseEstimator) -> str:
 def picture(histories: Sequence[Iterable[Record]], tol: float) -> str:
     """The gap of each run against time, on logarithmic scales, as an SVG; empty if none is known."""
     curves = []
-    for history in histories[:MOST_RUNS]:
+    for history in histories[:12]:  # more curves could not be distinguished
         looks = [(look.seconds, look.certificate) for look in history]
         points = np.array(looks, np.float64).reshape(-1, 2)
         points = points[np.isfinite(points).all(axis=1) & (points > 0.0).all(axis=1)]

@@ -1,25 +1,217 @@
 """Probabilities of classifiers, calibrated on leave-one-out decision values of the training rows."""
 
-import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from hinge.calibration.agreement import agreeing
-from hinge.calibration.coupling import coupled
-from hinge.calibration.isotonic import Isotonic, fit_isotonic, isotonic_probabilities
-from hinge.calibration.sigmoid import Sigmoid, fit_sigmoid, probabilities
-from hinge.calibration.venn_abers import VennAbers, fit_venn_abers, interval, merged
-from hinge.estimators.fitting.kernel_runs import tasks_of
-from hinge.estimators.mixins.leave_one_out import Judged, as_they_are, only_row, warn_of_one_row
+from hinge.access import Points, as_points
+from hinge.calibration.coupling import agreeing, coupled
+from hinge.calibration.isotonic import (
+    Isotonic,
+    VennAbers,
+    fit_isotonic,
+    fit_venn_abers,
+    interval,
+    isotonic_probabilities,
+    merged,
+)
+from hinge.calibration.left_out import LeftOut, SolvedProblem, SpanRequest, left_out, spans_by_kernel
+from hinge.calibration.leverage import LinearRows, Squares
+from hinge.calibration.linear_spans import linear_spans
+from hinge.calibration.sigmoid import PlattSigmoid, fit_sigmoid, probabilities
+from hinge.estimators.data.kernel_input import dense_if_small, of_items, part_of
+from hinge.estimators.fitting.parameters import KernelData
+from hinge.estimators.fitting.reports import warn_caller
+from hinge.estimators.fitting.tasks import Task, class_pairs, tasks_of
+from hinge.kernels import Kernel
 from hinge.monitoring.interrupts import attempt
-from hinge.types import Items
+from hinge.problems import L1Regularized, Penalized
+from hinge.types import Items, Stored
 
+
+class Judged(NamedTuple):
+    """Leave-one-out decision values of the rows of one binary problem.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+    positive : ndarray of bool
+        Whether each row is in the positive class.
+    f : ndarray
+        Decision values after training without the row.
+    stands_for : ndarray
+        Number of rows that each represents.
+    dual : ndarray
+        Dual weights.
+    """
+
+    rows: np.ndarray
+    positive: np.ndarray
+    f: np.ndarray
+    stands_for: np.ndarray
+    dual: np.ndarray
+
+    @classmethod
+    def from_left_out(cls, found: LeftOut, y: np.ndarray, rows: np.ndarray | None, a: np.ndarray) -> "Judged":
+        """From the labels, -1 and +1, the indices of the problem's rows in the data, and the dual weights a."""
+        own = found.rows if rows is None else rows[found.rows]
+        return cls(own, y[found.rows] > 0, found.f, found.stands_for, a[found.rows])
+
+
+def as_they_are(task: Task, f: np.ndarray) -> Judged:
+    """The same form for rows that took no part in the fit, with their decision values f."""
+    return Judged.from_left_out(LeftOut(np.arange(len(f)), f, np.ones(len(f))), task.y, task.rows, np.zeros(len(f)))
+
+
+def only_row(codes: np.ndarray, classes: np.ndarray, weight: np.ndarray | None = None) -> object:
+    """The first class with exactly one row of positive weight; None if there is none."""
+    counts = np.bincount(codes if weight is None else codes[weight > 0], minlength=len(classes))
+    return classes.tolist()[int(np.argmax(counts == 1))] if (counts == 1).any() else None
+
+
+def warn_of_one_row(label: object, so: str) -> None:
+    """Warn that a class has one row, so that leave-one-out is not possible for it; `so` states the consequence."""
+    warn_caller(
+        f"Class {label!r} has one row, without which nothing is left to learn it from: {so}. Give two rows of each "
+        "class or more."
+    )
+
+
+def without_kernel_rows(
+    X: KernelData,
+    task: Task,
+    kernel: Kernel,
+    f: np.ndarray,
+    beta: np.ndarray,
+    C: float | None,
+    free_bias: bool,
+    *,
+    every: bool = False,
+    faint: float = 1e-4,
+) -> tuple[Judged, int]:
+    """Leave-one-out values for one binary problem of a kernel classifier, and the number of kernel values computed.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, or a list of items
+    task : Task
+        The binary problem, with its row weights.
+    kernel : Kernel
+    f, beta : ndarray of shape (len(task.y),)
+        Decision values and coefficients.
+    C : float, optional
+        The upper bound of dual weights for rows of weight one; if None, the largest dual weight is taken.
+    free_bias : bool
+    every : bool
+        Whether to evaluate all rows, and not a sample of many.
+    faint : float
+        Kernel values are in float64 if ρ is below this fraction of the mean of K(x, x).
+    """
+    rows = np.arange(len(task.y)) if task.rows is None else task.rows
+    weight = np.ones(len(rows)) if task.weight is None else task.weight
+    a = np.maximum(beta * task.y, 0.0)
+    if C is None:
+        C = float(np.max(a[weight > 0] / weight[weight > 0], initial=0.0)) or 1.0
+    evals = 0
+
+    def spans(asked: SpanRequest) -> np.ndarray:
+        needed = np.union1d(asked.free, asked.judged)
+        some = dense_if_small(part_of(X, rows[needed], kernel))
+        points = as_points(some, of_items(kernel), exact=len(needed) <= EXACT_POINTS)
+        diag = points.diag()
+        if points.dtype == np.float32 and asked.rho.min(initial=np.inf) < faint * float(diag.mean()):
+            points = as_points(some, of_items(kernel), exact=True)
+
+        def values(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+            nonlocal evals
+            found = kernel_values(points, np.searchsorted(needed, one), np.searchsorted(needed, other))
+            evals += found.size
+            return found
+
+        return spans_by_kernel(values, lambda i: diag[np.searchsorted(needed, i)], free_bias, asked)
+
+    found = left_out(SolvedProblem(f, task.y, a, C * weight), spans, every=every)
+    return Judged.from_left_out(found, task.y, task.rows, a), evals
+
+
+def kernel_values(points: Points, rows: np.ndarray, columns: np.ndarray, step: int = 256) -> np.ndarray:
+    """K(x, z) for some points x and some z, given by their indices; computed in tiles of `step` rows."""
+    found = np.empty((len(rows), len(columns)), points.dtype)
+    for lo in range(0, len(rows), step):
+        points.fill(rows[lo : lo + step], columns, found[lo : lo + step])
+    return found
+
+
+def features_of(X: Stored, problem: Penalized) -> LinearRows:
+    """The rows of a linear problem with the constant feature of its bias."""
+    penalty = np.ones(problem.d + 1)
+    penalty[-1] = float(problem.bias == "penalized")
+    return LinearRows(X, {"none": 0.0, "free": 1.0, "penalized": float(problem.bias_scale)}[problem.bias], penalty)
+
+
+def coefficients_of(model: BaseEstimator, k: int, n: int) -> np.ndarray:
+    """The coefficients β of binary problem k of a kernel classifier, for all n training rows."""
+    dual, support, beta = model._dense_dual, model.support_, np.zeros(n)
+    if not model._one_vs_one:
+        beta[support] = dual[k]
+        return beta
+    cuts = np.concatenate([[0], np.cumsum(model.n_support_)])
+    i, j = class_pairs(len(model.classes_))[k]
+    for own, row in ((i, j - 1), (j, i)):
+        part = slice(cuts[own], cuts[own + 1])
+        beta[support[part]] = dual[row, part]
+    return beta
+
+
+def without_linear_rows(
+    X: Stored,
+    problem: Penalized,
+    w: np.ndarray,
+    b: float,
+    a: np.ndarray | None,
+    *,
+    f: np.ndarray | None = None,
+    every: bool = False,
+    kept: Squares | None = None,
+) -> Judged:
+    """Leave-one-out values for a linear problem.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+    problem : Penalized
+    w, b : ndarray of shape (n_features,) and float
+    a : ndarray of shape (n,), optional
+        Coefficients of the rows in w; not needed for the squared hinge, where they follow from f.
+    f : ndarray of shape (n,), optional
+        Decision values, if they are known.
+    every : bool
+        Whether to evaluate all rows, and not a sample of many; spans are then computed more accurately.
+    kept : Squares, optional
+        The sum of the last problem on the same data, for which spans of a sample are as accurate.
+    """
+    kept = Squares() if every and kept is None else kept
+    f = problem.responses(w) + b if f is None else f
+    bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
+    if a is None:
+        a = np.maximum(0.0, 1.0 - problem.y * f) * bound / problem.loss.curvature
+    rows = features_of(X, problem)
+    if isinstance(problem, L1Regularized):  # zero weights are taken to stay zero; the 1-norm has no curvature
+        used = np.flatnonzero(w)
+        rows, kept = LinearRows(X[:, used], rows.constant, np.zeros(len(used) + 1)), None
+    solved = SolvedProblem(f, problem.y, a, bound, problem.loss.curvature)
+    found = left_out(solved, lambda asked: linear_spans(rows, asked, kept), every=every)
+    return Judged.from_left_out(found, problem.y, None, a)
+
+
+EXACT_POINTS = 512
+"""Up to this many points, whose kernel values take 2 MB, these are computed in float64."""
 LEAST = np.finfo(np.float64).tiny
 """Lower limit of probabilities before their logarithm is taken."""
 METHODS = ("sigmoid", "isotonic", "venn_abers")
@@ -79,7 +271,9 @@ class Probabilities:
             )
         scores = self._scores(X)
         if hasattr(self, "probA_"):
-            each = [probabilities(f, Sigmoid(A, B)) for f, A, B in zip(scores.T, self.probA_, self.probB_, strict=True)]
+            each = [
+                probabilities(f, PlattSigmoid(A, B)) for f, A, B in zip(scores.T, self.probA_, self.probB_, strict=True)
+            ]
         elif self._step_values.ndim == 1:
             each = [isotonic_probabilities(f, Isotonic(*part)) for f, part in self._steps(scores)]
         else:
@@ -113,7 +307,7 @@ class Probabilities:
     def predict_proba_interval(self, X: Items) -> tuple[np.ndarray, np.ndarray]:
         """A lower and an upper probability of each class, one of which is calibrated: Venn-Abers prediction.
 
-        They differ much where few calibration rows are near. With several classes they are those of each class against
+        They differ much where few calibration rows are near. With several classes they belong to each class against
         the rest. With two classes `predict_proba` lies between them, unless it was changed to agree with `predict`.
 
         Parameters
@@ -154,7 +348,7 @@ class Probabilities:
         sample_weight : array-like of shape (n_samples,), optional
             Their weights in the fit.
         held_out : bool, default=False
-            Whether X and y are other rows than those of the fit: then their decision values are used directly.
+            Whether X and y took no part in the fit: then their decision values are used directly.
         method : {"sigmoid", "isotonic", "venn_abers"}, default="sigmoid"
             Platt's sigmoid, of two parameters; isotonic regression, any nondecreasing function, for a thousand rows or
             more, which is better if the classes have different distributions of decision values; or Venn-Abers
@@ -220,10 +414,8 @@ class Probabilities:
         """The last part of a fit with `probability`; a model that was kept after Ctrl-C has no probabilities."""
         if not attempt(lambda: self._keep_probabilities(judge(), codes, weight)):
             self._forget_probabilities()
-            warnings.warn(
-                "The fit was interrupted before its probabilities were known: call calibrate(X, y) for predict_proba.",
-                UserWarning,
-                stacklevel=5,
+            warn_caller(
+                "The fit was interrupted before its probabilities were known: call calibrate(X, y) for predict_proba."
             )
 
     def _keep_probabilities(
@@ -233,7 +425,7 @@ class Probabilities:
         weight = np.ones(len(codes)) if weight is None else weight
         alone = only_row(codes, self.classes_, weight)
         if alone is not None:
-            warn_of_one_row(alone, "its probabilities are guesses", 1)
+            warn_of_one_row(alone, "its probabilities are guesses")
         self._forget_probabilities()
         given = [(one.f, one.positive, one.stands_for * weight[one.rows]) for one in judged]
         if method == "sigmoid":

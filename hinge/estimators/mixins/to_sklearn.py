@@ -87,7 +87,7 @@ def sklearn_machine(model: BaseEstimator) -> Any:
 
 
 def _with_parameters(model: BaseEstimator) -> Any:
-    """scikit-learn's estimator of the same name, with those of our parameters that it has."""
+    """scikit-learn's estimator of the same name, with all of our parameters that it has."""
     cls = getattr(svm, type(model).__name__)
     has = signature(cls).parameters
     given = {name: value for name, value in model.get_params(deep=False).items() if name in has}

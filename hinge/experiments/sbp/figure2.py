@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from hinge.access import Gram, Points, as_points
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.estimators import SVC
-from hinge.estimators.fitting.constant_predictions import ConstantPredictionWarning
+from hinge.estimators.fitting.reports import ConstantPredictionWarning
 from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, revise
 from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sets import choose

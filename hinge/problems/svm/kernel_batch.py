@@ -12,7 +12,7 @@ from hinge.access.gram.gram import TILE_ROWS
 from hinge.problems.base import Certificate, Problem
 from hinge.problems.batch import BatchCertificate, combine_certificates
 from hinge.problems.svm.examples import FAINT, spread_of
-from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
+from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized, dual_multiple
 from hinge.problems.svm.levels import CLASSES, TARGETS, checked_share
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression
@@ -202,6 +202,15 @@ class KernelBatch(PackedBatch):
         for k, part in enumerate(self.parts) if loss.two_sided else ():
             s, t = weight[part], y[part]
             self.unit[k], self.spread[k] = FAINT * float(s @ np.abs(t)) / float(s.sum()), spread_of(t)
+
+    def best_multiple(self, answer: BatchExpansion) -> BatchExpansion:
+        """The best multiple of each member's answer for another C: see `KernelRegularized.best_multiple`."""
+        beta, r = answer.beta.copy(), answer.responses.copy()
+        for part in self.parts:
+            s = dual_multiple(beta[part], r[part], self.boxes[part], self.aims[part], self.loss.epsilon)
+            beta[part] *= s
+            r[part] *= s
+        return answer._replace(beta=beta, responses=r)
 
     def member(self, gram: Gram, k: int, part: slice) -> KernelRegularized:
         """Member k, whose arrays are these parts of the concatenated ones."""

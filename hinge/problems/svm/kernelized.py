@@ -317,6 +317,12 @@ class KernelRegularized(KernelProblem):
                 beta[np.sign(beta) == s] *= min(sums.values()) / (own or 1.0)
         return beta
 
+    def best_multiple(self, answer: Expansion) -> Expansion:
+        """The feasible multiple of an answer for another λ, at least 1 if possible, that maximises the dual."""
+        s = dual_multiple(answer.beta, answer.responses, self.boxes, self.aims, self.loss.epsilon)
+        path, known = (None if one is None else one * s for one in (answer.path, answer.known))
+        return Expansion(answer.beta * s, answer.b, answer.responses * s, path, answer.terms + 1, known)
+
     def objective(self, answer: Expansion) -> float:
         """P(w, b), exact."""
         return 0.5 * self.lam * self.checked(answer) + self.mean_loss(answer.responses, answer.b)
@@ -384,3 +390,15 @@ class KernelRegularized(KernelProblem):
         linear, quadratic = self.lam * gain, self.lam * sq_norm
         scale = min(1.0 / largest, linear / quadratic if quadratic > 0 else np.inf)
         return scale * linear - 0.5 * scale**2 * quadratic
+
+
+def dual_multiple(
+    beta: np.ndarray, responses: np.ndarray, boxes: np.ndarray, aims: np.ndarray, epsilon: float
+) -> float:
+    """The s in [1, ...] for which the dual of sβ is largest, reduced until sβ is within the bounds `boxes`."""
+    sq, used = float(beta @ responses), np.flatnonzero(beta)
+    if sq <= 0.0:
+        return 1.0
+    most = float((boxes[used] / np.abs(beta[used])).min(initial=np.inf)) * (1.0 - 1e-12)  # within bounds after rounding
+    gain = float(beta @ aims) - epsilon * float(np.abs(beta).sum())
+    return min(max(gain / sq, 1.0), most)

@@ -9,7 +9,7 @@ from hinge.constraints import Constraints, number
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Expansion, KernelRegularized, Problem
 from hinge.problems.base import Cost
-from hinge.problems.svm.kernel_batch import BatchExpansion, LevelBatch, PackedBatch
+from hinge.problems.svm.kernel_batch import BatchExpansion, KernelBatch, LevelBatch, PackedBatch
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.active_batch import (
     BatchState,
@@ -140,6 +140,17 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
             used = np.flatnonzero(beta)
             r = problem.gram.host(problem.gram.pass_over(used, beta[used], np.arange(problem.n)))
         return ActiveState(beta, r - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0.0, 0.0, 0)
+
+    def restart(
+        self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState
+    ) -> ActiveState | BatchState:
+        """At the best multiple of each answer, without computing its responses again."""
+        answer = self.solution(problem, state)
+        if isinstance(problem, KernelBatch):
+            return begin_batch(problem, problem.best_multiple(cast(BatchExpansion, answer)))
+        if isinstance(problem, PackedBatch):
+            return super().restart(problem, state)
+        return at_answer(problem, problem.best_multiple(cast(Expansion, answer)))
 
     def advance(
         self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState, n_iter: int

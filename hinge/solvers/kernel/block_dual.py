@@ -382,6 +382,11 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         values = rows + (used + new) * (n - m)
         return Cost(kernel_values=values, answer=used * (n - m), a_pass=max(1, n // max(1, size // 2)))
 
+    def restart(self, problem: KernelRegularized, state: BlockState) -> BlockState:
+        """At the best multiple of the answer, without computing its responses again."""
+        answer = problem.best_multiple(self.solution(problem, state))
+        return at_answer(problem, self, answer)._replace(key=state.key)
+
     def _block(self, problem: KernelRegularized) -> int:
         n = problem.n
         usual = 32 if problem.gram.by_value else max(32, min(LARGE, n // 2, max(LARGE // 2, n // 4)))

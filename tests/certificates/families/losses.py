@@ -5,10 +5,9 @@ from importlib.util import find_spec
 import numpy as np
 
 from hinge import LinearSVC, LinearSVR, Regularized, Stop, solve
-from hinge.dask.local_rounds import kept_from
-from hinge.dask.parts import Task, part_of, prepared
-from hinge.dask.shares import Question, asked, together
-from hinge.dask.shares import certificate as of_shares
+from hinge.dask.local_rounds import CertificateQuery, certify_part, kept_from, together
+from hinge.dask.local_rounds import certificate as of_shares
+from hinge.dask.parts import ClusterTask, part_of, prepared
 from hinge.problems import Solution
 from hinge.problems.svm.examples import FAINT, balance
 from hinge.problems.svm.losses import SQUARED_HINGE, epsilon_insensitive, squared_epsilon_insensitive
@@ -110,15 +109,17 @@ def _by_parts(rng, problem, X, y, weight, answer):
     """The certificate as a cluster makes it: summed from the shares of parts."""
     targets, n = problem.loss.two_sided, problem.n
     pieces = [rows for rows in np.split(np.arange(n), np.sort(rng.integers(0, n + 1, 2))) if len(rows)]
-    task = Task(1, None, problem.lam, problem.total, problem.loss, problem.bias, problem.bias_scale, 0.0, len(pieces))
+    task = ClusterTask(
+        1, None, problem.lam, problem.total, problem.loss, problem.bias, problem.bias_scale, 0.0, len(pieces)
+    )
     side, ratio = balance(*problem.class_mass(answer.alpha))
     b = problem.best_bias(problem.responses(answer.w)) if problem.bias == "free" else answer.b
     at = np.array([0])
-    question = Question((task,), at, np.ones(1), answer.w[None], *(np.array([one]) for one in (b, side, ratio)))
+    question = CertificateQuery((task,), at, np.ones(1), answer.w[None], *(np.array([one]) for one in (b, side, ratio)))
     found = []
     for k, rows in enumerate(pieces):
         loaded = prepared(k, targets, [X[rows]], [y[rows]], None if weight is None else [weight[rows]])
         part = part_of(loaded, None if targets else np.array([-1, 1]))
         alpha = answer.alpha[rows] if part.n else answer.alpha[:0]
-        found.append(asked(part, kept_from(alpha[None]), question).shares[0])
+        found.append(certify_part(part, kept_from(alpha[None]), question).shares[0])
     return of_shares(together(found, problem.d), task, answer.w, b)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from hinge import SVC, ConstantPredictionWarning, LinearSVC
-from hinge.estimators.fitting.constant_predictions import FEW_ROWS, LOOKS, rules_out_constant, warn_if_constant
+from hinge.estimators.fitting.reports import FEW_ROWS, rules_out_constant, warn_if_constant
 
 
 def rare(n=2000, share=0.01):
@@ -57,10 +57,10 @@ def test_all_rows_are_looked_at_before_anything_is_said():
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_if_constant(codes, np.array([0, 1]), predicted)
+        warn_if_constant(codes, np.array([0, 1]), predicted, of_each_kind=32)
     assert len(asked) == 4 and asked[3] == slice(None)
-    assert len(asked[2]) == 2 * LOOKS and 77 not in asked[2]
-    assert (codes[asked[2]] == 1).sum() == LOOKS
+    assert len(asked[2]) == 2 * 32 and 77 not in asked[2]
+    assert (codes[asked[2]] == 1).sum() == 32
 
 
 def test_few_rows_and_fits_that_were_cut_off_are_no_news():

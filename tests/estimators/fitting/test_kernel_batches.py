@@ -1,11 +1,14 @@
+"""All problems of a small kernel fit as one batch."""
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from hinge import SVC, SVR, NuSVC, NuSVR
-from hinge.estimators.fitting import kernel_batches
-from hinge.estimators.fitting.kernel_batches import fit_in_batch
-from hinge.kernels import Function, Gaussian, Sigmoid
-from hinge.monitoring import Status, Stop
+from hinge.estimators.fitting import runs
+from hinge.estimators.fitting.tasks import fits_in_batch, tasks_of
+from hinge.estimators.kernel import kernel_machine
+from hinge.kernels import Function, Gaussian
 from hinge.solvers import ActiveSet
 from hinge.solvers.kernel.active_rounds import MOST
 
@@ -29,7 +32,8 @@ def test_together_they_are_what_they_are_one_by_one(shape, weighted):
 
 def small(sizes, memory=1e9, one_vs_one=True, kernel=None):
     codes = np.repeat(np.arange(len(sizes)), sizes)
-    return fit_in_batch(kernel or Gaussian(1.0), codes, len(sizes), memory, one_vs_one=one_vs_one)
+    tasks = tasks_of(codes, len(sizes), None, None, None, one_vs_one=one_vs_one and len(sizes) > 2)
+    return fits_in_batch(tasks, len(codes), kernel or Gaussian(1.0), memory)
 
 
 def test_what_counts_as_small():
@@ -52,16 +56,14 @@ def made_up(classes, n=120):
 
 @pytest.fixture
 def used(monkeypatch):
-    """What came back of the compiled calls."""
-    found = []
-    for name in ("run_nu_classes", "run_nu_targets"):
-        whole = getattr(kernel_batches, name)
+    """What the batches gave."""
+    found, run_in_batch = [], runs.run_in_batch
 
-        def kept(*args, whole=whole, **run):
-            found.append(whole(*args, **run))
-            return found[-1]
+    def noted(*args, **options):
+        found.append(run_in_batch(*args, **options))
+        return found[-1]
 
-        monkeypatch.setattr(f"hinge.estimators.{'nu_svc' if 'classes' in name else 'nu_svr'}.{name}", kept)
+    monkeypatch.setattr(kernel_machine, "run_in_batch", noted)
     return found
 
 
@@ -106,18 +108,33 @@ def test_what_cannot_be_certified_is_left_to_the_other_solver(used):
     assert used == [None, None]
 
 
-def test_a_run_that_is_cut_off_has_the_answer_so_far():
+@pytest.mark.filterwarnings("ignore:The fit ended", "ignore:Solver terminated early")
+@pytest.mark.parametrize("limit", [{"max_time": 0.0}, {"max_iter": 0}], ids=str)
+@pytest.mark.parametrize("model", [SVC(gamma=0.4, tol=1e-9), NuSVC(nu=0.2, gamma=0.4), NuSVR(nu=0.2)], ids=repr)
+def test_a_run_that_is_cut_off_has_the_answer_so_far(model, limit, used):
     X, y, t = made_up(3)
-    run = {"stop": Stop(1e-9, max_time=0.0), "on_interrupt": "raise"}
-    for runs in (
-        kernel_batches.run_classes(X, Gaussian(0.4), y, 3, None, None, 1.0, "free", one_vs_one=True, **run),
-        kernel_batches.run_nu_classes(X, Gaussian(0.4), y, 3, None, 0.2, **run),
-        kernel_batches.run_nu_targets(X, Gaussian(0.4), t, None, 1.0, 0.2, **run),
-    ):
-        assert set(runs.statuses) == {Status.MAX_TIME} and (runs.gap > 1e-3).all() and not runs.n_iter.any()
-        assert np.isfinite(runs.objective).all() and np.isfinite(runs.answers.b).all()
-        assert np.isfinite(runs.answers.beta).all()
-    assert kernel_batches.run_nu_classes(X, Sigmoid(0.1, 0.0), y, 3, None, 0.2, **run) is None
+    clone(model).set_params(**limit).fit(X, t if isinstance(model, NuSVR) else y)
+    ((results, answers, *_),) = used
+    assert {result.status.name.lower() for result in results} == set(limit)
+    assert all(result.certificate.gap > 1e-3 and result.n_iter == 0 for result in results)
+    assert all(np.isfinite(result.certificate.objective) for result in results)
+    assert np.isfinite(answers.b).all() and np.isfinite(answers.beta).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", [SVC(), NuSVC(nu=0.2)], ids=repr)
+def test_a_limit_of_the_rounds_holds_for_each_class_pair(model, used):
+    """It chooses no other solver, and what no limit cuts off is what the batch of all pairs gives."""
+    X, y, _ = made_up(3)
+    whole = clone(model).fit(X, y)
+    limited = clone(model).set_params(max_iter=int(whole.n_iter_.min())).fit(X, y)
+    enough = clone(model).set_params(max_iter=int(whole.n_iter_.max())).fit(X, y)
+    assert len(used) == 3 and None not in used
+    assert type(limited.solver_) is type(enough.solver_) is ActiveSet
+    assert limited.n_iter_.max() == whole.n_iter_.min() < whole.n_iter_.max()
+    np.testing.assert_array_equal(enough.n_iter_, whole.n_iter_)
+    np.testing.assert_allclose(enough.decision_function(X), whole.decision_function(X), atol=1e-9)
+    assert (enough.stop_reason_, limited.stop_reason_) == ("converged", "max_iter")
 
 
 @pytest.mark.parametrize(
@@ -127,9 +144,9 @@ def test_the_reported_solver_ran(model, monkeypatch):
     """`solver_` is the object whose `advance` ran, and rounds, records and kernel values are those of its run."""
     X, y, t = made_up(3)
     ran, results = [], []
-    advance, run = ActiveSet.advance, kernel_batches.solve
+    advance, run = ActiveSet.advance, runs.solve
     monkeypatch.setattr(ActiveSet, "advance", lambda self, *args: ran.append(self) or advance(self, *args))
-    monkeypatch.setattr(kernel_batches, "solve", lambda *args, **kw: results.append(run(*args, **kw)) or results[-1])
+    monkeypatch.setattr(runs, "solve", lambda *args, **kw: results.append(run(*args, **kw)) or results[-1])
     model.fit(X, t if isinstance(model, SVR | NuSVR) else y)
     (result,) = results
     assert ran and all(solver is model.solver_ for solver in ran) and model.solver_ is result.solver

@@ -1,8 +1,10 @@
+"""Weights of rows and of classes, validated as in scikit-learn."""
+
 import numpy as np
 import pytest
 
 from hinge import SVC
-from hinge.estimators.fitting.weights import class_weights, per_class_weights, row_weights
+from hinge.estimators.fitting.tasks import class_weights, per_class_weights, row_weights
 
 # --- weights ------------------------------------------------------------------------------
 

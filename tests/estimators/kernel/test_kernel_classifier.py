@@ -4,7 +4,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from hinge import SVC, NuSVC
-from hinge.estimators.fitting import one_vs_one
+from hinge.estimators.fitting import tasks as one_vs_one
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3))

@@ -1,3 +1,5 @@
+"""What `SVR` and `NuSVR` share."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -1,3 +1,5 @@
+"""What `NuSVC` and `NuSVR` share."""
+
 import numpy as np
 import pytest
 

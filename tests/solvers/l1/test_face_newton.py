@@ -69,8 +69,8 @@ def test_products_find_what_a_factorisation_finds(bias, monkeypatch):
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
 
 
-def exact_gradient(times, g, steps):
-    return np.linalg.solve(np.column_stack([times(v) for v in np.eye(len(g))]), g)
+def exact_gradient(times, g, steps, diagonal):
+    return np.linalg.solve(np.column_stack([times(v) for v in np.eye(len(g))]), g), True
 
 
 @pytest.mark.parametrize("from_ridge", [1e-6, 1e-3, 100.0])

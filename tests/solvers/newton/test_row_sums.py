@@ -120,7 +120,7 @@ def test_by_products_in_parts(monkeypatch):
     from hinge.solvers.newton import hessians
 
     monkeypatch.setattr(hessians, "DIRECT", 2)
-    monkeypatch.setattr(hessians, "FACTOR_PAYS", 0)
+    monkeypatch.setattr(hessians, "FACTOR_PAYS", 1e-9)
     problem, _ = problem_of(True)
     assert hessians.form_of(problem) == "products"
     one, two = (solve(problem, Newton(parts=parts), stop=Stop(1e-5, max_iter=200)) for parts in (1, 3))

@@ -10,7 +10,7 @@ from ctrl_c import interrupted
 import hinge.compiled
 import hinge.estimators.data.validation
 from hinge import SVC, LinearSVC, OneClassSVM
-from hinge.estimators.fitting.atomic import atomic, atomic_fit
+from hinge.estimators.fitting.decorators import atomic, atomic_fit
 from hinge.monitoring.interrupts import called_off
 
 RNG = np.random.default_rng(0)

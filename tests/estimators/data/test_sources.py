@@ -9,7 +9,7 @@ import pytest
 
 from hinge import LinearSVC, LinearSVR
 from hinge.access.streams import streamed
-from hinge.estimators.data import streams
+from hinge.estimators.data import sources as streams
 from hinge.solvers import ByPasses
 
 pa = pytest.importorskip("pyarrow")

@@ -1,4 +1,4 @@
-"""Fits on rows stored on disk: loaded if they fit into memory, else read block by block."""
+"""Fits on rows that are not arrays: tables and oracles, and rows on disk, read block by block if they do not fit."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -7,35 +7,90 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from hinge.access import Matrix, Table, as_table
 from hinge.access.streams.base import RowStream, allowed_memory, check_values, hash_of, resident
 from hinge.access.streams.opening import ExpectedFeatures, as_stream, is_source
 from hinge.access.streams.streamed import Streamed, StretchLayout
 from hinge.estimators.data import validation as checks
-from hinge.estimators.data.tables import set_counts
-from hinge.estimators.fitting.linear_runs import Plan, Report, keep_results, run_batch
+from hinge.estimators.fitting.attributes import keep_results
 from hinge.estimators.fitting.parameters import on_a_device
-from hinge.monitoring import Stop
+from hinge.estimators.fitting.reports import Report
+from hinge.estimators.fitting.runs import Plan, run_jointly
+from hinge.monitoring import Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint, notes_of
-from hinge.problems import Regularized
-from hinge.solvers import Solver, registry
+from hinge.problems import LinearProblem, Multiclass, Regularized
+from hinge.solvers import Frugal, Result, Solver, frugal_for, registry
 from hinge.solvers.choice.by_passes import ByPasses
 from hinge.solvers.newton.block_newton import SAMPLE, BlockNewton
 from hinge.solvers.newton.hessians import MOST_DIRECT
 from hinge.solvers.side_by_side import SideBySide
-from hinge.types import Stored
+from hinge.types import Sparse, Stored
+
+SLACK = 0.005
+"""Default slack of SIMBA; suitable for text with rows of unit norm."""
+
+
+def solver_and_data(
+    model: BaseEstimator, matrix: Matrix | Table, solver: Solver | None, tasks: int
+) -> tuple[Solver | None, Matrix | Table]:
+    """The solver of a fit's tasks, and the data it reads: the matrix, or a table that keeps cells for all tasks."""
+    if model.penalty == "l1":  # its solver reads all columns
+        return solver, matrix
+    if isinstance(matrix, Table):
+        if model.target_error is not None:
+            raise ValueError("target_error needs held-out rows, which would have to be bought: use max_reads instead.")
+        if solver is None and model.slack is None:
+            return Frugal(tol=model.tol), matrix
+        return solver, matrix
+    if solver is None and model.slack is None and model.max_reads is not None and model.target_error is None:
+        solver = frugal_for(matrix.n_cells, model.max_reads / tasks, model.tol)
+    if solver is not None and solver.reads == "kept cells":
+        return solver, as_table(matrix, keep=True)
+    return solver, matrix
+
+
+def check_begun(results: Sequence[Result], problems: Sequence[LinearProblem | Multiclass]) -> None:
+    """Raise if a budget was too small for even one iteration."""
+    for result, problem in zip(results, problems, strict=True):
+        spent = result.status in (Status.MAX_READS, Status.MAX_COST)
+        if result.solver.reads in ("cells", "kept cells") and spent and result.n_iter == 0:
+            name, solver = type(result.solver).__name__, result.solver
+            if result.status is Status.MAX_READS:
+                needs = f"reads up to {problem.cells_of(solver.cost(problem)):,} cells"
+            else:
+                needs = f"costs up to {problem.price_of(solver.cost(problem)):g}"
+            raise ValueError(f"The budget is too small: one iteration of {name} {needs}. Allow more.")
+
+
+def set_counts(model: BaseEstimator, problems: Sequence[LinearProblem | Multiclass]) -> None:
+    """Set the attributes that count reads; tables also know distinct cells, bytes and cost."""
+    for name in ("n_distinct_reads_", "bytes_read_", "cost_"):
+        model.__dict__.pop(name, None)
+    known = {id(problem.read_through): problem.read_through for problem in problems}.values()
+    model.n_feature_reads_ = sum(data.reads for data in known)
+    bills = [data.bill for data in known if isinstance(data, Table)]
+    if len(bills) == len(known):
+        model.n_distinct_reads_ = sum(bill.distinct for bill in bills)
+        model.bytes_read_ = sum(bill.bytes for bill in bills)
+        model.cost_ = sum(bill.cost for bill in bills)
+
+
+def scores_of(table: Table, coef: np.ndarray | Sparse, intercept: np.ndarray) -> np.ndarray:
+    """⟨w, x⟩ + b of every row of a table, a column for each w; columns whose weights are all zero are not read."""
+    coef = np.atleast_2d(coef) if isinstance(coef, np.ndarray) else coef.toarray()
+    if table.shape[1] != coef.shape[1]:
+        raise ValueError(f"The table has {table.shape[1]} features, and the model expects {coef.shape[1]}.")
+    columns = np.flatnonzero((coef != 0).any(axis=0))
+    blocks = [table.block(np.arange(lo, hi), columns) @ coef[:, columns].T for lo, hi in table.row_blocks()]
+    return np.concatenate([np.zeros((0, len(coef))), *map(np.asarray, blocks)]) + intercept
+
 
 OF_A_ROW = 64
 """Bytes per row of a fit in memory, in addition to the row: dual weights, norms, orders, labels."""
 RESERVE = 1 << 27
 """Bytes reserved for compiled code and for libraries that are loaded with the first rows."""
-HELD = 48
-"""Bytes per cell of the rows that Newton's method keeps: two buffers, and the small problem made of them."""
-HESSIANS = 4
-"""Arrays of d² numbers that Newton's method has at once: a sum, an increment, a factor, and one to spare."""
 PREDICTED = (1 << 24, 1 << 26)
-"""Bytes of rows that are predicted at once: typical and at most."""
-SHARE = 0.25
-"""Fraction of the memory left for rows that Hessians, and that kept rows, may take."""
+"""Bytes of rows that are predicted together: typical and at most."""
 
 
 def opened(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any, Any, list[str] | None]:
@@ -126,9 +181,9 @@ class Room(NamedTuple):
     Attributes
     ----------
     data : Streamed
-        The rows, of which as many are in memory as fit.
+        The rows; those that fit are in memory.
     most : int
-        Number of features up to which there is room for Hessians; 0 for none.
+        Number of features up to which Hessians fit into memory; 0 for none.
     cells : int
         Cells of rows that Newton's method may keep.
     """
@@ -138,8 +193,11 @@ class Room(NamedTuple):
     cells: int
 
 
-def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool) -> Room:
-    """Divide the allowed memory; in the same way as the checkpoint, if there is one to continue from."""
+def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool, *, share: float = 0.25) -> Room:
+    """Divide the allowed memory; in the same way as the checkpoint, if there is one to continue from.
+
+    Hessians, and the rows that Newton's method keeps, may each take a fraction `share` of what is left for rows.
+    """
     n, d = stream.shape
     vectors = tasks * (n * (8 + 1 + (8 if weighted else 0) + (8 if model.intercept == "free" else 0)) + 5 * 8 * d)
     allowed = allowed_memory(model.max_memory)
@@ -155,10 +213,11 @@ def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool
             known.get(name, usual) for name, usual in (("layout", (1, 1, 1)), ("most", 0), ("cells", 1))
         )
         return Room(Streamed(stream, left, StretchLayout(*layout)), int(most), int(cells))
-    hessians = 8 * HESSIANS * tasks * (d + 1) ** 2
-    able = d <= MOST_DIRECT and hessians <= SHARE * left
-    cells = max(1, min(SAMPLE, int(SHARE * left) // HELD) // tasks)
-    taken = able * (hessians + HELD * tasks * cells)
+    hessians = 8 * 4 * tasks * (d + 1) ** 2  # a sum, an increment, a factor, and one to spare
+    able = d <= MOST_DIRECT and hessians <= share * left
+    a_cell = 48  # bytes: two buffers, and the small problem made of them
+    cells = max(1, min(SAMPLE, int(share * left) // a_cell) // tasks)
+    taken = able * (hessians + a_cell * tasks * cells)
     return Room(Streamed(stream, left - taken), MOST_DIRECT if able else 0, cells)
 
 
@@ -169,7 +228,7 @@ def fit_stream(
     data, one = room.data, _chosen(model, room)
     solver = SideBySide(one) if len(problems) > 1 else one
     plan = Plan(solver, stop, int(model.max_iter), seed, model.on_interrupt, None, tuple(reports))
-    results = run_batch(problems, plan, _checkpoint(model, problems, room, seed, one))
+    results = run_jointly(problems, plan, _checkpoint(model, problems, room, seed, one))
     set_counts(model, problems)
     model.bytes_read_ = data.bytes_read
     keep_results(model, results, problems)

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,11 +15,7 @@ from papers_svc import papers_svc
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from hinge import Regularized, Solution
-from hinge.estimators.fitting import linear_runs as one_vs_rest
-from hinge.estimators.fitting.linear_runs import dual_coefficients, how_it_ended
-from hinge.monitoring import Status
-from hinge.problems import Certificate
+from hinge.estimators.fitting import runs
 from hinge.solvers import SDCA, CoCoA, Newton
 
 
@@ -120,13 +115,13 @@ def test_class_weights_weigh_the_positive_side_against_ones():
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_blas_has_one_thread_where_classes_have_several(n_jobs, monkeypatch):
-    seen, run_each = set(), one_vs_rest.run_each
+    seen, run_each = set(), runs.run_each
 
     def seen_each(*args):
         seen.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
         return run_each(*args)
 
-    monkeypatch.setattr(one_vs_rest, "run_each", seen_each)
+    monkeypatch.setattr(runs, "run_each", seen_each)
     with threadpool_limits(2, user_api="blas"):
         papers_svc(n_jobs=n_jobs).fit(*clouds(3))
     assert seen <= {1 if n_jobs == 2 else 2}
@@ -211,63 +206,6 @@ def test_target_error_of_every_class():
     model = papers_svc(solver="sdca", tol=1e-9, target_error=0.4, random_state=0).fit(X, y)
     assert model.stop_reason_ == "target"
     assert all(history[-1].score <= 0.4 for history in model.history_)
-
-
-# --- how several runs ended ---------------------------------------------------------------
-
-
-def ended(status, gap=0.5):
-    return SimpleNamespace(status=status, certificate=Certificate(1.0, 0.5, gap), solver=SDCA())
-
-
-def test_all_well_is_silent():
-    assert how_it_ended([ended(Status.CONVERGED), ended(Status.CONVERGED)], 1e-3) is Status.CONVERGED
-    assert how_it_ended([ended(Status.INTERRUPTED), ended(Status.CONVERGED)], 1e-3) is Status.INTERRUPTED
-
-
-def test_one_run_cut_off_counts_for_all():
-    with pytest.warns(ConvergenceWarning, match=r"time limit.* gap of 0\.7 \(tol=0\.001\)"):
-        status = how_it_ended([ended(Status.CONVERGED, 0.1), ended(Status.MAX_TIME, 0.7)], 1e-3)
-    assert status is Status.MAX_TIME
-    with pytest.warns(ConvergenceWarning, match="with no certificate"):
-        how_it_ended([ended(Status.MAX_READS, np.inf)], 1e-3)
-    with pytest.warns(ConvergenceWarning, match="no more progress is possible.*Scale the features"):
-        how_it_ended([ended(Status.STALLED, 0.7)], 1e-3)  # more time would not help
-
-
-@pytest.mark.parametrize("status", [Status.INTERRUPTED, Status.FINISHED])
-def test_a_run_without_a_certificate_warns(status):
-    with pytest.warns(
-        ConvergenceWarning, match=rf"because {status.value}, with no certificate \(gap_=inf, tol=0\.001\)\.$"
-    ):
-        assert how_it_ended([ended(status, np.inf), ended(Status.CONVERGED, 0.0)], 1e-3) is status
-
-
-@pytest.mark.parametrize("other", [Status.CALLBACK, Status.TARGET])
-@pytest.mark.parametrize("first", [True, False])
-def test_converged_is_said_of_all_runs_only(other, first):
-    runs = [ended(other), ended(Status.CONVERGED)]
-    assert how_it_ended(runs if first else runs[::-1], 1e-3) is other
-
-
-@pytest.mark.parametrize("first", [True, False])
-def test_interrupted_is_said_whichever_run_it_was(first):
-    runs = [ended(Status.INTERRUPTED), ended(Status.MAX_TIME)]
-    assert how_it_ended(runs if first else runs[::-1], 1e-3) is Status.INTERRUPTED
-
-
-def test_no_dual_without_alpha():
-    X, y = clouds(2)
-    problem = Regularized(X, 2 * y - 1, 0.1)
-    alone = SimpleNamespace(solution=Solution(np.zeros(4)), solver=SDCA())
-    assert dual_coefficients([alone], [problem]) is None
-    alpha = np.zeros(len(y))
-    alpha[[3, 7]] = 0.5, 1.0
-    alone = SimpleNamespace(solution=Solution(np.zeros(4), 0.0, alpha), solver=SDCA())
-    coef, support = dual_coefficients([alone], [problem])
-    assert support.tolist() == [3, 7]
-    signs = 2 * y[[3, 7]] - 1
-    np.testing.assert_allclose(coef, [signs * [0.5, 1.0] / (0.1 * len(y))])
 
 
 # --- Ctrl-C -------------------------------------------------------------------------------

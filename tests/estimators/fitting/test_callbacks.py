@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from hinge.estimators.mixins import callbacks
+from hinge.estimators.fitting import decorators as callbacks
 
 
 @pytest.fixture

@@ -149,7 +149,7 @@ def test_a_worker_that_comes_late_and_one_that_leaves(monkeypatch, solver):
                 own.retire_workers(list(own.nthreads())[:1])
             return False
 
-        monkeypatch.setattr("hinge.dask.linear_svc.reports_of", lambda *args: (report,))
+        monkeypatch.setattr("hinge.dask.linear.reports_of", lambda *args: (report,))
         with pytest.warns(ConvergenceWarning):
             model.fit(*chunked(X, y))
     assert 2 in seen

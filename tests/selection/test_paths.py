@@ -3,8 +3,8 @@ import pytest
 from sklearn.base import clone
 
 from hinge import SVC, LinearSVC
-from hinge.selection.refits import Refits
-from hinge.selection.training import training_of
+from hinge.selection.paths import Refits
+from hinge.selection.scoring import training_of
 
 
 @pytest.mark.parametrize(("model", "gamma"), [(LinearSVC(), None), (SVC(), 0.5), (SVC(kernel="precomputed"), None)])

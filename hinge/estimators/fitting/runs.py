@@ -1,0 +1,476 @@
+"""The runs of a fit: the only place of the estimators that calls the driver, on a problem or on a batch of them."""
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from hinge.access import Gram, Points
+from hinge.access.gram.given_points import FunctionPoints
+from hinge.estimators.data.kernel_input import batch_points, part_of
+from hinge.estimators.fitting.attributes import (
+    Runs,
+    ScaledAnswer,
+    answers_of,
+    certificates_of,
+    join_runs,
+    scaled_answer,
+    scaled_answers,
+)
+from hinge.estimators.fitting.parameters import KernelData
+from hinge.estimators.fitting.reports import Report, callbacks_of
+from hinge.estimators.fitting.tasks import PackedTasks, Task, pack_tasks, sort_rows
+from hinge.kernels import Kernel
+from hinge.monitoring import History, Status, Stop
+from hinge.monitoring.checkpoint import Checkpoint
+from hinge.monitoring.clock import left_of, now, within
+from hinge.monitoring.interrupts import called_off_by, calling_off
+from hinge.problems import (
+    KernelProblem,
+    KernelRegularized,
+    KernelSlackConstrained,
+    LinearProblem,
+    Multiclass,
+    Regularized,
+    SlackConstrained,
+)
+from hinge.problems.batch import Batch
+from hinge.problems.svm.kernel_batch import LevelBatch, PackedBatch
+from hinge.solvers import ActiveSet, Result, Simba, Solver, choose, solve, solve_slack
+from hinge.solvers.choice.auto import in_parts
+from hinge.solvers.driver import check_solver
+from hinge.threads import cores, each, one_blas_thread, threads_of
+
+if TYPE_CHECKING:
+    from hinge.access.gram.device import DeviceGram
+
+LONG_VECTOR = 10_000
+"""BLAS uses several threads for vectors of at least this length."""
+FEW_PRODUCTS = 1 << 18
+"""Multiplications of a matrix product up to which BLAS uses one thread anyway; limiting its threads would cost more."""
+
+
+class Plan(NamedTuple):
+    """Settings of the runs, the same for every class.
+
+    Attributes
+    ----------
+    solver : Solver, optional
+        None to choose one.
+    stop : Stop
+    passes : int, optional
+        Limit of the passes over the data, if `stop` has no limit of the iterations.
+    seed : int
+    on_interrupt : {"raise", "keep"}
+    aside : ndarray of int, optional
+        Held-out rows, on which errors are measured.
+    reports : tuple of callables
+        Called at each record of a run; True ends the run.
+    starts : sequence
+        Earlier answers to start from, one for each class.
+    threads : int
+        Threads that may work on one run.
+    """
+
+    solver: Solver | None
+    stop: Stop
+    passes: int | None
+    seed: int
+    on_interrupt: Any
+    aside: np.ndarray | None = None
+    reports: tuple[Report, ...] = ()
+    starts: Sequence[Any] = ()
+    threads: int = 1
+
+
+def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: int | None) -> list[Result]:
+    """Solve every problem, in `n_jobs` threads; Ctrl-C ends all of them.
+
+    If there are more threads than problems, several threads work on each. A solver that can solve all problems jointly
+    (`Solver.joint`) does so.
+    """
+    if plan.solver is not None and plan.solver.joint and all(isinstance(one, Regularized) for one in problems):
+        return run_jointly(cast(Sequence[Regularized], problems), plan)
+    count, threads = len(problems), threads_of(n_jobs)
+    plan = plan._replace(threads=max(1, threads // count))
+    with one_blas_thread() if threads > 1 or _has_long_vectors(problems[0]) else nullcontext():
+        return run_each(count, lambda k, own: run_one(problems[k], k, own), plan, threads)
+
+
+def joint_solver(problem: LinearProblem, tol: float) -> Solver | None:
+    """The solver that is chosen for a problem, if it can solve others over the same rows jointly with it."""
+    if not isinstance(problem, Regularized) or not problem.in_memory:
+        return None
+    solver = choose(problem, tol=tol).solver
+    return solver if solver.joint else None
+
+
+def _has_long_vectors(problem: LinearProblem | Multiclass) -> bool:
+    """Whether BLAS would use several threads for vectors of sparse data, which is slower than one."""
+    return problem.matrix.is_sparse and max(problem.matrix.shape) >= LONG_VECTOR
+
+
+def run_jointly(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpoint | None = None) -> list[Result]:
+    """One run for all problems, which share one matrix."""
+    if len(problems) == 1:
+        return [run_one(problems[0], 0, plan, checkpoint)]
+    joint = plan._replace(starts=[list(plan.starts)] if plan.starts else ())
+    result = run_one(Batch(problems), 0, joint, checkpoint)
+    shown = getattr(result.solver, "solver", result.solver)  # the solver that `SideBySide` wraps
+    certificates = getattr(result.certificate, "members", [result.certificate] * len(problems))  # none after Ctrl-C
+    pairs = zip(result.solution.members, certificates, strict=True)
+    return [replace(result, solution=a, certificate=c, solver=shown) for a, c in pairs]
+
+
+def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, threads: int) -> list[Result]:
+    """Call ``run_task(k, own)`` for each k, where `own` is `plan` with the task's share of the limits."""
+    jobs = min(count, threads) if min(count, threads) == 1 else min(count, threads, cores())
+    began = now()
+    cancelled = calling_off.get() or threading.Event()
+
+    def run(k: int) -> Result:
+        """One task with its share of the remaining limits; after Ctrl-C without any iteration."""
+        stop = plan.stop
+        if stop.max_reads is not None:
+            stop = replace(stop, max_reads=stop.max_reads // count)
+        left = left_of(stop.max_time, began)
+        if left is not None:
+            stop = replace(stop, max_time=left / math.ceil((count - k) / jobs))
+        late = cancelled.is_set()
+        if late:
+            stop = replace(stop, max_iter=0)
+        off = None if late and plan.on_interrupt == "raise" else cancelled
+        with within(stop.max_time), called_off_by(off):  # the limit includes preparations before the run
+            return run_task(k, plan._replace(stop=stop))
+
+    def run_or_not(k: int) -> Result:
+        try:
+            result = run(k)
+        except KeyboardInterrupt:  # between two runs, or before one had an answer
+            cancelled.set()
+            if plan.on_interrupt == "raise":
+                raise
+            result = run(k)
+        if result.status is Status.INTERRUPTED or (result.status is Status.CALLBACK and jobs == 1):
+            cancelled.set()  # ends the other runs, too
+        return result
+
+    results = each(run_or_not, count, jobs, cancelled.set)
+    if cancelled.is_set():
+        why = Status.CALLBACK if any(r.status is Status.CALLBACK for r in results) else Status.INTERRUPTED
+        results = [_cut_off(result, why) for result in results]
+    return results
+
+
+def run_one(
+    problem: LinearProblem | Multiclass | KernelProblem | Batch | PackedBatch,
+    k: int,
+    plan: Plan,
+    checkpoint: Checkpoint | None = None,
+    *,
+    keep_state: bool = False,
+) -> Result:
+    """Run number k, of one problem or of a batch; if the slack is given, by root-finding in λ."""
+    solver, stop = plan.solver, plan.stop
+    by_lambda = isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, solver)
+    options: dict[str, Any] = {
+        "seed": plan.seed,
+        "start": plan.starts[k] if k < len(plan.starts) else None,
+        "score": None if plan.aside is None else _error_on(problem, plan.aside, stop.max_kernel_evals is None),
+        "callbacks": callbacks_of(plan.reports, k, None if by_lambda else problem),  # answers for λ answer others
+        "on_interrupt": plan.on_interrupt,
+    }
+    if by_lambda:
+        assert isinstance(problem, SlackConstrained | KernelSlackConstrained)
+        result = solve_slack(problem, solver, stop=stop, passes=plan.passes, **options)
+    else:
+        if solver is None:
+            chosen = choose(problem, max_reads=stop.max_reads, tol=stop.tol).solver
+            solver = chosen if stop.max_reads is not None else in_parts(chosen, cast(Any, problem), plan.threads)
+        if stop.max_iter is None and plan.passes is not None:
+            check_solver(problem, solver)  # before its cost is asked for
+            stop = replace(stop, max_iter=plan.passes * solver.cost(problem).a_pass)
+        result = solve(problem, solver, stop=stop, checkpoint=checkpoint, **options)
+    return result if keep_state else replace(result, state=None)
+
+
+def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solver | None) -> bool:
+    """Whether a given slack is solved for by root-finding in λ: not if it is zero, or the solver takes it directly."""
+    if isinstance(problem, SlackConstrained):
+        return not isinstance(solver, Simba)
+    return problem.nu > 0 and (solver is None or solver.rejects(problem) is not None)
+
+
+def _error_on(problem: Any, aside: np.ndarray, may_compute: bool) -> Callable[[Any], float]:
+    """A function that returns the error rate on held-out rows; in regression, their mean absolute error.
+
+    Of a batch it is the largest, so that a run ends when all are small enough. It returns nan if responses of these
+    rows are missing and kernel values may not be computed for them.
+    """
+    if isinstance(problem, Batch):
+        errors = [_error_on(member, aside, may_compute) for member in problem.members]
+        return lambda answer: max(error(one) for error, one in zip(errors, answer.members, strict=True))
+    if isinstance(problem, Multiclass):
+        return lambda solution: float(np.mean(problem.margins(solution.w, aside, billed=False) <= 0.0))
+    truth, regression = problem.y[aside] > 0, problem.loss.two_sided
+
+    def error(solution: Any) -> float:
+        if isinstance(problem, KernelSlackConstrained):  # its bias belongs to w/‖w‖
+            solution = solution._replace(b=problem.level(solution)[1] * np.sqrt(max(solution.sq_norm, 0.0)))
+        if isinstance(problem, KernelProblem) and solution.terms == np.inf:
+            used = np.flatnonzero(solution.beta)
+            if not may_compute:
+                return np.nan
+            scores = problem.gram.host(problem.gram.pass_over(used, solution.beta[used], aside)) + solution.b
+        elif isinstance(problem, KernelProblem):
+            scores = solution.responses[aside] + solution.b
+        else:
+            scores = problem.matrix.responses_at(aside, solution.w, billed=False) + solution.b
+        if regression:
+            return float(np.mean(np.abs(problem.target[aside] - scores)))
+        return float(np.mean((scores > 0) != truth))
+
+    return error
+
+
+def _cut_off(result: Result, why: Status) -> Result:
+    ended = result.status in (Status.CALLBACK, Status.INTERRUPTED, Status.MAX_ITER)
+    return replace(result, status=why) if ended else result
+
+
+# --- kernel problems ------------------------------------------------------------------------
+
+
+def run_in_batch(
+    tasks: Sequence[Task],
+    plan: Plan,
+    X: KernelData,
+    kernel: Kernel,
+    batch_of: Callable[[Points, PackedTasks], PackedBatch],
+    *,
+    by_class: bool,
+    finer: float = 1.0,
+) -> Runs | None:
+    """Solve all tasks as one batch over one Gram matrix; None if a ν-SVM could not be certified.
+
+    A limit of the iterations holds for each task: then each is a batch of its own.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    plan : Plan
+        Without reports, held-out rows and starts.
+    X : array, CSR matrix, or a list of items
+        Kernel values if the kernel is precomputed.
+    kernel : Kernel
+    batch_of : callable
+        Makes the batch of some points and tasks.
+    by_class : bool
+        Whether rows are sorted by class, so that the kernel values of two classes are contiguous.
+    finer : float
+        Fraction of the tolerance to which to solve.
+    """
+    tol = plan.stop.tol
+    plan = plan._replace(solver=ActiveSet(tol=finer * tol))
+    groups = [tasks] if plan.stop.max_iter is None else [[task] for task in tasks]
+    batches, rows = zip(*[_batch(group, X, kernel, batch_of, by_class) for group in groups], strict=True)
+    if any(cast(Solver, plan.solver).rejects(batch) is not None for batch in batches):
+        return None
+
+    def run(k: int, own: Plan) -> Result:
+        width = 1 if isinstance(X, list) else X.shape[1]
+        with one_blas_thread() if batches[k].n ** 2 * width > FEW_PRODUCTS else nullcontext():
+            return run_one(batches[k], 0, own, keep_state=True)
+
+    results = [run(0, plan)] if len(groups) == 1 else run_each(len(groups), run, plan, 1)
+    parts = [_runs_of(*one, tol) for one in zip(batches, results, rows, strict=True)]
+    return join_runs(cast(list[Runs], parts)) if all(parts) else None
+
+
+def _batch(
+    tasks: Sequence[Task],
+    X: KernelData,
+    kernel: Kernel,
+    batch_of: Callable[[Points, PackedTasks], PackedBatch],
+    by_class: bool,
+) -> tuple[PackedBatch, np.ndarray]:
+    """A batch over the rows of some tasks, in the order in which they first occur; and these rows."""
+    packed = pack_tasks(tasks, by_class=by_class)
+    rows = packed.rows
+    if by_class or tasks[0].rows is not None:
+        first = np.full(len(X) if isinstance(X, list) else X.shape[0], -1)
+        first[rows[::-1]] = np.arange(len(rows))[::-1]
+        order = rows[np.sort(first[first >= 0])]
+        first[order] = np.arange(len(order))
+        X, packed = part_of(X, order, kernel), packed._replace(rows=first[rows])
+    batch = batch_of(batch_points(X, kernel), packed)
+    if isinstance(batch, LevelBatch) and isinstance(batch.points, FunctionPoints):
+        _ = batch.K  # only its values say whether the kernel is positive semidefinite
+    return batch, rows
+
+
+def _runs_of(batch: PackedBatch, result: Result, rows: np.ndarray, tol: float) -> Runs | None:
+    """The run of a batch as one run for each member; None if a ν-SVM could not be certified.
+
+    The last record of each is the last one of the batch, with the member's own rounds, objective and gap.
+    """
+    found, stalled = result.state.found, isinstance(batch, LevelBatch) and result.status is Status.STALLED
+    # A run that shows no margin at all ends here; other methods would not find one.
+    lost = stalled and not ((found["gap"] <= tol) | np.isinf(found["as_is"])).all()
+    scaled = None if lost else scaled_answers(batch, result, rows)
+    if scaled is None:
+        return None
+    certificates = certificates_of(batch, result)
+    # Where there are no certificates, the solver knows by how much the conditions of a stationary point are violated.
+    reached = [one.gap for one in certificates] if batch.certifiable else found["gap"].tolist()
+    good = Status.CONVERGED if batch.certifiable else Status.STATIONARY
+    bad = Status.STALLED if result.status.is_success else result.status
+    earlier, last = list(result.history)[:-1], result.history[-1]
+    results = [
+        replace(
+            result,
+            certificate=one,
+            status=good if gap <= tol else bad,
+            n_iter=t,
+            history=History([*earlier, last._replace(iteration=t, objective=one.objective, certificate=one.gap)]),
+            state=None,
+        )
+        for one, gap, t in zip(certificates, reached, found["rounds"].tolist(), strict=True)
+    ]
+    return Runs(results, *scaled, batch.kernel_evals, batch.n**2)
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    plan: Plan,
+    gram_of: Callable[[np.ndarray | None, bool], Gram],
+    problem_of: Callable[[Gram, Task], KernelProblem],
+    scale: Callable[[Any, Result], ScaledAnswer] = scaled_answer,
+    known: Sequence[Result] = (),
+) -> Runs:
+    """Run one task after the other; tasks on the same rows share a Gram, and thus its cache of kernel rows.
+
+    If rounding of the kernel values prevents a certificate, the run continues with more accurate ones. Results in
+    `known` are used if they have converged; else runs continue from them. `scale` turns results into scaled answers.
+    """
+    tasks = [sort_rows(task) for task in tasks]
+    scaled: dict[int, ScaledAnswer] = {}
+    held: list[Any] = []
+    spent = np.full(2, sum(result.history[-1].kernel_evals for result in known), np.int64)
+    limit = plan.stop.max_kernel_evals
+
+    def run(k: int, own: Plan) -> Result:
+        task, stop = tasks[k], own.stop
+        if not held or held[0] is not task.rows:
+            _let_go(held)  # frees its memory before the next Gram is made
+            held[:] = task.rows, gram_of(task.rows, False)
+        problem = problem_of(held[1], task)
+        if known and known[k].status is Status.CONVERGED:
+            scaled[k] = scale(problem, known[k])
+            return known[k]
+        if known:
+            own = own._replace(starts=[result.solution for result in known])
+        gram, start = problem.gram, own.starts[k] if k < len(own.starts) else None
+        if limit is not None:
+            share = max(0, int(limit) - int(spent[0])) // (len(tasks) - k)
+            cost = 0 if start is None else int(np.count_nonzero(start.beta)) * problem.n
+            if cost > share:
+                start, cost = None, 0  # its responses alone would cost more kernel values than are left
+            stop = replace(stop, max_kernel_evals=share - cost)
+        own = own._replace(stop=stop, aside=task.aside, starts=[None] * k + [start])
+        result = billed(problem, k, own)
+        if result.status is Status.STALLED and gram.dtype == np.float32 and gram.finer is not None:
+            _let_go(held)
+            held[:] = task.rows, gram_of(task.rows, True)
+            problem = problem_of(held[1], task)
+            result = _joined(result, billed(problem, k, _rest(own, k, result)))
+        if known:
+            result = _joined(known[k], result)
+        scaled[k] = scale(problem, result)
+        return result
+
+    def billed(problem: KernelProblem, k: int, own: Plan) -> Result:
+        before = np.array([problem.gram.evals, problem.gram.asked])
+        try:
+            return run_one(problem, k, own)
+        finally:
+            spent[:] += np.array([problem.gram.evals, problem.gram.asked]) - before
+
+    try:
+        results = run_each(len(tasks), run, plan, 1)
+    finally:
+        _let_go(held)
+    found = [scaled[k] for k in range(len(tasks))]
+    lam, nu = (np.array(values) for values in zip(*((one.lam, one.nu) for one in found), strict=True))
+    return Runs(results, answers_of([one.answer for one in found], tasks), lam, nu, int(spent[0]), int(spent[1]))
+
+
+def _rest(plan: Plan, k: int, result: Result) -> Plan:
+    """The plan of a run that continues from a result: the remaining limits, and its answer as the start."""
+    stop, last = plan.stop, result.history[-1]
+    if stop.max_time is not None:
+        stop = replace(stop, max_time=max(0.0, stop.max_time - last.seconds))
+    if stop.max_kernel_evals is not None:
+        stop = replace(stop, max_kernel_evals=max(0, int(stop.max_kernel_evals) - last.kernel_evals))
+    return plan._replace(stop=stop, starts=[None] * k + [result.solution])
+
+
+def _joined(first: Result, second: Result) -> Result:
+    """The result of two runs as one; the second continued from the first."""
+    last, history = first.history[-1], History(list(first.history))
+    for record in second.history:
+        history.append(
+            record._replace(
+                iteration=record.iteration + first.n_iter,
+                seconds=record.seconds + last.seconds,
+                kernel_evals=record.kernel_evals + last.kernel_evals,
+            )
+        )
+    return replace(second, n_iter=first.n_iter + second.n_iter, history=history)
+
+
+def _let_go(held: list[Any]) -> None:
+    """Drop the Gram, and close its store so that other processes may write to it."""
+    if held and getattr(held[1], "store", None) is not None:
+        held[1].store.close()
+    held.clear()
+
+
+def run_pairs(
+    tasks: Sequence[Task], plan: Plan, gram: "DeviceGram", problem_of: Callable[[Any, Task], KernelProblem]
+) -> Runs:
+    """All class pairs over parts of one Gram on a device: in one call if only the answers are needed.
+
+    Not if callbacks are set, if earlier answers are to be started from, if a limit other than time is set, if Ctrl-C is
+    to return an answer, or if the solver is not `DeviceBlock`; and pairs that are not certified then continue alone.
+    """
+    from hinge.solvers.kernel.device_block import DeviceBlock
+    from hinge.solvers.kernel.device_pairs import solve_pairs
+
+    stop, began, known = plan.stop, now(), list[Result]()
+    limits = stop.max_iter, stop.max_kernel_evals, stop.target, stop.max_reads
+    plain = all(limit is None for limit in limits) and plan.on_interrupt == "raise" and stop.tol > 0
+    if plain and not plan.reports and not plan.starts:
+        tasks = [sort_rows(task) for task in tasks]
+        problems = [problem_of(gram.part(task.rows), task) for task in tasks if task.rows is not None]
+        regularized = [problem for problem in problems if isinstance(problem, KernelRegularized)]
+        solver = plan.solver or choose(problems[0], tol=stop.tol).solver
+        if len(regularized) == len(tasks) and isinstance(solver, DeviceBlock):
+            ends = None if stop.max_time is None else began + stop.max_time
+            known = solve_pairs(regularized, solver, stop.tol, plan.seed, ends)
+            seconds = now() - began
+            for result in known:
+                result.history[-1] = result.history[-1]._replace(seconds=seconds)
+            plan = plan._replace(stop=replace(stop, max_time=left_of(stop.max_time, began)))
+    return run_tasks(tasks, plan, lambda rows, _: cast(Any, gram.part(cast(np.ndarray, rows))), problem_of, known=known)
+
+
+@contextmanager
+def gram_threads(n_jobs: int | None) -> Iterator[int]:
+    """The number of threads of a Gram; BLAS uses one thread meanwhile, since its own would wait by spinning."""
+    with one_blas_thread():
+        yield threads_of(n_jobs)
