@@ -145,9 +145,9 @@ def test_regression_whose_coefficients_meet_no_bound_is_left_to_newton_steps(C, 
 
 def test_newton_begins_where_a_raw_column_lies_beside_categories():
     rng = np.random.default_rng(0)
-    hot = sp.csr_array((np.ones(20_000), rng.integers(0, 1300, 20_000), np.arange(20_001)), shape=(20_000, 1300))
-    X = sp.hstack([sp.csr_array(1e4 * rng.standard_normal((20_000, 1))), hot], format="csr")
-    y = np.where(rng.random(20_000) < 0.5, 1, -1)
+    hot = sp.csr_array((np.ones(30_000), rng.integers(0, 1300, 30_000), np.arange(30_001)), shape=(30_000, 1300))
+    X = sp.hstack([sp.csr_array(1e4 * rng.standard_normal((30_000, 1))), hot], format="csr")
+    y = np.where(rng.random(30_000) < 0.5, 1, -1)
     assert choose(Regularized(X, y, 1e-4)).solver.begin == NEWTON
     assert choose(Regularized(hot, y, 1e-4)).solver.begin == ASCENT
 
