@@ -313,6 +313,8 @@ ROUNDING = 1e-5
 """Largest error of an exponent for which inner products in float32 are good enough."""
 PROVED = 1e-4
 """Largest error of an exponent that may be left to rounding at its worst, but for the longest 5% of the points."""
+MOST_DIFFERENCES = 8
+"""Features up to which differences of points are no slower than a product of matrices."""
 LARGEST = 1e30
 """Kernel values of this size and above are computed in float64: sums of a few must not overflow."""
 
@@ -345,8 +347,7 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
         if whole is not None:
             return whole
     n, d = rows.shape
-    # Up to eight features differences are no slower than a product of matrices.
-    if isinstance(kernel, Gaussian) and not exact and 1 <= d <= 8 and 8 * n * (d + 1) <= most_bytes:
+    if isinstance(kernel, Gaussian) and not exact and 1 <= d <= MOST_DIFFERENCES and 8 * n * (d + 1) <= most_bytes:
         points = DifferencePoints(rows if isinstance(rows, np.ndarray) else rows.toarray(), kernel)
         if points.off_by <= ROUNDING:
             return points

@@ -48,7 +48,8 @@ def check_parameters(model: BaseEstimator) -> None:
     elif isinstance(model.solver, str):
         names = [name.removeprefix("multiclass") for name in registry.names("multiclass")]
         if model.solver not in ("auto", *names):
-            why = f"solver={model.solver!r} is for two classes: give 'auto', {' or '.join(map(repr, names))}"
+            given = f"'auto', {', '.join(map(repr, names[:-1]))} or {names[-1]!r}"
+            why = f"solver={model.solver!r} is for two classes: give {given}"
     elif registry.solves(getattr(model.solver, "ascent", model.solver)) not in ("multiclass", None):
         why = f"{type(model.solver).__name__} is for two classes: give one of hinge.solvers whose name has Multiclass"
     if why is not None:

@@ -165,7 +165,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> BlockState:
         n, gram, key = problem.n, problem.gram, key_of(seed)
         order, m, draws = np.arange(n), n, 0
-        rough = self.first > 1 and start is None and gram.narrows and n >= 16 * self._block(problem)
+        rough = self.first > 1 and start is None and gram.narrows and n >= 16 * block_size(self, problem)
         if rough:
             order = np.argsort(draw_units(key, 0, n), kind="stable")
             draws = n
@@ -184,7 +184,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             gram.array(r),
             order,
             m,
-            np.full(max(self.most, self._block(problem)), -1),
+            np.full(max(self.most, block_size(self, problem)), -1),
             0,
             beta.copy(),
             np.abs(beta),
@@ -243,7 +243,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             e = e + min(max(state.b / state.scale, float(inset - most)), float(-least - inset))
             above, below = _slopes(problem, beta, e)
         up, down = grows & (above < 0), falls & (below > 0)
-        size = min(self._block(problem), gram.capacity, state.m)
+        size = min(block_size(self, problem), gram.capacity, state.m)
         most = min(self.most, gram.capacity, gram.largest_block)
         before = state.work[state.work >= 0]
         seen = xp.zeros_like(up)
@@ -367,7 +367,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         return 0 if state.still >= STILL else 1
 
     def cost(self, problem: KernelRegularized, state: BlockState | None = None) -> Cost:
-        n, size = problem.n, self._block(problem)
+        n, size = problem.n, block_size(self, problem)
         used, m, begun, widens = 0, n, False, False
         if state is not None:
             size = max(size, state.fresh)
@@ -387,10 +387,12 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         answer = problem.best_multiple(self.solution(problem, state))
         return at_answer(problem, self, answer)._replace(key=state.key)
 
-    def _block(self, problem: KernelRegularized) -> int:
-        n = problem.n
-        usual = 32 if problem.gram.by_value else max(32, min(LARGE, n // 2, max(LARGE // 2, n // 4)))
-        return usual if self.block is None else self.block
+
+def block_size(solver: BlockDual, problem: KernelRegularized) -> int:
+    """Points of a block: as given, or half of them, within bounds."""
+    n = problem.n
+    usual = 32 if problem.gram.by_value else max(32, min(LARGE, n // 2, max(LARGE // 2, n // 4)))
+    return usual if solver.block is None else solver.block
 
 
 def at_answer(problem: KernelRegularized, solver: BlockDual, answer: Expansion, seed: int = 0) -> BlockState:

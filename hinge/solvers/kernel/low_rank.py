@@ -199,9 +199,9 @@ def _follow_path(points: _Points, box: Box) -> tuple[_Sides, np.ndarray, np.ndar
 
     # In the middle of the box, and at w = 0: the w of these a, of columns of any scale, would be far away.
     a, x, unit = 0.5 * most, np.zeros(len(own)), float(np.abs(cost).max(initial=1e-300))
+    room = most - a  # updated by itself: the difference would be rounded to zero at a bound
     v, t = np.maximum(cost, 0.0) + unit, np.maximum(-cost, 0.0) + unit
     for _ in range(2 * STEPS):
-        room = most - a
         slope, lack = sign * (A @ x)[at] + cost - v + t, spread(a) - own * x
         apart = float(a @ v + room @ t)
         size = abs(float(cost @ a)) + 0.5 * float(own @ (x * x))
@@ -233,7 +233,7 @@ def _follow_path(points: _Points, box: Box) -> tuple[_Sides, np.ndarray, np.ndar
         far = min(1.0, BACK * _length((a, room, v, t), (da, -da, dv, dt)))
         if not np.isfinite(far) or not np.isfinite(dx).all():
             return None
-        a, x, v, t = a + far * da, x + far * dx, v + far * dv, t + far * dt
+        a, room, x, v, t = a + far * da, room - far * da, x + far * dx, v + far * dv, t + far * dt
     return None
 
 

@@ -151,7 +151,7 @@ def test_what_scikit_learn_refuses_together_is_refused(machine, parameters, fix,
     [
         ({"slack": 0.1}, "slack is that of two classes: give C or lam"),
         ({"intercept": "free"}, "intercept='free' is for one class against the rest: give 'penalized'"),
-        ({"solver": "newton"}, "solver='newton' is for two classes: give 'auto', 'sdca' or 'pegasos'"),
+        ({"solver": "cocoa"}, "solver='cocoa' is for two classes: give 'auto', 'sdca', 'newton' or 'pegasos'"),
         ({"solver": "frugal", "max_reads": 10}, "solver='frugal' is for two classes"),
         ({"solver": SDCA()}, "SDCA is for two classes: give one of hinge.solvers whose name has Multiclass"),
     ],
