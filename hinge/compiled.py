@@ -61,7 +61,7 @@ class Scalars(np.record):  # type: ignore[misc]
         def __setattr__(self, name: str, value: Any, /) -> None: ...
 
     def __getattribute__(self, name: str) -> Any:
-        try:  # fields first: NumPy would look for attributes before, which takes ten times as long
+        try:  # fields first: NumPy would search attributes before, which takes ten times as long
             return _field(self, name)
         except (ValueError, IndexError):
             return super().__getattribute__(name)

@@ -37,7 +37,7 @@ _allowed: ContextVar[int] = ContextVar("threads allowed", default=1)
 
 @contextmanager
 def allowing(threads: int) -> Iterator[None]:
-    """Allow whole passes over data, such as those of certificates, this many threads."""
+    """Allow whole passes over data, such as certificates make, this many threads."""
     token = _allowed.set(threads)
     try:
         yield
@@ -101,7 +101,7 @@ def each(
         Should spend most of its time in code that releases the interpreter lock.
     tasks : int
     threads : int, optional
-        Limit of the threads; by default that of `allowed`.
+        Limit of the threads; by default the number of `allowed`.
     call_off : callable, optional
         Called after Ctrl-C or an error, to make tasks that have begun end soon; after Ctrl-C they are then not waited
         for, so they must share nothing that is used later.

@@ -39,7 +39,7 @@ def problem_of(
 
 
 def check_parameters(model: BaseEstimator) -> None:
-    """Raise if a parameter is not supported for all classes at once; loss and penalty are ignored."""
+    """Raise if a parameter is not supported for all classes in one problem; loss and penalty are ignored."""
     why = None
     if model.slack is not None:
         why = "slack is that of two classes: give C or lam"

@@ -147,8 +147,7 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
     free, epsilon, left = problem.bias == "free", problem.epsilon, n_iter
     if state.t == 0 and epsilon is not None and problem.certifiable:
         _exchange_first(problem, state, free, tol)
-    # None for what is rarely asked for: its code is not compiled then. Nor is that of Newton steps, where no problem
-    # needs them.
+    # None for what is rarely needed, so that its code is not compiled, nor are Newton steps if no problem needs them.
     unbiased, indefinite, sums = None if free else True, None if problem.certifiable else True, sums_of(problem, state)
     plain = True if sums is None else None
     # Conjugate steps are for problems whose Newton steps would be long.
@@ -219,7 +218,7 @@ def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float
         state.found["rounds"][k] += 1
         for name, value in zip(CERTIFICATE, found._replace(unrounded=found.gap), strict=False):
             state.found[name][k] = value
-    elif known < np.inf:  # its certificate is that of the coefficients before
+    elif known < np.inf:  # its certificate belongs to the coefficients before
         state.beta[part], state.e[part] = before
 
 
@@ -232,7 +231,7 @@ def solution_of(problem: PackedBatch, state: BatchState) -> BatchExpansion:
 def certify_batch(problem: PackedBatch, state: BatchState, tol: float) -> float | Certificate:
     """The certificates of all members; the largest violation, where the kernel allows no certificate.
 
-    Where rounding keeps a gap above `tol`, sums are made anew, more exactly; those of a linear kernel in any case, by
+    Where rounding keeps a gap above `tol`, sums are made anew, more exactly; for a linear kernel in any case, by
     way of w, which it predicts with.
     """
     found = state.found
@@ -328,7 +327,7 @@ def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums, many)
                     as_is, ended = gap, found.still >= STILL
                     if gap > tol and not ended:
                         break
-                    # The sums anew, so that their rounding is that of one sum; then all rounding is counted.
+                    # The sums anew, so that they are rounded as one sum; then all rounding is counted.
                     net, errors = beta if sums is None else net_of(sums.form, beta), off
                     _pulls(K, y, net, e)
                     _errors(these.A, these.B, rows, net, own, off)
@@ -380,7 +379,7 @@ def _own_values(values, rows):
     K = np.empty((n, n))
     for i in range(n):
         row, out, first = values[rows[i]], K[i], 0
-        while first < n:  # points side by side, as those of a class are, are copied together
+        while first < n:  # points side by side, as in a class, are copied together
             here, there = out[first : ends[first]], row[rows[first] : rows[first] + ends[first] - first]
             for j in range(len(here)):
                 here[j] = there[j]

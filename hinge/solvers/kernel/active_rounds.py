@@ -46,7 +46,7 @@ def advance_many(
 ) -> float:
     """`advance_round` of many points: where pairs are slow whole sets are exchanged, and then pairs have the rest.
 
-    Where the sets do not settle there are so many `more` pair steps for each point. The arithmetic done, in units of n.
+    Where the sets do not settle, `more` pair steps follow for each point. The arithmetic done, in units of n.
     """
     n = len(beta)
     most = most_pairs(n)
@@ -67,7 +67,7 @@ def advance_many(
 def measured(y, box, lam, unit, beta, e, lo, hi, own, off, unbiased, indefinite, epsilon):
     """The bias, the relative gap or, where there is none, the violation; the dual; and the primal.
 
-    `y`, `unit` and `epsilon` are those of `KernelRegularized.aims` and so on: labels, 0 and None for the hinge.
+    `y`, `unit` and `epsilon` are as in `KernelRegularized.aims` and so on: labels, 0 and None for the hinge.
     `unbiased` and `indefinite` are None, and their part not compiled, where there is a bias and the kernel is positive.
     """
     n = len(beta)

@@ -41,7 +41,7 @@ SINGLE = 1e-5
 class ActiveState(NamedTuple):
     """β, its pulls e = Kβ - y (or - t, of targets), the violation to solve to, the gap and the dual when last computed.
 
-    The dual has been `still` for so many rounds. `work` is the arithmetic of all rounds, in units of n.
+    `still` counts the rounds without progress of the dual. `work` is the arithmetic of all rounds, in units of n.
     """
 
     beta: np.ndarray
@@ -69,7 +69,7 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
 
     as far as the box allows; a point that meets its bound leaves F, and so on until a whole step was made.
     Pairs find out which points are at which bound, and are slow to place the others where C is large or K
-    nearly singular, as for unscaled features; Newton steps place those at once.
+    nearly singular, as for unscaled features; Newton steps place all of them together.
 
     With the ε-insensitive loss the y are targets and the objective has the term
     :math:`\\varepsilon\\sum_i|\\beta_i|`. A point at zero is as one at a bound then: on its own side of zero the
@@ -82,7 +82,7 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
     Parameters
     ----------
     tol : float
-        `advance` ends when the gap, of a batch that of every member, is at most this.
+        `advance` ends when the gap, for a batch the gap of every member, is at most this.
 
     References
     ----------
@@ -221,5 +221,5 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
 
 
 def at_answer(problem: KernelRegularized, answer: Expansion) -> ActiveState:
-    """The state of a run that goes on from a feasible answer of the same Gram, whose responses are known."""
+    """The state of a run that continues from a feasible answer of the same Gram, whose responses are known."""
     return ActiveState(answer.beta.copy(), answer.responses - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0.0, 0.0, 0)

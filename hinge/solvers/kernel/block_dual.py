@@ -49,8 +49,8 @@ class BlockState(NamedTuple):
     were last summed anew, and `terms` how many additions an r has had since: what its rounding is relative to, beside
     what it was `known` to be off by then, when the gap was `sharp`. The first subset is `rough`; whether those left out
     later have been `seen`, early or by a certificate. `work` is the last working set, filled up with -1; the next has
-    so many `fresh` points if that is more than usual. `gap`, `b` and `dual` are those of the first m points, and the
-    dual has been `still` for so many rounds; `spent` is the arithmetic of all, in units of n. The answer is w times
+    `fresh` new points if that is more than usual. `gap`, `b` and `dual` belong to the first m points, and the
+    dual has made no progress for `still` rounds; `spent` is the arithmetic of all, in units of n. The answer is w times
     `scale`, of which `gap` and `b` are. For a kernel that is not positive the violation takes the place of the gap.
     """
 
@@ -100,14 +100,14 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     With the ε-insensitive loss the y are targets, :math:`|\\beta_i| \\le c_i/\\lambda`, and the objective loses
     :math:`\\varepsilon\\sum_i|\\beta_i|`. Its slope at β = 0 is another to either side, and zero counts as a bound.
 
-    A round computes at most `block` new rows, twice as many by default, and those of the working set that the cache
+    A round computes at most `block` new rows, twice that by default, and the rows of the working set that the cache
     has dropped; its block is solved by steps of O(size) arithmetic each. An exact answer with S support vectors costs
-    at least S·n kernel values, and this method took 1.2 to 1.5 times as many on the sets of the paper.
+    at least S·n kernel values, and this method took 1.2 to 1.5 times that on the sets of the paper.
 
     Parameters
     ----------
     block : int, optional
-        Points of a working set; by default 1024, half as many where points are few, 32 where kernel values are
+        Points of a working set; by default 1024, half of that where points are few, 32 where kernel values are
         expensive.
     first : int
         The first subset is one in `first` points; 1 begins with all.
@@ -310,7 +310,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
 
         To have the block costs as much as a step for each of its points or more, so that many may be made to get far;
         only where these do not suffice is it left at `inner` of its violation. To spread its change costs as much as a
-        step for each point that there is: the most steps are as many, and `STEPS` for each in the block.
+        step for each point that there is, which is the most, and `STEPS` for each in the block.
         """
         n, least, epsilon = len(beta), 1e-12 * problem.spread, problem.epsilon
         most = STEPS * n + len(problem.gram.columns)
@@ -396,9 +396,9 @@ def block_size(solver: BlockDual, problem: KernelRegularized) -> int:
 
 
 def at_answer(problem: KernelRegularized, solver: BlockDual, answer: Expansion, seed: int = 0) -> BlockState:
-    """The state of a run that goes on from a feasible answer with its responses, which are not computed again.
+    """The state of a run that continues from a feasible answer with its responses, which are not computed again.
 
-    They must be those of the same Gram: an answer of an earlier run for another λ, or a multiple of one.
+    They must come from the same Gram: an answer of an earlier run for another λ, or a multiple of one.
     """
     gram, path = problem.gram, np.abs(answer.beta)
     if answer.path is not None:
@@ -425,7 +425,7 @@ def at_answer(problem: KernelRegularized, solver: BlockDual, answer: Expansion, 
 def _widens(problem: KernelRegularized, state: BlockState) -> bool:
     """Whether points outside the subset are due to be looked at, before a certificate asks for it.
 
-    The first subset has soon taught what it can. A second look is worth while where it costs less than the steps that
+    The first subset has soon taught what it can. A second subset pays where it costs less than the steps that
     would be in vain if points were missing: the last rounds take several for each point between its bounds.
     """
     if state.rough:
@@ -442,7 +442,7 @@ def _is_conjugate(problem: KernelRegularized) -> bool:
 
 
 def _all_responses(problem: KernelRegularized, state: BlockState) -> np.ndarray:
-    """The responses of all points. A look leaves the state as it is: runs that are looked at stay the same."""
+    """The responses of all points. The state stays as it is, so that evaluated runs are the same as others."""
     gram = problem.gram
     beta, r = gram.host(state.beta), gram.host(state.r)
     if state.m < problem.n and not hurried():
@@ -536,7 +536,7 @@ def _inside(problem: KernelRegularized, state: BlockState) -> tuple[Any, Any, An
 
 
 def _some(mask: Array, e: Array, k: int, u: Array, worst: bool) -> Array:
-    """Positions of at most k of a mask: those of largest |e|, or drawn with the uniforms u."""
+    """Positions of at most k of a mask: the ones with the largest |e|, or drawn with the uniforms u."""
     xp = namespace(mask)
     found = xp.where(mask)[0]
     if len(found) <= k:

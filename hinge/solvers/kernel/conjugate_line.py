@@ -8,7 +8,7 @@ With p = s·a and β = b + τ·a, where a and b are the vectors that are kept,
 
 changes two entries of each. So does a turn change the ends of the τ at which β is inside the box: what they were is
 still inside, but for what i and j now ask for. Where a step passes these ends they are found anew, over all points that
-have been turned to since the direction was that of a pair alone.
+have joined since the direction was one pair alone.
 """
 
 from typing import NamedTuple

@@ -7,7 +7,7 @@ A pair d = eᵢ - eⱼ of points is chosen as in `two_point`. The step is along
 
 .. math:: p \\leftarrow d - \\frac{d^\\top Kp}{p^\\top Kp}\\,p,
 
-where the p on the right is that of the last step: the sum of both steps is the best in the plane of d and p. With
+where the p on the right comes from the last step: the sum of both steps is the best in the plane of d and p. With
 q = Kp kept, as e = Kβ + c is,
 
 .. math:: d^\\top Kp = q_i - q_j, \\qquad p^\\top Kp \\leftarrow d^\\top Kd - \\frac{(q_i - q_j)^2}{p^\\top Kp},
@@ -17,7 +17,7 @@ so all numbers of a step cost O(1), as do p and β (`conjugate_line`), and e and
 meets a bound, or zero, where the slope changes, ends the step, and the next one begins without p.
 
 Slopes are kept in the precision of K, less their middle, which no pair feels: what is lost is then relative to the
-violation that there was at the beginning, and whoever goes on from β begins with slopes that are exact.
+violation that there was at the beginning, and a run that continues from β begins with exact slopes.
 
 Where C is large most points lie between their bounds, K is nearly singular there, and steps in two coordinates are as
 slow as steepest descent is; this takes a tenth to a quarter of them.
@@ -203,7 +203,7 @@ def _gain(rise, curve, t):
 
 @compiled
 def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
-    """The pair that gains most with p, its first point that of the least slope; its rise, and the worst violation."""
+    """The pair that gains most with p, its first point has the least slope; its rise, and the worst violation."""
     n = len(diag)
     i, j, rise, violation, best, from_ = -1, -1, 0.0, -np.inf, np.float32(0.0), slopes.least[0]
     root = 1.0 / np.sqrt(curve) if curve > 0.0 else 0.0

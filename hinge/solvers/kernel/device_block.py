@@ -37,7 +37,7 @@ GAINS = 0.2
 class DeviceBlockState(NamedTuple):
     """β, responses r and the way that each β has come, on the device; what the host knows.
 
-    `b`, `scale`, `gap` and `dual` are those of the last look, `free` and `off` the points between their bounds and the
+    `b`, `scale`, `gap` and `dual` are from the last evaluation, `free` and `off` the points between their bounds and the
     others that violate their conditions. `rho` is the strength of the splitting and `steps` how many a block takes.
     """
 
@@ -73,8 +73,8 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
     by :math:`r \\leftarrow r + K_{\\cdot B}\\Delta\\beta_B`. A few rounds are enough where the working set holds all
     points between bounds.
 
-    Where a card multiplies matrices, kernel values cost next to nothing and waiting is dear: a round waits for the
-    device once, for the numbers of a look. It costs :math:`|B|(|B| + n)` kernel values, :math:`\\tfrac43|B|^3`
+    On a GPU kernel values cost next to nothing and synchronising is expensive: a round waits for the device once, for
+    the numbers of an evaluation. It costs :math:`|B|(|B| + n)` kernel values, :math:`\\tfrac43|B|^3`
     operations to invert K_BB + ρI, and :math:`2|B|^2` a step. ρ follows from one round to the next the ratio of both
     residuals of the splitting; steps become more where a round closes little of the gap.
 
@@ -189,7 +189,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         return working_sets(lines, b, size, u, *flags)
 
     def size(self, n: int, free: int, off: int) -> int:
-        """A power of two that has room for the points between bounds, and for new ones; it may be more than n."""
+        """A power of two that holds the points between bounds, and new ones; it may be more than n."""
         block = min(self.most, self.block or (1024 if n < MANY else 2048))
         return min(self.most, 1 << (max(block, free + min(block, off)) - 1).bit_length())
 

@@ -1,8 +1,8 @@
-"""Many kernel problems over the points of one `DeviceGram` at once: all pairs of classes of a multiclass fit.
+"""Many kernel problems over the points of one `DeviceGram` together: all pairs of classes of a multiclass fit.
 
 A pair of classes needs some five rounds, each of which is a few milliseconds of a card that is mostly idle: here the
 rounds of all pairs are one, a line a pair, and wait for the device once. Pairs whose working sets are equally large go
-together, as many as memory holds; those that are done leave. Each answer is certified on its own, by responses in
+together, up to what memory holds; pairs that are done leave. Each answer is certified on its own, by responses in
 float64. Who is not done after `ROUNDS`, or not certified, is left to a run of its own, which can begin where it is.
 """
 
@@ -105,7 +105,7 @@ def _solve(
 def _groups(
     gram: DeviceGram, solver: DeviceBlock, problems: Sequence[KernelRegularized], pairs: list[_Pair], left: list[int]
 ) -> Iterator[tuple[int, list[int]]]:
-    """Pairs whose next working sets are equally large and take as many steps, as many as memory holds at once."""
+    """Pairs whose next working sets are equally large and take equally many steps, up to what memory holds."""
     alike: dict[tuple[int, int], list[int]] = {}
     for q in left:
         size = solver.size(problems[q].n, pairs[q].free, pairs[q].off)
@@ -145,7 +145,7 @@ def _round(
 
 
 def _after(problem: KernelRegularized, solver: DeviceBlock, pair: _Pair, seen: Seen, balance: float) -> _Pair:
-    """What is known of a line after a round and a look."""
+    """What is known of a line after a round and an evaluation."""
     lam, size = problem.lam, min(problem.n, solver.size(problem.n, pair.free, pair.off))
     primal, dual = 0.5 * lam * seen.sq + seen.loss, lam * (seen.linear - 0.5 * seen.sq)
     gap = (primal - dual) / dual if dual > 0.0 else np.inf

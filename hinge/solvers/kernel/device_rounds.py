@@ -1,4 +1,4 @@
-"""Rounds of the block dual method on a device, of several problems at once: a line each of every array.
+"""Rounds of the block dual method on a device, of several problems together: a line of every array for each.
 
 Nothing here waits for the device. Where problems differ in their numbers of points, lines are filled up with points
 whose only β is zero and that weigh nothing.
@@ -46,7 +46,7 @@ class Lines(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a look at each line found: ‖w‖², Σ yβ, the loss, its slope along w, the best bias, and two numbers.
+    """The evaluation of each line: ‖w‖², Σ yβ, the loss, its slope along w, the best bias, and two numbers.
 
     These are of the points between their bounds, and of the others that violate their conditions.
     """
@@ -73,7 +73,7 @@ def first_sets(lines: Lines, size: int, u: "torch.Tensor") -> "torch.Tensor":
 def working_sets(
     lines: Lines, b: "torch.Tensor", size: int, u: "torch.Tensor | None", drawn: "torch.Tensor", roomy: "torch.Tensor"
 ) -> "torch.Tensor":
-    """All points between bounds, where there is room, and as many that violate as there is room for.
+    """All points between bounds if they fit, and violating points up to the size of the block.
 
     Parameters
     ----------

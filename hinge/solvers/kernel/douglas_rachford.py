@@ -15,8 +15,8 @@ and the method of Douglas and Rachford goes back and forth between the two,
 .. math:: v \\leftarrow v + \\tau\\big(R(2\\Pi(v) - v) - \\Pi(v)\\big), \\qquad 0 < \\tau < 2,
 
 until Π(v) is the optimum: v - Π(v) are the slopes at the bounds, divided by -ρ. A step is one product of a matrix and a
-vector and moves all points of the block; nothing is decided on the way, so all steps are begun at once, and on a GPU
-are one recorded graph. Pairs of points, one after the other, need thousands of steps that each wait for the last one.
+vector and moves all points of the block; nothing is decided on the way, so all steps are launched together, on a GPU as
+one recorded graph. Pairs of points, one after the other, need thousands of steps that each wait for the last one.
 Blocks of one size of several problems are solved together: a line each of every array.
 
 Of few steps Π(v) is not quite in the plane and may overshoot: it is moved into the plane, and the answer is the best
@@ -86,7 +86,7 @@ def solve_blocks(
     beta, e, lo, hi : tensor of shape (p, m)
         Where the blocks are, the slopes Kβ + c there, and their bounds.
     b : tensor of shape (p, 1)
-        The biases, by which slopes at bounds are told from those that are to vanish.
+        The biases, which separate slopes at bounds from slopes that are to vanish.
     rho : tensor of shape (p, 1)
     steps, free
         The number of steps, and whether the sums are kept.
@@ -136,13 +136,13 @@ def _by_factor(torch: ModuleType, A: "torch.Tensor") -> "torch.Tensor":
 
 
 def _by_halves(torch: ModuleType, A: "torch.Tensor") -> "torch.Tensor":
-    """The inverses of positive matrices by those of their first halves and of what these leave of the others.
+    """The inverses of positive matrices by the inverses of their first halves and of the Schur complements.
 
     .. math:: \\begin{pmatrix} A & B^\\top \\\\ B & D \\end{pmatrix}^{-1} =
               \\begin{pmatrix} X + W^\\top YW & -W^\\top Y \\\\ -YW & Y \\end{pmatrix}, \\qquad
               X = A^{-1},\\ W = BX,\\ Y = (D - WB^\\top)^{-1}
 
-    Nearly all of it are products of many matrices at once; factors of many are made line by line.
+    Nearly all of it are products of many matrices together; factors of many are made line by line.
     """
     if A.shape[1] <= LEAF:
         return _by_factor(torch, A)

@@ -28,8 +28,8 @@ class LevelState(NamedTuple):
 
     `alpha` has a row for each copy of the points. r belongs to β = `known`, which α runs ahead of while it is taken
     in; the r of the first `scored` points is there. `path` is how far each β has moved in all, and `terms` how many
-    additions have made an r. `gap`, `levels` and `dual` are those of the last α that was all known, and the dual has
-    been `still` for so many rounds.
+    additions have made an r. `gap`, `levels` and `dual` belong to the last α that was all known, and the dual has
+    made no progress for `still` rounds.
     """
 
     order: np.ndarray
@@ -49,7 +49,7 @@ class LevelState(NamedTuple):
 
 @dataclass(frozen=True)
 class LevelBlocks(Solver[KernelLevels, LevelState]):
-    """Dual descent over blocks of points, from a good beginning: that of a subset.
+    """Dual descent over blocks of points, from a good start: the answer for a subset.
 
     .. math:: \\min_\\alpha\\ \\tfrac12\\|w\\|^2 - \\sum_i\\sigma_it_i\\alpha_i, \\qquad 0 \\le \\alpha_i \\le s_i,
               \\quad \\sum_{\\sigma_i = \\sigma}\\alpha_i = M
@@ -80,7 +80,7 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
     first : int
         Points of the first subset.
     growth : int
-        The subset becomes so many times as large.
+        Factor by which the subset grows.
     rough : float
         Certified gap of the subset at which it grows.
     inner : float
@@ -246,7 +246,7 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
     def _chosen(
         self, problem: KernelLevels, over: np.ndarray, alpha: np.ndarray, box: np.ndarray, sign: np.ndarray
     ) -> np.ndarray:
-        """The points of a working set, those of the first sign first; copies are counted on."""
+        """The points of a working set, the first sign first; copies are counted on."""
         gram, parts = problem.gram, len(problem.signs)
         grows, falls = alpha < box, alpha > 0
         size = min(self.most, gram.capacity, gram.largest_block)
@@ -266,7 +266,7 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
     # --- answers --------------------------------------------------------------------------
 
     def solution(self, problem: KernelLevels, state: LevelState) -> Expansion:
-        """The β that are known; where there are no targets, those of a subset are scaled to the sum of all."""
+        """The β that are known; where there are no targets, the values of a subset are scaled to the sum of all."""
         beta, responses, path = np.zeros((3, problem.n))
         scale, complete = 1.0, _complete(problem, state)
         if not complete and not problem.loss.two_sided:
@@ -386,6 +386,6 @@ def completed(problem: KernelLevels, beta: np.ndarray) -> np.ndarray:
 
 
 def _worst(mask: np.ndarray, e: np.ndarray, k: int) -> np.ndarray:
-    """Positions of at most k of a mask: those of largest |e|."""
+    """Positions of at most k of a mask: the ones with the largest |e|."""
     found = np.flatnonzero(mask)
     return found if len(found) <= k else found[np.argsort(-np.abs(e[found]), kind="stable")[:k]]

@@ -58,7 +58,7 @@ class Box(NamedTuple):
 
 
 def affordable_rank(work: float, n: int) -> int:
-    """The largest r for which all steps cost no more than so many operations for each of n points.
+    """The largest r for which all steps cost no more than `work` operations for each of n points.
 
     If these are infinite, the attempt is the last one, and is limited by itself.
     """

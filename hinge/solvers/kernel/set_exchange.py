@@ -1,4 +1,4 @@
-"""Many points between their bounds: which points are where, all exchanged at once after each Newton step.
+"""Many points between their bounds: which points are where, all exchanged after each Newton step.
 
 .. math:: \\min_\\beta\\ \\tfrac12\\beta^\\top K\\beta + c^\\top\\beta + \\varepsilon\\sum_i|\\beta_i|, \\qquad
           lo \\le \\beta \\le hi, \\quad \\textstyle\\sum_i\\beta_i \\text{ given, with a free bias}
@@ -48,7 +48,7 @@ class Block(NamedTuple):
     K : ndarray of shape (n, n)
     c, lo, hi, start : ndarray of shape (n,)
     free : bool
-        Whether the sum is that of the start.
+        Whether the sum stays as at the start.
     epsilon, ridge : float
     """
 

@@ -20,7 +20,7 @@ NO_MARGIN = 2.0**-24
 def gains(value, best, size, missing, share):
     """Whether a dual value is above the best so far by more than rounding, and by enough to ever reach the primal.
 
-    A dual above the primal is all rounding: its sums cancel, and no step can be told to be a good one.
+    A dual above the primal is all rounding: its sums cancel, and no step is known to be a good one.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def gains(value, best, size, missing, share):
     size : float
         Size of the terms of the dual, which its rounding is relative to.
     missing : float
-        The least primal value known, that of w = 0 included, less the dual; zero if it is not known.
+        The least primal value known, w = 0 included, less the dual; zero if it is not known.
     share : float
         How much of a pass was made, or how many were.
     """
@@ -54,10 +54,10 @@ def count_idle(idle, value, best, size, missing, share, n):
 
 @compiled
 def lacks_margin(sq, slack, mass, spread):
-    """Whether w of a ν-SVM is zero as far as can be told.
+    """Whether w of a ν-SVM is zero up to rounding.
 
     The convex hulls of both classes, each weight at most 1/M, are ‖w‖/M apart. This is so where that is nothing beside
-    the spread of the points, and the duality gap has not shown that the hulls do not meet. An ascent then goes on for
+    the spread of the points, and the duality gap has not shown that the hulls do not meet. An ascent then continues for
     ever: kernels such as the Gaussian tell all points apart, by a margin of a millionth.
 
     Parameters

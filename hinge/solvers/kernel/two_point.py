@@ -4,7 +4,7 @@
           lo \\le \\beta + \\Delta \\le hi, \\quad \\textstyle\\sum_i\\Delta_i = 0 \\text{ with a free bias}
 
 Where `epsilon` is given, :math:`\\varepsilon\\sum_i|\\beta_i + \\Delta_i|` is added: a coordinate at zero has two
-slopes, and a step goes on beyond zero if it still gains there.
+slopes, and a step continues beyond zero if it still gains there.
 
 Working pairs by second-order information: Fan, Chen and Lin 2005, the rule of LIBSVM.
 """

@@ -1,4 +1,4 @@
-"""Newton's method along the central path for several classes at once: few steps, however the columns are scaled."""
+"""Newton's method along the central path for several classes together: few steps, whatever the columns' scales."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class MulticlassNewton(Solver[Multiclass, MulticlassNewtonState]):
     .. math:: \\Big(\\lambda I + \\sum_i c_i\\big(\\operatorname{diag}(q_i) - \\tfrac{q_iq_i^T}{1^Tq_i}\\big)
               \\otimes x_ix_i^T\\Big)\\Delta W = -r .
 
-    Scaling a column of X scales rows and columns of this matrix, which Cholesky's factor does not mind: unlike those of
+    Scaling a column of X scales rows and columns of this matrix, which Cholesky's factor does not mind: unlike the passes of
     an ascent, the steps hardly depend on scales, nor on λ. They are some 5 to 40. The sum of the :math:`w_k` stays
     zero, and of the matrix the last class is left out. Every p is feasible, so that each step gives a certified gap.
 
@@ -225,7 +225,7 @@ def _factored(problem: Multiclass, q: np.ndarray, total: np.ndarray) -> Callable
     """A function that solves the system, by its factor; the matrix is scaled so that its diagonal is one.
 
     For classes a and b it has -Σ cᵢ q_a q_b/Σq xᵢxᵢᵀ, and what makes such rows sum to zero on its diagonal: so nothing
-    cancels. λ is that of the W that sum to zero.
+    cancels. λ belongs to the W that sum to zero.
     """
     m, size, k, lam = problem.d + 1, unknowns(problem), problem.k, problem.lam
     H = np.zeros((k - 1, m, k - 1, m))
