@@ -37,7 +37,7 @@ GAINS = 0.2
 class DeviceBlockState(NamedTuple):
     """β, responses r and the way that each β has come, on the device; what the host knows.
 
-    `b`, `scale`, `gap` and `dual` are from the last evaluation, `free` and `off` the points between their bounds and the
+    `b`, `scale`, `gap` and `dual` are from the last evaluation, `free` and `off` the points between their bounds and
     others that violate their conditions. `rho` is the strength of the splitting and `steps` how many a block takes.
     """
 
