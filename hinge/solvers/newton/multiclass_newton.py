@@ -55,8 +55,8 @@ class MulticlassNewton(Solver[Multiclass, MulticlassNewtonState]):
     .. math:: \\Big(\\lambda I + \\sum_i c_i\\big(\\operatorname{diag}(q_i) - \\tfrac{q_iq_i^T}{1^Tq_i}\\big)
               \\otimes x_ix_i^T\\Big)\\Delta W = -r .
 
-    Scaling a column of X scales rows and columns of this matrix, which Cholesky's factor does not mind: unlike passes of an
-    ascent, the steps hardly depend on scales, nor on λ. They are some 5 to 40. The sum of the :math:`w_k` stays
+    Scaling a column of X scales rows and columns of this matrix, which a factorisation does not mind: unlike passes of
+    an ascent, its steps hardly depend on scales, nor on λ. They are some 5 to 40. The sum of the :math:`w_k` stays
     zero, and of the matrix the last class is left out. Every p is feasible, so that each step gives a certified gap.
 
     A step reads the rows some times, and costs :math:`nk^2d^2/2 + (kd)^3/3`.
