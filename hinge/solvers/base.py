@@ -123,7 +123,7 @@ class Solver(Settings, Generic[P, S]):
     def solution(self, problem: P, state: S) -> Any:
         """The answer so far: a `Solution`, or an `Expansion` of a kernel problem.
 
-        Its arrays may be those of the state, which the next `advance` overwrites: copy them to keep them.
+        Its arrays may belong to the state, which the next `advance` overwrites: copy them to keep them.
         """
         raise NotImplementedError
 

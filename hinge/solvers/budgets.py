@@ -31,7 +31,7 @@ def cannot_read(problem: Problem, solver: Solver) -> str | None:
 
 
 def within_budget(stop: Stop, problem: Problem) -> Stop:
-    """The limits of the run combined with those of the data's owner."""
+    """The limits of the run combined with the limits of the data's owner."""
     reads, cost = problem.budget
     if reads is not None:
         left = max(0, reads - problem.reads)

@@ -81,7 +81,7 @@ def solve(
         ``Status.INTERRUPTED``.
     checkpoint : Checkpoint, optional
         Where the state is written from time to time, and at the end. If it has a state already, the run continues from
-        that; the answer is bitwise that of a run without interruption.
+        that, and its answer is bitwise the same as without an interruption.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def solve(
     >>> result.status.name, bool(result.certificate.objective <= (1 + 1e-4) * made.objective)
     ('CONVERGED', True)
     >>> half = solve(problem, Pegasos(), stop=Stop(tol=0, max_iter=500))
-    >>> whole = solve(problem, Pegasos(), stop=Stop(tol=0, max_iter=1000), state=half.state)  # goes on
+    >>> whole = solve(problem, Pegasos(), stop=Stop(tol=0, max_iter=1000), state=half.state)  # continues
     >>> whole.n_iter
     1000
     """
@@ -154,7 +154,7 @@ def check_solver(problem: Problem, solver: Solver) -> None:
 
 
 def _is_like(state: Any, fresh: Any) -> bool:
-    """Whether types and shapes are those of a fresh state, recursively; parts that start empty may have been filled."""
+    """Whether types and shapes are the same as in a fresh state; parts that start empty may have been filled."""
     if fresh is None:
         return True
     if hasattr(fresh, "dtype") and hasattr(fresh, "shape"):  # an array, on whatever device
@@ -220,7 +220,7 @@ class _Run:
         while True:
             pause = self.solver.pause(self.problem, self.state)
             mark = self.next_mark() if pause > 0 and self.ends_itself else -1
-            if mark > 0:  # a run that nobody watches goes on to there, or to its own end
+            if mark > 0:  # without an observer, run to the mark or to the solver's own end
                 pause = min(pause, mark - self.state.t) if self.watched else mark - self.state.t
             status = self.run_to(pause)
             self.at_mark = self.state.t == mark
@@ -396,7 +396,7 @@ class _Run:
         return gap_of(self.seen[1])
 
     def affords_certificate(self, times: float = 1.0) -> bool:
-        """Whether the limit of reads allows `times` as many as a certificate may read."""
+        """Whether the limit of reads allows `times` the reads of a certificate."""
         if self.stop.max_reads is None:
             return True
         cells = self.problem.certificate_cells(self.solver.cost(self.problem, self.state))

@@ -95,7 +95,7 @@ def solve_slack(
                 seconds=r.seconds + seconds,
                 feature_reads=r.feature_reads + used,
                 kernel_evals=r.kernel_evals + evals,
-                objective=np.nan,  # that of the regularised problem is of no interest
+                objective=np.nan,  # the objective of the regularised problem is of no interest
                 certificate=np.inf,
             )
             for r in result.history

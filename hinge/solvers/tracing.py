@@ -39,7 +39,7 @@ class Snapshot(NamedTuple):
     >>> from hinge.solvers import SDCA
     >>> made = make_known_optimum(200, 5, 0.01)
     >>> problem = Regularized(made.X_train, made.y_train, lam=0.01)
-    >>> [(look.iteration, look.feature_reads) for look in trace(problem, SDCA(), [200, 400])]
+    >>> [(now.iteration, now.feature_reads) for now in trace(problem, SDCA(), [200, 400])]
     [(200, 1000), (400, 2000)]
     """
 
@@ -163,7 +163,7 @@ class _Run:
         return True
 
     def piece(self, n: int) -> bool:
-        """Advance by `n` iterations, or with `tol` to the next pause; returns whether the solver goes on."""
+        """Advance by `n` iterations, or with `tol` to the next pause; returns whether the solver continues."""
         solver, problem, tol = self.solver, self.problem, self.tol
         pause = n if tol is None else solver.pause(problem, self.state)
         if pause <= 0:

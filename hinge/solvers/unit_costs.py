@@ -26,6 +26,6 @@ def factor_cost(size: float) -> float:
 
 
 def hessian_cost(problem: Regularized) -> float:
-    """The sum of the squares of all rows: d² products a row, or those of its nonzeros if these are few."""
+    """The sum of the outer products of all rows: d² products a row, or the squared number of its nonzeros if few."""
     n, d, cells = float(problem.n), float(problem.d), problem.matrix.n_cells / problem.n
     return n * min(FLOP * d * d, SPARSE_FLOP * cells * cells)

@@ -9,8 +9,8 @@ from hinge.sampling import draw_index
 
 IN_MEMORY = 1 << 33  # bytes; larger data may lie on a disk, so blocks are then as long as some pages
 PAGES = 1 << 14
-LOOK_CELLS = 1 << 17  # visiting this many cells takes several times as long as one look at the answer
-SELDOM = 16  # times as many cells before a look that need not be
+LOOK_CELLS = 1 << 17  # visiting this many cells takes several times as long as one evaluation of the answer
+SELDOM = 16  # times this many cells are visited between evaluations that only show progress
 SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end of the epoch
 
 # Short functions are inlined: that compiles sooner than a function of its own would.
@@ -34,9 +34,9 @@ def rows_a_block(matrix: Matrix) -> int:
 
 
 def rows_to_look(problem: Regularized | Multiclass, epoch: Scalars, ends_itself: bool = False) -> int:
-    """Rows to the end of the epoch, or later where epochs are short against a look at the answer.
+    """Rows until the next evaluation: to the end of the epoch, or beyond if an evaluation costs more than an epoch.
 
-    Where a run `ends_itself` when it is time to look, a look besides is only to show how it goes on.
+    A run that `ends_itself` once it expects to have converged is evaluated only to show its progress, so seldom.
     """
     if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
         return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
@@ -48,10 +48,10 @@ def rows_to_look(problem: Regularized | Multiclass, epoch: Scalars, ends_itself:
             mark += min(3 * mark, max(n, SELDOM * worth))
         return mark - t
     step = max(1, n // 16, min(worth, 4 * n))
-    while 8 * step <= t and 2 * step <= worth:  # the longer a run takes, the rarer: each look after an eighth more
+    while 8 * step <= t and 2 * step <= worth:  # the longer a run, the rarer: at most every eighth of it
         step *= 2
     left = int(epoch.active - epoch.visited)
-    # Looks lie on a grid, so that they do not depend on where a run was cut.
+    # Evaluations lie on a grid, so that they do not depend on where a run was interrupted.
     return left if left >= step else step - t % step
 
 
@@ -79,7 +79,7 @@ def list_rows(epoch, active, weight):
 
 @compiled(inline="always")
 def next_rows(epoch, block, block_rows, most):
-    """Where on the list the present block goes on, and where to stop: at its end, or after `most` rows."""
+    """The positions on the list where the present block continues, where to stop, and where the block ends."""
     begin = np.int64(block) * block_rows
     first, last = begin + epoch.offset, min(begin + block_rows, epoch.active)
     return first, min(last, first + most), last

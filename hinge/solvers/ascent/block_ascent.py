@@ -22,17 +22,29 @@ from hinge.threads import stretches
 IN_MEMORY, AT_ONCE = 64, 8  # stretches that an array is cut into, and how many of them make a block
 GROUP = 2  # neighbouring rows that are visited together, as in SDCA
 DONE = 0.1  # once a block's gap has fallen to this share of what it was, the next block is worth more
-OWN, EPOCHS = 1 << 40, 1 << 10  # streams from here on are those of rows within a block, so many for each block
+OWN, EPOCHS = 1 << 40, 1 << 10  # random streams from OWN on order the rows within blocks: EPOCHS of them for each block
 
 
 class BlockAscentState(NamedTuple):
     """A dual point, what this pass has summed up of it so far, and the best answer that a pass has certified.
 
-    `w` is the answer that the present pass began with, whose loss it adds up; `sums` are those of
-    :math:`c_i\\alpha_iy_ix_i` over the rows that it has left behind, apart for each sign of :math:`\\alpha_iy_i`.
-    `dual` is described in :class:`hinge.solvers.ascent.sdca.SDCAState`. `place` has the blocks visited, `t`; the passes
-    done, and the blocks of the present one; the bias and the loss of `w`; the largest squared norm of a row;
-    of the `best` answer the bias and the objective, and the best bound on it.
+    ================= ==================================================================================
+    `alpha`, `v`      the dual weights, and :math:`v = \\sum_is_i\\alpha_iy_ix_i`
+    `w`               the answer that the present pass began with, whose loss the pass sums up
+    `sums`            :math:`\\sum_ic_i\\alpha_iy_ix_i` over the rows that the pass has visited, separately for
+                      each sign of :math:`\\alpha_iy_i`
+    `best`            the best certified answer
+    `dual`            numbers of the ascent, see :class:`hinge.solvers.ascent.sdca.SDCAState`
+    `place.t`         blocks visited so far
+    `place.passes`    passes done
+    `place.done`      blocks done in the present pass
+    `place.b`, `loss` bias of `w`, and its loss so far
+    `place.largest`   largest squared norm of a row
+    `place.best_b`    bias of `best`
+    `place.primal`    objective of `best`
+    `place.bound`     largest lower bound on the optimum
+    `key`             key of the random numbers
+    ================= ==================================================================================
     """
 
     alpha: np.ndarray
@@ -62,7 +74,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     """Dual coordinate ascent for `Regularized` that reads rows in large blocks, each once in a pass.
 
     A block is some stretches of neighbouring rows, dealt anew at random in every pass. While it is in memory its dual
-    weights ascend together, by the steps of `SDCA` on these rows alone, those of all others being fixed:
+    weights ascend by the steps of `SDCA` on these rows alone, while all other dual weights are fixed:
 
     .. math:: \\max_{\\alpha_B}\\; \\sum_{i\\in B} s_i\\big(t_i\\alpha_i - \\ell^*(\\alpha_i)\\big)
               - \\frac1{2\\Lambda}\\Big\\|v + \\sum_{i\\in B}s_i\\,\\Delta\\alpha_i\\,y_ix_i\\Big\\|^2 .
@@ -89,7 +101,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     -----
     *Differs* from the paper: blocks are dealt anew in each pass, of stretches from all over the file, since
     neighbouring rows are often alike; the first pass grows Λ where `SDCA` does, and visits rows once. A free bias is
-    that of `SDCA`, whose multiplier moves after each pass.
+    treated as in `SDCA`; its multiplier moves after each pass.
 
     References
     ----------
@@ -219,12 +231,12 @@ def _bias(dual: Scalars) -> float:
 
 
 def picked(a: np.ndarray, block: Ranges) -> np.ndarray:
-    """What an array has of the rows of a block; all of it, where there is one number for all rows."""
+    """The entries of an array for the rows of a block; the whole array if it has one entry for all rows."""
     return a if len(a) == 1 else np.concatenate([a[lo:hi] for lo, hi in block])
 
 
 def _put(values: np.ndarray, a: np.ndarray, block: Ranges) -> None:
-    """Write it back."""
+    """Write values for the rows of a block back into an array."""
     at = 0
     for lo, hi in block:
         a[lo:hi] = values[at : at + hi - lo]

@@ -8,8 +8,8 @@ own rows, and so v by :math:`\\Delta_k`, to maximise
 
 What the K parts find together raises the dual by what they all expect, or by more, where
 :math:`\\|\\sum_k\\Delta_k\\|^2 \\le \\sigma'\\sum_k\\|\\Delta_k\\|^2`, which :math:`\\sigma' = K` makes sure of. In
-terms of :math:`v/\\sigma' + \\Delta_k` and :math:`\\Lambda/\\sigma'` the subproblem is the dual itself: its step is
-that of SDCA.
+terms of :math:`v/\\sigma' + \\Delta_k` and :math:`\\Lambda/\\sigma'` the subproblem is the dual itself, and it is
+solved by the steps of SDCA.
 
 A part sees values alone, and says what it changed. It does not matter where it runs.
 """

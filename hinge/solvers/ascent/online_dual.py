@@ -51,8 +51,8 @@ def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Str
     Every row takes the exact dual step of the problem of all rows seen so far, as in the first pass of
     `SDCA`: with λ fixed, :math:`\\Lambda = \\lambda\\sum_{j\\le t}s_j` grows with the rows; with C fixed,
     Λ = 1/C. All rows seen keep a feasible dual, of which v and u are all that need be kept. The model
-    is the average of the iterates with weights t, taken every so many rows that it costs no more than
-    reading them.
+    is the average of the iterates with weights t, updated so rarely that it costs no more than reading
+    the rows.
 
     Notes
     -----

@@ -19,20 +19,29 @@ from hinge.solvers.ascent.subspace_step import products, subspace_step
 from hinge.solvers.base import Paper, Solver
 
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
-TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
+TYPICAL = 16  # this many rows, or up to twice this, whose norms set the scale of a free bias
 LEAST_LEFT = 0.25  # of the gap as an epoch met it, what is left at its end, measured on text: 0.2 to 0.5
-SPARE, CARE = 0.25, 3.0  # passes by which a run goes on to make sure of its certificate, at most to a third of the gap
-PATIENCE = 16  # times n visits in which the gap of a short list should halve: else the rows that left it are looked at
-DOUBT = 2.0  # factor by which more of a gap is foreseen after a certificate that was not good enough
-SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
+SPARE, CARE = (
+    0.25,
+    3.0,
+)  # passes by which a run continues to make sure of its certificate, at most to a third of the gap
+PATIENCE = 16  # passes in which the gap of a shrunk list should halve: else all rows are visited again
+DOUBT = 2.0  # factor on the predicted gap after each certificate that was above the tolerance
+SAMPLE = 2048  # rows by which the gap is estimated after a long epoch
 PACE = 0.2  # a subspace step comes after visits of this share of the rows: shrunk epochs are short, but a step is not
 
 
 class Aim(NamedTuple):
-    """Which gap is wanted, 0 for as small as can be, and what it consists of besides the rows.
+    """The gap to reach, and the parts of a gap that do not depend on single rows.
 
-    It is relative to the dual, or to `unit` where that is less. Then Λ; the squared constant feature of a bias that
-    costs; and where the bias is free, the u that it asks for and what a unit of another u costs.
+    ============= ====================================================================================
+    `tol`         the relative gap to reach; 0 for as small as possible
+    `unit`        the gap is relative to the dual objective, or to this if that is smaller
+    `Lam`         Λ
+    `constant_sq` squared constant feature of a penalised bias
+    `u`           if the bias is free, the value of u that its constraint requires
+    `spread`      if the bias is free, what a unit of violation of that constraint adds to the gap
+    ============= ====================================================================================
     """
 
     tol: float
@@ -64,15 +73,36 @@ class Subspace(NamedTuple):
 class SDCAState(NamedTuple):
     """A dual point and the place in the current epoch.
 
-    `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ, its `pull` and the share that β `keep`s, the Λ in use and whether it
-    still grows; of the dual's derivatives the bounds `upper` and `lower` beyond which rows leave the list, and this
-    epoch's extremes; the gap as this epoch has met it so far, as the last one did and the one before, the `doubt` and
-    the `care` by which what these foretell is multiplied, and whether an epoch has `ended` whose gap was not asked for
-    yet; `short` is what the margin of a row lacked most in the last epoch, and there is that of the one before; in the
-    next epochs, as many as one is `wary`, no row leaves the list; `moved` is Σ sᵢ|Δαᵢ| over all steps; `since` counts
-    the visits since the gap was half of the last gap that it was compared with, which is `halved`; `rows_gap` is the
-    rows' part of the gap if it has just been measured, and then `r` has all ⟨w, xᵢ⟩. `epoch` is described in
-    `first_epoch`.
+    ================================ ================================================================================
+    `alpha`, `v`                     the dual weights, and :math:`v = \\sum_is_i\\alpha_iy_ix_i`
+    `sq`                             squared norms of the rows, nan where not yet computed
+    `active`, `order`                the list of rows that an epoch visits, and the order of its blocks
+    `epoch`                          the place in the epoch, see `first_epoch`
+    `key`                            key of the random numbers
+    `r`                              all ⟨w, xᵢ⟩, if `dual.rows_gap` is not nan
+    `subspace`                       what an accelerated ascent needs besides
+    `dual.u`                         :math:`u = \\sum_is_i\\alpha_iy_i`
+    `dual.beta`                      the multiplier β of the bias
+    `dual.kappa`                     κ, the squared constant feature of the bias
+    `dual.pull`                      subtracted from β after each epoch, if the bias costs ν
+    `dual.keep`                      factor on β after each epoch, below 1 if the bias is penalised
+    `dual.Lam`                       the Λ in use
+    `dual.growing`                   whether Λ still grows with the rows, in a first pass of gradient steps
+    `dual.upper`, `lower`            derivatives of the dual beyond which rows leave the list
+    `dual.highest`, `lowest`         largest and least derivative in this epoch
+    `dual.gap_so_far`                the rows' part of the gap as this epoch has met it so far
+    `dual.gap`, `gap_before`         the same of the last epoch, and of the epoch before it
+    `dual.gap_inflation`             factor on the predicted gap, which grows with each certificate above `tol`
+    `dual.gap_safety`                factor on the predicted gap, so that a run continues for a part of a pass
+    `dual.ended`                     whether an epoch has ended whose gap has not been compared with `tol` yet
+    `dual.max_violation`             largest violation of a margin in the last epoch
+    `dual.max_violation_before`      the same in the epoch before it
+    `dual.epochs_without_shrinking`  number of coming epochs in which no row leaves the list
+    `dual.reference_gap`             the gap that has to be halved next
+    `dual.visits_since_halved`       visits since it was set
+    `dual.moved`                     :math:`\\sum s_i|\\Delta\\alpha_i|` over all steps
+    `dual.rows_gap`                  the rows' part of the gap, if it has just been measured; else nan
+    ================================ ================================================================================
     """
 
     alpha: np.ndarray
@@ -109,8 +139,8 @@ class SDCA(Solver[Regularized, SDCAState]):
               \\qquad v \\leftarrow v + s_i\\,\\Delta\\alpha_i\\, y_i x_i .
 
     That is the step for the hinge. For any loss of :mod:`hinge.problems.svm.losses`, with
-    :math:`h = s_i\\|x_i\\|^2/\\Lambda` and g as the row is short of, :math:`h\\alpha_i + g` is moved towards 0 by
-    ε, divided by h + q and projected onto the loss's bounds.
+    :math:`h = s_i\\|x_i\\|^2/\\Lambda` and :math:`g = t_i - y_i(\\langle w, x_i\\rangle + b)`,
+    :math:`h\\alpha_i + g` is moved towards 0 by ε, divided by h + q and projected onto the loss's bounds.
 
     An iteration reads one row. Theorem of the talk: with probability 1-δ,
     :math:`\\rho \\le \\frac{8\\ln(1/\\delta)}{T}(\\frac1\\lambda + m)`.
@@ -125,13 +155,13 @@ class SDCA(Solver[Regularized, SDCAState]):
         Every certificate that is not good enough brings all rows back.
     block_rows : int, optional
         An epoch visits blocks of this many neighbouring rows in random order. By default 2: the ascent needs
-        a random order, since rows have a direction in common (that of a bias, or of data that is not centred)
+        a random order, since rows have a direction in common (as with a bias, or if data is not centred)
         and neighbours are often alike; but a row alone costs memory more time than two. Of data so large that
         it may be a file mapped into memory, some pages.
     tol : float
-        `advance` ends after the first epoch that foretells a gap of no more than this, however many iterations are
-        left: so that looks at the answer, each of which takes as long as an epoch over some thousand short rows, can be
-        few. By default it never does.
+        `advance` ends after the first epoch that predicts a gap of no more than this, even if iterations are left, so
+        that the driver need not evaluate the answer often: an evaluation takes as long as an epoch over some thousand
+        short rows. By default it never ends early.
     acceleration : {"none", "subspace"}
         "subspace" maximises the dual, after an epoch or some short ones, over :math:`\\alpha + \\tau_0 p + \\tau_1 q`,
         with p for what these epochs changed and q for what the last such step did: conjugate gradients from one epoch
@@ -148,11 +178,11 @@ class SDCA(Solver[Regularized, SDCAState]):
     **"Can we combine SGD and DCA?"**, the talk asks. In the first pass the step above is taken with
     :math:`\\Lambda_t = \\lambda\\sum_{j\\le t}s_j`, the dual of the t rows seen so far: rows enter with
     weight 1/t as in Pegasos, the step is the exact dual step and so never too aggressive, and the
-    pass ends on a feasible dual point of the whole problem from which the ascent goes on. Measured
+    pass ends on a feasible dual point of the whole problem from which the ascent continues. Measured
     on CCAT-like text of 100,000 rows (``benchmarks/first_pass.py``), relative suboptimality after
     passes 1, 2, 3: at λm = 10 it is 1.1e-2, 2.3e-3, 6.0e-4 instead of 1.4e-1, 2.1e-2, 3.4e-3, a pass
-    and a half saved; at λm = 100 both are below 5e-5 at once; at λm = 1 it is 3.5e-1, 1.2e-1, 4.4e-2
-    instead of 1.8e-1, 9.5e-2, 3.5e-2, no gain, as the talk's λm ≷ log T foretells.
+    and a half saved; at λm = 100 both are below 5e-5 after one pass; at λm = 1 it is 3.5e-1, 1.2e-1, 4.4e-2
+    instead of 1.8e-1, 9.5e-2, 3.5e-2, no gain, as the talk's λm ≷ log T predicts.
 
     *Differs* from the talk: rows are visited without replacement, in blocks. A free bias is the
     multiplier β of the dual constraint :math:`u = \\sum_i s_i\\alpha_i y_i = 0`: each row gets a
@@ -249,7 +279,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         )
 
     def restart(self, problem: Regularized, state: SDCAState) -> SDCAState:
-        """Go on with the best multiple of α for another λ; rows that were left alone are still left alone."""
+        """Continue with the best multiple of α for another λ; rows that have left the list stay away."""
         if state.dual.growing or not state.dual.Lam:
             return self.init(problem, 0, self.solution(problem, state))
         dual, Lam = state.dual, problem.lam * problem.total
@@ -300,7 +330,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         dual, answer = state.dual, Combination(*answer_of(state))
         if not np.isnan(dual.rows_gap):
             answer.responses = state.r
-        if not dual.growing and dual.Lam and not state.subspace.walk.begun:  # so w is that of α
+        if not dual.growing and dual.Lam and not state.subspace.walk.begun:  # so w = v/Λ belongs to α
             answer.mass, answer.chain = float(dual.moved / problem.total), problem.n + state.t
         return answer
 
@@ -311,11 +341,11 @@ class SDCA(Solver[Regularized, SDCAState]):
         return Cost(rows=1, cells=cells, setup=setup, a_pass=problem.n)
 
     def pause(self, problem: Regularized, state: SDCAState) -> int:
-        """The end of the epoch, or later where epochs are short against a look at the answer."""
+        """The end of the epoch, or later if an evaluation costs more than an epoch."""
         return rows_to_look(problem, state.epoch, ends_itself=self.tol > 0)
 
     def estimate(self, problem: Regularized, state: SDCAState) -> float:
-        """The gap as the last epochs foretell it; after a long one a sample is asked again."""
+        """The gap as the last epochs predict it; after a long epoch, as a sample of the rows does."""
         if state.dual.growing:
             return np.inf
         aim, gap = aim_of(problem), float(state.dual.rows_gap)
@@ -330,7 +360,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         return problem.relative((dual + gap) / problem.total, dual / problem.total)
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
-        """Bring all rows back, for two epochs: the second tells what the first has left. Foresee more of a gap."""
+        """Visit all rows for two epochs, as the second measures what the first has left; predict a larger gap."""
         dual = state.dual
         state.epoch.stale, dual.ended, dual.doubt, dual.wary = True, False, DOUBT * dual.doubt, 2
         return state
@@ -374,7 +404,7 @@ def _run_accelerated(solver: SDCA, problem: Regularized, state: SDCAState, n_ite
 
 
 def aim_of(problem: Regularized, tol: float = 0.0) -> Aim:
-    """What an ascent on a problem goes for."""
+    """The target of an ascent on a problem."""
     free, total = problem.bias == "free", problem.total
     return Aim(
         float(tol),
@@ -389,7 +419,7 @@ def aim_of(problem: Regularized, tol: float = 0.0) -> Aim:
 def answer_of(state: SDCAState) -> Solution:
     """The answer by v and α, however they came about."""
     dual = state.dual
-    Lam = dual.Lam or 1.0  # within the first pass, that of the rows seen so far
+    Lam = dual.Lam or 1.0  # within the first pass, Λ of the rows visited so far
     return Solution(state.v / Lam, float(dual.beta + dual.kappa * dual.u / Lam), state.alpha)
 
 
@@ -450,11 +480,11 @@ FIRST_DUAL = dict(
     ended=False,
     rows_gap=np.nan,
 )
-"""The numbers of `SDCAState.dual` before the first step."""
+"""Initial values of `SDCAState.dual`."""
 
 
 def first_dual() -> Scalars:
-    """A record of these numbers."""
+    """The numbers of `SDCAState.dual` before the first step."""
     return scalars(**FIRST_DUAL)
 
 
@@ -616,7 +646,7 @@ def _sampled_gap(A, y, target, weight, loss, Lam, alpha, v, dual):
 
 @compiled
 def _measure_gap(A, y, target, weight, loss, Lam, alpha, v, dual, r):
-    """The rows' part of the gap at w = v/Λ by a pass over all rows, and what the margin of a row lacks most."""
+    """The rows' part of the gap at w = v/Λ by a pass over all rows; sets the largest violation of a margin, too."""
     w, b, total, short = v / Lam, dual.beta + dual.kappa * dual.u / Lam, 0.0, 0.0
     for i in range(len(alpha)):
         r[i] = dot(A, read_row(A, i), w)
@@ -632,13 +662,12 @@ def _measure_gap(A, y, target, weight, loss, Lam, alpha, v, dual, r):
 
 @compiled
 def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
-    """The gap, the dual, and ‖v‖². Where `gap`, the part that rows have in it, is nan, it is as epochs foretell it.
+    """The gap, the dual objective, and ‖v‖². `gap` is the rows' part; if it is nan, it is predicted by the last epochs.
 
-    Or the gap of the least multiple of w with which every row has its margin, where that is less (as for the
-    certificate, see `Regularized.sharpened`): of data that can be separated the hinge of a margin that is just short
-    of 1 may cost far more than w.
+    If the data is separable, the gap of the least multiple of w at which every row attains its margin may be smaller
+    (as for the certificate, see `Regularized.sharpened`): a slightly violated margin may cost far more than w.
     """
-    # Of two rows alike the second has what the first is short of.
+    # The larger of two epochs: the second of two equal rows has its margin once the first has been visited.
     short = dual.short if dual.short > dual.short_before else dual.short_before
     value, separable = 0.0, loss.low == 0.0 == loss.curvature and len(target) == 1 and target[0] > short
     for i in range(len(alpha)):  # Σ sᵢ(tᵢαᵢ - ℓ*(αᵢ)), what the dual has besides its norm
@@ -661,7 +690,7 @@ def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
         other = half * s * s - (value - half)
         gap = other if other < gap else gap
     gap += abs(u - aim.u) * aim.spread  # of a free bias, by how much its constraint is missed
-    if c > 0.0:  # b may not be that of α yet
+    if c > 0.0:  # b may not have followed α yet
         b = dual.beta + dual.kappa * u / Lam
         off = b - c * u / Lam
         gap += 0.5 * Lam * off * off / c

@@ -32,7 +32,7 @@ class StaleState(NamedTuple):
 class StaleSDCA(Solver[Regularized, StaleState]):
     """Dual coordinate ascent for `Regularized` where every read counts.
 
-    The steps are those of `SDCA`. The first pass visits all rows. From the second on an epoch visits row i
+    It takes the steps of `SDCA`. The first pass visits all rows. From the second on an epoch visits row i
     with probability
 
     .. math:: \\pi_i = \\begin{cases}
@@ -137,7 +137,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
         return self.plain.cost(problem)
 
     def pause(self, problem: Regularized, state: StaleState) -> int:
-        """The end of the epoch, or later where epochs are short against a look at the answer."""
+        """The end of the epoch, or later if an evaluation costs more than an epoch."""
         return self.plain.pause(problem, state.ascent)
 
     def estimate(self, problem: Regularized, state: StaleState) -> float:

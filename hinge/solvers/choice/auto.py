@@ -48,7 +48,7 @@ class Choice(NamedTuple):
 
 
 def frugal_for(cells: int, max_reads: float, tol: float = 1e-3) -> Solver | None:
-    """The frugal learner, if a limit of reads is too low for several passes over so many cells; else None.
+    """The frugal learner, if a limit of reads is too low for several passes over this many cells; else None.
 
     With less than one pass it stops when little changes; from one pass on it continues to the SVM of all rows.
 

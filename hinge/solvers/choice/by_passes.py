@@ -18,9 +18,10 @@ from hinge.solvers.newton.hessians import MOST_DIRECT
 
 
 class ByPassesState(NamedTuple):
-    """The state of the ascent, and that of Newton's method, where it can be.
+    """The states of the ascent and of Newton's method, which is empty if that cannot solve the problem.
 
-    `watch` has the blocks visited, `t`; who is at work, `by_newton`; and the logarithm of the gap after the last pass.
+    `watch` has the number of blocks visited, `t`; whether Newton's method runs, `by_newton`; and the logarithm of the
+    gap after the last pass.
     """
 
     ascent: BlockAscentState
@@ -37,7 +38,7 @@ class ByPassesState(NamedTuple):
 class ByPasses(Solver[Regularized, ByPassesState]):
     """What ``solver="auto"`` runs where rows do not fit into memory: `BlockAscent` or `BlockNewton`.
 
-    The passes of the ascent grow with :math:`R^2/\\Lambda`, those of Newton's method hardly at all, but each costs
+    The ascent needs more passes the larger :math:`R^2/\\Lambda` is. Newton's method hardly does, but a pass of it costs
     d² for a row on the parabola, and it needs more rows than features: `block_costs`
     says what both should cost, by the sizes of the problem and a few rows. The ascent is watched: where the rate at
     which its gap fell in the last pass promises more work than all of Newton's method, that takes over, from there.

@@ -84,7 +84,7 @@ class Differences(NamedTuple):
 
 
 def row_differences(problem: Regularized, some: int = 32) -> Differences:
-    """How rows differ, by the inner products of `some` of them or up to twice as many:
+    """How rows differ, by the inner products of `some` of them or up to twice that number:
     :math:`(\\operatorname{tr}\\Sigma)^2/\\operatorname{tr}\\Sigma^2` and :math:`\\operatorname{tr}\\Sigma` of their
     covariance.
     """
@@ -165,7 +165,7 @@ def block_costs(
 ) -> BlockCosts:
     """The costs of dual ascent and Newton's method where every pass reads rows that are not in memory.
 
-    Rows have so many `cells` of d each. `stiff` is R²/Λ, `read` the cost of getting a cell (by default from a disk,
+    Rows have `cells` nonzeros each. `stiff` is R²/Λ, `read` the cost of getting a cell (by default from a disk,
     decoded), and `visits` the ascent's to a row while it is in memory, which are worth their root in passes.
     """
     visit = ROW + (NONZERO if sparse else CELL) * cells

@@ -40,14 +40,24 @@ _SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinit
 
 
 class CDNState(NamedTuple):
-    """A point, what its rows are short of, the best dual so far, and the columns that come next.
+    """A point and its residuals, the best dual point so far, and the next working set.
 
-    `w` has the weight of the constant column as its last entry, and `e` holds yᵢ - ⟨w, xᵢ⟩ - b. `alpha` is the
-    dual of the largest objective so far, which is `dual`; `primal` that of w, both up to rounding. The next epochs
-    visit the first `size` of `columns`, which have so many `cells`, until none of them is off by more
-    than a share of `worst`, by which the worst of all columns was off. `spent` is what the epochs since the last
-    Newton step have cost, and `ridge` what the next one adds. `still` counts iterations that brought nothing; `stale`
-    says that e is to be computed anew.
+    ========= ====================================================================================
+    `w`       weights; the weight of the constant column is the last entry
+    `e`       residuals yᵢ - ⟨w, xᵢ⟩ - b
+    `alpha`   dual point of the largest objective so far
+    `columns` the first `size` entries are the working set
+    `size`    columns in the working set
+    `cells`   their cells
+    `worst`   largest violation of the optimality conditions over all columns
+    `primal`  objective at w, up to rounding
+    `dual`    objective at `alpha`, up to rounding
+    `spent`   cost of the epochs since the last Newton step
+    `ridge`   ridge of the next Newton step
+    `still`   iterations without progress
+    `stale`   whether e is to be computed anew
+    `t`       iterations so far
+    ========= ====================================================================================
     """
 
     w: np.ndarray
@@ -70,7 +80,7 @@ class CDNState(NamedTuple):
 class CDN(Solver[L1Regularized, CDNState]):
     """Coordinate descent by Newton steps for `L1Regularized`, over working sets of columns.
 
-    With :math:`e_i = y_i - \\langle w, x_i\\rangle - b`, and sums over the rows short of their margin,
+    With :math:`e_i = y_i - \\langle w, x_i\\rangle - b`, and sums over the rows that violate their margin,
     :math:`y_i e_i > 0`, a visit of column j minimises a parabola with the absolute value,
 
     .. math:: z_j = 2\\sum_i c_i e_i x_{ij},\\quad h_j = 2\\sum_i c_i x_{ij}^2,\\quad
@@ -78,14 +88,14 @@ class CDN(Solver[L1Regularized, CDNState]):
               S_\\lambda(u) = \\mathrm{sign}(u)\\max(0, |u| - \\lambda),
 
     and halves the step until the objective falls by a hundredth of what that promises, which the first nearly always
-    does. An iteration takes the columns that have a weight and those zero ones that violate
-    :math:`|z_j| \\le \\lambda` most, as many again; goes through them until the worst of them is off by a share of
-    what the worst of all was off by; and then looks at all columns, which gives the gap: the dual point is
+    does. The working set of an iteration has the columns with a weight, and the same number of columns without one
+    that violate :math:`|z_j| \\le \\lambda` most. An iteration visits it until its largest violation is a share of the
+    largest violation at first, and then evaluates all columns, which gives the gap: the dual point is
     :math:`\\alpha_i = 2\\max(0, y_i e_i)`, scaled until the constraints hold.
 
     Where columns hang together, epochs gain little. As soon as those since the last one have cost as much, and
     then for as long as it gains more for its cost, a Newton step is made for all weights that are not zero, see
-    `face_newton`. It finds the optimum once signs and rows short of their margin are those of the optimum.
+    `face_newton`. It finds the optimum once signs and violated margins are the same as at the optimum.
 
     An iteration reads all columns once, and those it takes once an epoch: it costs their nonzeros. The first
     copies the data by columns.
@@ -220,7 +230,7 @@ class CDN(Solver[L1Regularized, CDNState]):
         support = np.flatnonzero(w[:d])
         off = np.abs(z) - lam
         off[support] = np.abs(z[support] - lam * np.sign(w[support]))
-        taken = self._taken(off, support, lam)
+        taken = self._working_set(off, support, lam)
         state.columns[: len(taken)] = taken
         return state._replace(
             size=len(taken),
@@ -231,8 +241,8 @@ class CDN(Solver[L1Regularized, CDNState]):
             still=0 if moved else state.still + 1,
         )
 
-    def _taken(self, off: np.ndarray, support: np.ndarray, lam: float) -> np.ndarray:
-        """The columns that have a weight, and the worst of the others, as many again; in their order."""
+    def _working_set(self, off: np.ndarray, support: np.ndarray, lam: float) -> np.ndarray:
+        """The columns that have a weight, and the same number of others with the largest violations, in their order."""
         outside = np.flatnonzero(off > FAINT * lam)
         outside = np.setdiff1d(outside, support, assume_unique=True)
         room = max(self.first, len(support))
@@ -245,7 +255,7 @@ class CDN(Solver[L1Regularized, CDNState]):
         return Solution(state.w[:-1], b, state.alpha)
 
     def cost(self, problem: L1Regularized, state: CDNState | None = None) -> Cost:
-        """A look at all columns, and epochs and Newton steps over those taken; the first looks twice, for one epoch."""
+        """All columns, and epochs and Newton steps over the working set; first, all columns twice and one epoch."""
         cells = problem.matrix.n_cells
         if state is None or state.t == 0:
             return Cost(cells=3 * cells, setup=0 if problem.matrix.has_columns else cells)
@@ -256,7 +266,7 @@ class CDN(Solver[L1Regularized, CDNState]):
         return int(state.still < STALLED)
 
     def estimate(self, problem: L1Regularized, state: CDNState) -> float:
-        """The gap of the last look, but for rounding and a free bias."""
+        """The gap of the last evaluation, but for rounding and a free bias."""
         return problem.relative(state.primal, state.dual)
 
     def refresh(self, problem: L1Regularized, state: CDNState) -> CDNState:
@@ -264,7 +274,7 @@ class CDN(Solver[L1Regularized, CDNState]):
 
 
 def _pieces(problem: L1Regularized, count: int) -> Iterator[tuple[int, int]]:
-    """So many columns in ranges that a compiled call takes some milliseconds for, so that Ctrl-C is heard."""
+    """A number of columns in ranges that take some milliseconds each, so that Ctrl-C takes effect soon."""
     step = max(1, ROW_BLOCK_CELLS * problem.d // max(1, problem.matrix.n_cells))
     for lo in range(0, count, step):
         yield lo, min(lo + step, count)

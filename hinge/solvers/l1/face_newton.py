@@ -43,7 +43,7 @@ class Stepped(NamedTuple):
 
 
 def face_of(problem: L1Regularized, taken: np.ndarray, w: np.ndarray) -> Face:
-    """That of w among some columns; a free bias is always in it."""
+    """The face of w among some columns; a free bias is always in it."""
     biased = problem.bias == "free" or (problem.bias == "penalized" and w[-1] != 0.0)
     return Face(taken[w[taken] != 0.0], biased)
 
@@ -64,16 +64,15 @@ def face_step(
 ) -> Stepped:
     """One Newton step on the face from (w, e), which are written.
 
-    With the rows short of their margin, as in `CDN`, and the signs :math:`\\sigma` of w,
+    With sums over the rows that violate their margin, as in `CDN`, and the signs :math:`\\sigma` of w,
 
     .. math:: (H + \\rho\\,\\mathrm{diag}\\,H)\\,p = z - \\lambda\\sigma, \\qquad
               H_{jk} = 2\\sum_i c_i x_{ij} x_{ik} .
 
     Weights that w + p gives another sign become zero. That is wrong where columns are alike and the weight of one
     should become zero for another's sake, so if the objective does not fall, the step ends where the first weight
-    would change its sign, and the others go on without it. If it still does not, the ridge ρ grows; a good step
-    lessens it. Where the rows short of their margin are few, H says nothing of many directions, which is why it
-    needs one.
+    would change its sign, and the others continue without it. If it still does not, the ridge ρ grows; a good step
+    lessens it. H needs a ridge because few rows may violate their margin, so that it is singular.
 
     Reads the columns of the face twice, and three times for each system; and, where they are too many for a
     factorisation, twice for each product with H.

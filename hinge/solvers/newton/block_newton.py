@@ -21,18 +21,23 @@ from hinge.solvers.newton.newton import RARE, Newton
 from hinge.solvers.newton.newton_sums import Sums, added, no_sums, sums_of
 from hinge.solvers.newton.newton_walk import STALLED, STEPS, Outline, Walk, asked, begun, certificate_of, go_on
 
-SAMPLE = 1 << 22
-"""Cells of the rows that tell where to begin: a few tenths of a second."""
-ROWS = 8
-"""Rows for each feature that these are, at least."""
-MOST_STEPS = 60
-"""Newton steps on them: memory has them, so that a step is no pass."""
+SAMPLE = 1 << 22  # cells of the sample whose solution is the start: a few tenths of a second
+ROWS = 8  # rows per feature in that sample, at least
+MOST_STEPS = 60  # Newton steps on the sample, which is in memory
 
 
 class BlockNewtonState(NamedTuple):
     """Where the run is, and what the present pass has summed up so far.
 
-    `place` has the blocks visited, `t`, the passes done, the blocks of the present one, and whether the run has begun.
+    ============== ===============================================================================
+    `walk`         the point, the next step and the best answer, see `Walk`
+    `sums`         sums over the blocks of the present pass
+    `place.t`      blocks visited so far
+    `place.passes` passes done
+    `place.done`   blocks done in the present pass
+    `place.begun`  whether the start has been chosen
+    `key`          key of the random numbers
+    ============== ===============================================================================
     """
 
     walk: Walk
@@ -58,8 +63,8 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
               w \\leftarrow w - \\tau H^{-1}g ,
 
     where q is ½ for squared losses, which need no smoothing, μ = 0, and 0 for others; the centre of the hinge is ½.
-    All sums come from one pass: those of g and H, the losses at several lengths τ of the step that led there, and the
-    objective and the dual of the certificate, for α is feasible. Of a row nothing is kept.
+    One pass makes all sums: for g and H, for the losses at several lengths τ of the step that led there, and for the
+    objective and the dual of the certificate, since α is feasible. Nothing is stored for a row.
 
     The first block has a sample of the rows, whose own answer, found in memory, is where the passes begin. Where μ > 0
     it falls as soon as the step promises less than what smoothing costs: with many rows for each feature there are
@@ -166,12 +171,12 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
         return cut_of(problem).blocks - int(state.place.done)
 
     def estimate(self, problem: Regularized, state: BlockNewtonState) -> Certificate:
-        """That of the best answer so far; the first pass certifies one."""
+        """The certificate of the best answer so far; the first pass computes one."""
         return certificate_of(state.walk)
 
 
 def outline_of(problem: Regularized, cells: int) -> Outline:
-    """All of a problem but its rows, of which so many cells may be held."""
+    """A problem without its rows, of which `cells` cells may be held in memory."""
     keep = min(1.0, cells / max(1, problem.matrix.n_cells))
     return Outline(problem.d, problem.lam, problem.loss, problem.bias, problem.bias_scale, keep)
 

@@ -1,4 +1,4 @@
-"""Newton's method on a GPU: all classes at once, by products of all rows with all of their vectors."""
+"""Newton's method on a GPU, for all classes jointly: by products of all rows with a matrix of weight vectors."""
 
 import weakref
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the
 WIDE = 2.0  # from w = 0 every row has e = 1: only a width above this puts them on the parabola
 CG_STEPS = 60  # products with the Hessian in a step that does not form it
 CG_TOL = 0.1  # such a step ends when the residual is this share of the gradient
-CG_LOOK = 4  # products between two looks at the residual
+CG_LOOK = 4  # products between two checks of the residual
 SAMPLE = 16  # a run begins with a sample of at least one row in this many
 WORTH = 2e10  # from this many multiplications on, a step takes longer than launching its kernels does
 A_CELL = 100  # multiplications of a step for each cell where no Hessian is formed
@@ -56,11 +56,19 @@ class Placed(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """Where each task is, a number each: what the host knows.
+    """The numbers that the host knows of each task.
 
-    `mu` is the width of the smoothing; `leaving` says that the next step begins a new stage. `slope` is what the last
-    step promised, `gap` and `distance` are the parts of the gap after it. `primal` and `bound` are the best so far, of
-    which `least` is the smallest gap, not improved on in `still` steps.
+    ========== ==============================================================================
+    `mu`       width of the smoothing
+    `leaving`  whether the next step begins a new stage
+    `slope`    derivative of the objective along the last step, at its start
+    `gap`      the rows' part of the gap
+    `distance` the gradient's part of the gap
+    `primal`   least objective so far
+    `bound`    largest dual objective so far
+    `least`    least gap so far
+    `still`    steps in which it has not improved
+    ========== ==============================================================================
     """
 
     mu: np.ndarray
@@ -75,10 +83,19 @@ class Stage(NamedTuple):
 
 
 class DeviceNewtonState(NamedTuple):
-    """Points and dual weights on the device, a column for each task, and what the host knows.
+    """Points and dual weights on the device, a column for each task, and the numbers on the host.
 
-    `W` has w, the bias and zeros; `M` the margins; `alpha` the dual weights, of which `z` are the sums of rows;
-    `center` the centres of smoothing. `best` is the best answer so far, and `dual` the α of the best bound.
+    ======== ============================================================================
+    `W`      w, the bias, and zeros
+    `M`      margins
+    `alpha`  dual weights
+    `z`      their combination of the rows
+    `center` centres of the smoothing
+    `best`   best answer so far
+    `dual`   dual weights of the best bound so far
+    `stage`  numbers of each task
+    `t`      steps so far
+    ======== ============================================================================
     """
 
     W: "torch.Tensor"
@@ -96,7 +113,7 @@ class DeviceNewtonState(NamedTuple):
 class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     """Newton steps on `Regularized`, or on several such problems over the same rows, where torch computes.
 
-    The steps of `Newton`, of all tasks at once and on all rows: with :math:`e_i = 1 - y_i\\langle w, x_i\\rangle`, and
+    The steps of `Newton`, for all tasks jointly and on all rows: with :math:`e_i = 1 - y_i\\langle w, x_i\\rangle`, and
     the constant feature in x,
 
     .. math:: \\alpha_i = \\Pi_{[0,h]}\\Big(\\frac{e_i + \\mu\\hat\\alpha_i}{\\mu + q}\\Big),\\qquad
@@ -107,7 +124,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     :math:`\\hat\\alpha` move in the end. The columns of W are the w of all tasks, so that a step is three products with
     X, for all of them together: the responses to W and to the directions, and the sums of rows. Up to 2,048 features
     the Hessian of each task is formed, of the rows on its parabola, and factored; of more, conjugate gradients with a
-    diagonal preconditioner go on for all tasks at once, over the rows that are on any parabola.
+    diagonal preconditioner run for all tasks jointly, over the rows that are on the parabola of any task.
 
     A run begins at the answer of a sample of the rows. All numbers on the device are in float64, which cards for
     computing do at full speed; what they are worth is decided on the host by the sums that come back, rounding
@@ -118,7 +135,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     Parameters
     ----------
     tol : float
-        The gap that is wanted: tasks that have it rest while others go on.
+        The gap to reach; tasks that have reached it rest while others continue.
     device : str
         A torch device.
     width, shrink : float
@@ -262,7 +279,7 @@ _PLACED: "weakref.WeakKeyDictionary[Problem, dict[str, Placed]]" = weakref.WeakK
 
 
 def placed_on(problem: Regularized | Batch, device: str) -> Placed:
-    """A problem on a device; sent by the first who asks, and gone with the problem."""
+    """The copy of a problem on a device, cached while the problem is alive."""
     placed = _PLACED.setdefault(problem, {})
     if device not in placed:
         tasks, torch = members_of(problem), import_torch(device)
@@ -306,9 +323,9 @@ def _gaps(stage: Stage) -> np.ndarray:
 def _duals(
     problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, apart: bool = False
 ) -> "tuple[torch.Tensor, torch.Tensor]":
-    """The dual weights at the margins, and their sums of rows; those of positive rows alone, too, if `apart`.
+    """Update the dual weights at the margins, and their combination of the rows.
 
-    What is given back are these, and the sums of `dual_sums`.
+    Returns the combination of the rows with a positive label (empty unless `apart`), and the sums of `dual_sums`.
     """
     torch, mu = placed.rows.xp, sent(placed.rows.xp, state.stage.mu, state.W.device)
     loss = members_of(problem)[0].loss
@@ -323,7 +340,7 @@ def _duals(
 
 
 def _look(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState) -> None:
-    """Margins, dual weights and the certificate at W; what is better than before is kept."""
+    """Update the margins, the dual weights and the certificate at W; store the best answer and the best bound."""
     tasks, torch, stage = members_of(problem), placed.rows.xp, state.stage
     free = tasks[0].bias == "free"
     torch.mul(placed.y, placed.rows.responses(state.W), out=state.M)
@@ -434,7 +451,7 @@ def _lengths(
 def _by_features(
     rows: FullRows, curved: "torch.Tensor", penalty: "torch.Tensor", g: "torch.Tensor", bias: str, on: np.ndarray
 ) -> "torch.Tensor":
-    """(P + Σ sᵢxᵢxᵢᵀ)⁻¹g of each task that is on, by a factor of each matrix; those of small ones at once."""
+    """(P + Σ sᵢxᵢxᵢᵀ)⁻¹g of each task that is on, by Cholesky factors, which small matrices get in one call."""
     torch, d, tasks = rows.xp, rows.d, np.flatnonzero(on).tolist()
     p, together = torch.zeros_like(g), len(tasks) if rows.width <= SHORT else 1
     for some in (tasks[k : k + together] for k in range(0, len(tasks), together)):
@@ -469,7 +486,7 @@ def _with_ridge(torch: ModuleType, H: "torch.Tensor", g: "torch.Tensor") -> "tor
 def _by_products(
     rows: FullRows | CompressedRows, curved: "torch.Tensor", penalty: "torch.Tensor", g: "torch.Tensor", bias: str
 ) -> "torch.Tensor":
-    """The same by conjugate gradients with a diagonal preconditioner, of all tasks at once."""
+    """The same by conjugate gradients with a diagonal preconditioner, for all tasks jointly."""
     torch, d = rows.xp, rows.d
     few, used = rows.some((curved > 0.0).any(1))
     s = curved if used is None else curved[used]

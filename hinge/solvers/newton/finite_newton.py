@@ -48,7 +48,7 @@ class FiniteNewtonState(NamedTuple):
     `least`      (k,)                    least :math:`\\|\\nabla F\\|^2/2\\lambda` so far
     `idle`       (k,)                    steps since then
     `target`     ()                      the gap to reach, as a multiple of `tol`
-    `known`      ()                      whether G is that of W
+    `known`      ()                      whether G has been computed for W
     `t`          int                     steps so far
     ============ ======================= ==========================================================================
     """
@@ -172,7 +172,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         )
 
     def restart(self, problem: Regularized | Batch, state: FiniteNewtonState) -> FiniteNewtonState:
-        """Go on at the same place for other λ: the products with the rows, and the sums in H, stay."""
+        """Continue at the same point for other λ; the products with the rows, and the sums in H, remain valid."""
         state.gap[:], state.least[:], state.idle[:], state.target[()] = np.inf, np.inf, 0, 1.0
         return state._replace(t=0)
 
@@ -255,7 +255,7 @@ def _slopes(loss: Loss, columns: Columns, G: np.ndarray) -> np.ndarray:
 
 
 def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """The inner products of the columns of A with those of B."""
+    """The inner products of corresponding columns of A and B."""
     return np.einsum("ij,ij->j", A, B)
 
 

@@ -61,12 +61,12 @@ def form_of(problem: Regularized) -> Form:
 
 
 def is_full(problem: Regularized) -> bool:
-    """Whether so few cells are zero that matrix products pay."""
+    """Whether so few cells are zero that dense matrix products are faster."""
     return 3 * problem.matrix.n_cells > problem.n * problem.d
 
 
 def room_for(problem: Regularized, n: int) -> np.ndarray:
-    """The Hessian of the features, or the inner products of the n rows in use, still to be filled."""
+    """Zeros for the Hessian of the features, or for the inner products of the n rows in use."""
     form = form_of(problem)
     size = problem.d + 1 if form == "features" else n if form == "rows" else 0
     return np.zeros((size, size))
@@ -128,7 +128,7 @@ def by_rows(
 def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: float, parts: int = 1) -> np.ndarray:
     """The same by conjugate gradients, which multiply with the rows on the parabola, or a sample of them.
 
-    If these do not converge by as many products as a factorisation costs, the Hessian of the sample is factored.
+    If they have not converged after `most_products` products, the Hessian of the sample is factored.
     """
     every = max(1, len(curved) // (CURVED * problem.d))
     sample, penalty, out = curved[::every], penalty_of(problem), np.empty_like(g)
@@ -154,7 +154,7 @@ def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: 
 
 
 def most_products(problem: Regularized) -> int:
-    """Products with the Hessian in a step at most: as many as a factorisation would cost, if that is more than some."""
+    """The largest number of products with the Hessian in a step: at least 20, and what a factorisation would cost."""
     equal = CG_STEPS * problem.d**3 // (FACTOR_PAYS * max(1, problem.matrix.n_cells))
     return min(problem.d, max(CG_STEPS, equal))
 
@@ -168,10 +168,10 @@ def follow(
     moved: int,
     parts: int = 1,
 ) -> int:
-    """Bring H to the rows that are on the parabola now; returns how many it took in or out since it was made.
+    """Update H for the rows that are on the parabola now; returns the number of updates since it was last summed up.
 
-    Most rows stay where they were, so that H costs d² for each that came or went. It is made anew when so many
-    did that their roundings would count, or when that is cheaper.
+    Few rows enter or leave the parabola in a step, and each costs d². H is summed up from scratch if that is cheaper,
+    or if the rounding errors of the updates would matter.
     """
     came, went, full = rows[curved > before], rows[curved < before], is_full(problem)
     changes = len(came) + len(went)

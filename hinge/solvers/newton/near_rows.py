@@ -6,8 +6,8 @@ the rows that may change sides. The others go by groups, for by Jensen's inequal
 .. math:: \\sum_{i\\in g}s_i\\,\\ell\\big(t_i - y_g\\langle u, (x_i, 1)\\rangle\\big) \\;\\ge\\;
           s_g\\,\\ell\\big(\\bar t_g - y_g\\langle u, (\\bar x_g, 1)\\rangle\\big), \\qquad s_g = \\sum_{i\\in g}s_i ,
 
-with equality as long as all of a group are on one side. So the optimum of the small problem, and every dual of it, is
-below that of the whole: it is the whole dual with one weight for all of a group.
+with equality as long as all of a group are on one side. So the optimum of the small problem
+is a lower bound on the whole one, and so is its dual objective: it is the dual of the whole with one weight a group.
 """
 
 from typing import NamedTuple
@@ -62,14 +62,14 @@ class Split(NamedTuple):
 
 
 def no_split(d: int) -> Split:
-    """That of no rows."""
+    """The split of no rows."""
     empty = np.zeros(0)
     near = Near(empty, np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int8), empty, empty)
     return Split(near, np.zeros((0, d + 2)), np.zeros(2))
 
 
 def both(a: Split, b: Split) -> Split:
-    """That of more rows."""
+    """The split of the rows of both."""
     if not len(a.far) or not len(b.far):
         return a if len(a.far) else b
     near = Near(*map(np.concatenate, zip(a.near, b.near, strict=True)))
@@ -84,7 +84,7 @@ def squares_of(problem: Regularized) -> np.ndarray:
 
 
 def split(problem: Regularized, e: np.ndarray, share: float, squares: np.ndarray) -> Split:
-    """Some share of the rows, those most within reach, and the others by groups; e is what rows are short of.
+    """Copies of the rows nearest to their kink, a share of all, and sums of the others by groups; e are the residuals.
 
     With m for the mean `squares` of features, and as if these were independent, a step of one unit in all of them moves
     the margin of a row by :math:`r_i = (1 + \\sum_jx_{ij}^2/m_j)^{1/2}`: a row is the nearer the fewer times that it is
@@ -137,7 +137,7 @@ def small_answer(
 ) -> tuple[np.ndarray, float]:
     """w and b that are best for the near rows and the means, and a bound on the optimum of the whole problem.
 
-    Sums over groups are off by the rounding of so many terms; the start is u.
+    u is the start; sums over groups have the rounding error of `terms` terms.
     """
     problem = small_problem(form, loss, found.near, found.far)
     stop = Stop(max(FINE, min(ROUGH, INNER * gap)), max_iter=MOST_STEPS)

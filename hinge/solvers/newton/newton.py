@@ -18,23 +18,32 @@ from hinge.solvers.unit_costs import STEP, factor_cost, hessian_cost, pass_cost
 
 BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
 GROWTH = 4
-RARE = 25  # rows of the rarer class that the first sample has, if there are as many
+RARE = 25  # rows of the rarer class in the first sample, or all if there are fewer
 STALLED = 50  # steps without a thousandth of progress, on all rows, that end a run: rounding is all that is left
 NOTHING = 1e-14  # a decrease of the objective, which is at most about one, that is not worth a step
 NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the centre does the rest
 SMALLEST = 500  # rows of the first level at least
 ENOUGH = 4  # rows of the first level for each feature, at least
 MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
-DEAR = 5.0  # steps that a Hessian of all rows may cost before a start is looked at narrowly; that takes twice the steps
+DEAR = (
+    5.0  # start with a narrow smoothing width if a full Hessian costs more than this many steps: it takes twice as long
+)
 HIDDEN = 8.0  # the width of a parabola over what it hides of the hinge, at most
 LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
 
 
 class Look(NamedTuple):
-    """What a look at x found: gᵀp, the row-wise gap, ‖∇F‖²/(2λ), the dual objective, and what the rows weigh.
+    """The objective, its gradient and the duality gap at x.
 
-    `primal` and `bound` are what the objective and the dual come to at the best multiples of x and α, as far as these
-    are known: at one of x where every row has its margin, and at one of α that is not larger.
+    ========== ====================================================================================
+    `slope`    gᵀp, the derivative along the next direction
+    `gap`      the rows' part of the gap
+    `distance` ‖∇F‖²/(2λ), the gradient's part of the gap
+    `dual`     dual objective
+    `mass`     total weight of the rows in use
+    `primal`   objective at x, or at the least multiple of x where every row has its margin if less
+    `bound`    dual objective at α, or at a smaller multiple of α if larger
+    ========== ====================================================================================
     """
 
     slope: float
@@ -49,13 +58,26 @@ class Look(NamedTuple):
 class NewtonState(NamedTuple):
     """The point and the next direction, the margins, the dual, and the level.
 
-    `x` and `p` have the bias as their last entry; `m` holds the margins yᵢ⟨x, (xᵢ, 1)⟩ and `center` the
-    centre of smoothing, both in the order of `rows`; `alpha` is the dual, `z` its combination of the rows.
-    `curved` says which rows are on the parabola, `H` is the sum of their (xᵢ, 1)(xᵢ, 1)ᵀ, of which the lower
-    triangle is used, and `moved` counts those that came and went; or `H` has the inner products of all rows. `mu` is
-    the width; the first `level` rows are in use, and the first `known` margins are known; `least` is the smallest gap
-    and `lowest` the lowest objective so far, neither improved on in `still` iterations; `leaving` says that the next
-    iteration begins a new stage.
+    ============ ==================================================================================
+    `x`, `p`     the point and the next direction; the bias is the last entry
+    `m`          margins yᵢ⟨x, (xᵢ, 1)⟩, in the order of `rows`
+    `alpha`      dual weights
+    `center`     centres of the smoothing, in the order of `rows`
+    `z`          the combination of the rows with the dual weights
+    `rows`       the rows in random order
+    `curved`     which rows are on the parabola, in the order of `rows`
+    `H`          lower triangle of the sum of their (xᵢ, 1)(xᵢ, 1)ᵀ; or the inner products of all rows
+    `mu`         width of the smoothing
+    `evaluation` the objective and the gap at x
+    `level`      the first `level` rows are in use
+    `known`      the first `known` margins are known
+    `moved`      rows added to H or removed from it since it was summed up from scratch
+    `least`      least gap so far
+    `lowest`     least objective so far
+    `still`      iterations in which neither has improved
+    `leaving`    whether the next iteration begins a new stage
+    `t`          iterations so far
+    ============ ==================================================================================
     """
 
     x: np.ndarray
@@ -117,8 +139,8 @@ class Newton(Solver[Regularized, NewtonState]):
     shrink : float
         Factor from one μ to the next.
     parts : int
-        Stretches into which sums over rows are cut, and the most threads that work on them at once; there are never
-        more than cores. The answer depends on `parts`, by rounding alone, and not on how fast the threads ran.
+        Stretches into which sums over rows are cut, and the largest number of threads; never more are used than there
+        are cores. The answer depends on `parts`, by rounding alone, and not on how fast the threads ran.
 
     References
     ----------
@@ -259,7 +281,7 @@ class Newton(Solver[Regularized, NewtonState]):
         )
 
     def _width(self, problem: Regularized) -> float:
-        """μ at which all rows are in use, in units of what rows are short of; 0 where the loss is smooth."""
+        """μ at which all rows are in use, in units of the spread of the targets; 0 if the loss is smooth."""
         return 0.0 if problem.loss.curvature else self.width * problem.spread
 
     def solution(self, problem: Regularized, state: NewtonState) -> Solution:
@@ -268,7 +290,7 @@ class Newton(Solver[Regularized, NewtonState]):
         return Solution(state.x[:d], b, state.alpha)
 
     def cost(self, problem: Regularized, state: NewtonState | None = None) -> Cost:
-        """Margins of new rows, two looks, the direction; and the products where the Hessian is not formed."""
+        """Margins of new rows, two evaluations, the direction; and the products if the Hessian is not formed."""
         passes = 6 + 2 * most_products(problem) if form_of(problem) == "products" else 8
         return Cost(cells=passes * problem.matrix.n_cells)
 
@@ -276,7 +298,7 @@ class Newton(Solver[Regularized, NewtonState]):
         return int(state.still < STALLED)
 
     def estimate(self, problem: Regularized, state: NewtonState) -> float:
-        """The exact gap of the last look, once it saw all rows (but for the bias constraint)."""
+        """The exact gap of the last evaluation, once all rows are in use (but for the bias constraint)."""
         if state.level < len(state.rows):
             return np.inf
         return problem.relative(state.look.primal, state.look.bound)
@@ -346,9 +368,9 @@ def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
 
 
 def _at_multiples(problem: Regularized, look: Look, m: np.ndarray, paid: float, square: float) -> Look:
-    """The look with what other multiples of x and α come to: those count where data can be separated, and λ is small.
+    """The evaluation with the objectives at the best multiples of x and α: for separable data and a small λ.
 
-    Then an α of the right direction may be too long by far, and a margin that is just short of 1 cost far more than w.
+    Then an α of the right direction may be far too long, and a slightly violated margin may cost far more than w.
     """
     primal, bound = look.primal, look.dual
     if problem.loss.low == 0.0 == problem.loss.curvature and not problem.pull:

@@ -27,13 +27,19 @@ SIDE, COSTS = ("mass", "length", "linear", "extent", "square"), ("loss", "gap", 
 
 
 class Question(NamedTuple):
-    """Where the sums are made: at `u`, whose last entry is the bias, and along `p` from there.
+    """What a pass is to sum up, at `u`, whose last entry is the bias, and along `p` from there.
 
-    The smoothed loss is asked for at u + δp for each δ of `offsets`, with the width `line`; the dual weights, and which
-    rows are on the parabola, at u, with the width `mu`. Where `share` is positive, so many of the rows are wanted
-    themselves, and the others by groups, in place of the rows on the parabola; that needs the `squares` of features,
-    Σ s x², which are made where they are not known yet, zero. They are left out where nobody will want rows. Where H
-    may be `thin`, it is made of some of the rows on the parabola, evenly spread, if all cells of rows are there.
+    ========= ======================================================================================
+    `u`       where the dual weights, H and the certificate are evaluated
+    `p`       the direction of the line search
+    `offsets` the smoothed loss is evaluated at u + δp for each δ of these
+    `line`    width of the smoothing along the line
+    `mu`      width of the smoothing for the dual weights and H
+    `share`   if positive, this share of the rows is copied, and the others are summed by groups, in
+              place of H
+    `squares` Σ s x² of each feature, which that needs; computed if zero, and not needed if empty
+    `thin`    whether H may be made of evenly spread rows of the parabola, if rows are dense
+    ========= ======================================================================================
     """
 
     u: np.ndarray
@@ -49,12 +55,20 @@ class Question(NamedTuple):
 class Sums(NamedTuple):
     """Sums over some rows, with the shares :math:`c_i` for weights.
 
-    `along` are the smoothed losses at the offsets, `z` the :math:`c_i\\alpha_iy_i(x_i, 1)`, apart for each sign of
-    :math:`\\alpha_iy_i`, as are `up` and `down`: their `mass` :math:`\\sum c_i|\\alpha_i|`, their `length`
-    :math:`\\sum c_i|\\alpha_i|\\|x_i\\|`, and what `conjugates` has. `H` is made of the :math:`c_i(x_i, 1)(x_i, 1)^T`
-    of rows on the parabola, the lower triangle of it. `costs` has the loss at u, at most, what smoothing adds to the
-    `gap`, the `unit` of the problem, the largest size of an α, and how many numbers were added up one after the other.
-    `squares` and `rows` are what the question asks for besides, without the c.
+    ================ ==============================================================================
+    `along`          smoothed losses at the offsets
+    `z`              :math:`\\sum c_i\\alpha_iy_i(x_i, 1)`, separately for each sign of :math:`\\alpha_iy_i`
+    `H`              lower triangle of :math:`\\sum c_i(x_i, 1)(x_i, 1)^T` over rows on the parabola
+    `up`, `down`     for each sign of :math:`\\alpha_iy_i`: `mass` :math:`\\sum c_i|\\alpha_i|`, `length`
+                     :math:`\\sum c_i|\\alpha_i|\\|x_i\\|`, and the sums of `Regularized.conjugates`
+    `costs.loss`     upper bound on the loss at u
+    `costs.gap`      what smoothing adds to the gap
+    `costs.unit`     unit of the problem's gap
+    `costs.largest`  largest :math:`|\\alpha_i|`
+    `costs.terms`    how many numbers were added one after the other, for rounding errors
+    `squares`        :math:`\\sum s_ix_i^2` of each feature, if the question needs it
+    `rows`           the near rows and groups of the others, if the question has a `share`
+    ================ ==============================================================================
     """
 
     along: np.ndarray
@@ -87,7 +101,7 @@ def center_of(loss: Loss) -> float:
 
 
 def no_sums(d: int, steps: int, curved: bool = True) -> Sums:
-    """Those over no rows; without H, if nobody asks for it."""
+    """The sums over no rows; with H only if `curved`."""
     size = d + 1 if curved else 0
     up, down = (scalars(**dict.fromkeys(SIDE, 0.0)) for _ in range(2))
     costs = scalars(**dict.fromkeys(COSTS, 0.0), largest=0.0, terms=0)
@@ -96,7 +110,7 @@ def no_sums(d: int, steps: int, curved: bool = True) -> Sums:
 
 
 def sums_of(problem: Regularized, question: Question) -> Sums:
-    """The sums over the rows of a problem, which are in memory; its `total` may be that of more rows.
+    """The sums over the rows of a problem in memory, which may be a part of a larger one with the same `total`.
 
     It reads each row once, and those on the parabola again, or some of them, for d² operations each. They are three
     products with a row besides, and one more number a row for each offset.
@@ -133,7 +147,7 @@ def sums_of(problem: Regularized, question: Question) -> Sums:
 
 
 def _every(problem: Regularized, rows: int) -> int:
-    """One in how many of the rows on the parabola H is made of, so that those of all parts are `THIN` a feature."""
+    """H is made of every k-th row on the parabola: k such that all parts together have `THIN` rows per feature."""
     weight = problem.weight
     share = float(weight.sum() if len(weight) > 1 else weight[0] * problem.n) / problem.total
     return max(1, int(rows / (THIN * (problem.d + 1) * share)))
@@ -199,7 +213,7 @@ def _at_most(loss, e, error):
 
 @compiled
 def _sum_up(A, lo, hi, y, target, weight, loss, way, along, z, up, down, costs, curved, short):
-    """Rows lo to hi, weighted by s; `short` is what they are short of, if somebody asks."""
+    """Add the sums over rows lo to hi, weighted by s; their residuals go to `short`, if it is not empty."""
     d = len(way.u) - 1
     w, b, p, beta = way.u[:d], way.u[d], way.p[:d], way.p[d]
     sharpness = 1.0 / (way.mu + loss.curvature)

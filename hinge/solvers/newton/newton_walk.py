@@ -23,10 +23,10 @@ TRIAL = 4  # the place of that one
 ENOUGH = 0.5  # share of the best decrease among them that is good enough
 SHRINK = 0.2  # by what μ falls from one pass to the next
 LEAVE = 1.0  # it does where Newton promises a decrease below this share of the smoothing error
-NARROW, WIDE = 0.1, 2.5  # μ for a beginning that other rows told, and for one that nothing is known of
+NARROW, WIDE = 0.1, 2.5  # initial μ at the solution of a sample, and at w = 0, in units of the spread
 SHARP = 1e-6  # μ, in units of the spread, at which the smoothed loss is the loss
 NOTHING = 1e-13  # a decrease, in units of the objective, that rounding may have made
-ROUGH = 0.1  # what a pass has to leave of the gap where the curvature is that of some rows
+ROUGH = 0.1  # H is made of a sample of rows as long as a pass reduces the gap to this share
 STALLED = 12  # passes without a thousandth of progress that end a run
 
 
@@ -42,14 +42,25 @@ class Outline(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Where a run is: at `x`, to go along `p`; the bias is the last entry of both.
+    """The point, the next step, and the best certified answer.
 
-    `best` is the best answer that was certified. `place` has the length of the step that is tried, `tau`; the width of
-    the smoothing that p was made for, `line`, and that of the next pass, `mu`; the objective of `best`, its bias, the
-    best bound on it and the unit of their gap; the least gap so far, not improved on in `still` passes; the width of a
-    loss that is hardly smoothed, `sharp`; which `share` of the rows a pass is asked for; and whether the curvature may
-    be `thin`, that of some rows: until a step was too long, or brought little. `squares` are those of features, once
-    they are known; there are none where losses are smooth.
+    ============== ===============================================================================
+    `x`, `p`       the point and the direction; the bias is the last entry
+    `best`         the best certified answer
+    `squares`      Σ s x² of each feature, once known; empty if the loss is smooth
+    `place.tau`    length of the step that is tried
+    `place.line`   width of the smoothing for which p was made
+    `place.mu`     width of the smoothing in the next pass
+    `place.primal` objective of `best`
+    `place.b`      bias of `best`
+    `place.bound`  largest lower bound on the optimum
+    `place.unit`   unit of the gap
+    `place.least`  least gap so far
+    `place.still`  passes in which it has not improved
+    `place.sharp`  width at which the loss is hardly smoothed
+    `place.share`  share of the rows that the next pass copies
+    `place.thin`   whether H may be made of a sample: until a step was too long, or gained little
+    ============== ===============================================================================
     """
 
     x: np.ndarray
@@ -60,7 +71,7 @@ class Walk(NamedTuple):
 
 
 def begun(outline: Outline, spread: float, start: np.ndarray | None = None) -> Walk:
-    """At a start, or at 0 where there is none; `spread` is what rows are short of before anything is learned."""
+    """The walk at a start, or at 0 if there is none; `spread` is the typical residual at w = 0."""
     d = outline.d
     mu = 0.0 if outline.loss.curvature else spread * (WIDE if start is None else NARROW)
     x = np.zeros(d + 1) if start is None else start.copy()
@@ -89,7 +100,7 @@ def asked(walk: Walk) -> Question:
 
 
 def certificate_of(walk: Walk) -> Certificate:
-    """That of the best answer."""
+    """The certificate of the best answer."""
     place = walk.place
     primal, bound = float(place.primal), float(place.bound)
     if primal == np.inf:
@@ -98,10 +109,10 @@ def certificate_of(walk: Walk) -> Certificate:
 
 
 def go_on(walk: Walk, outline: Outline, sums: Sums) -> None:
-    """Take what a pass has found: certify its place, and go there with a new step, or try another length.
+    """Use the sums of a pass: certify its point, and move there with a new step, or try another length.
 
-    A step of Newton's method that is far too long was made of too few rows: along features that none on the parabola
-    has, nothing but λ holds it. The next passes are asked for the rows within reach, and steps are those of the small
+    A Newton step that is far too long was made of too few rows: along features that no row on the parabola has, only
+    λ bounds it. Then the next passes copy the rows near their kink, and steps lead to the solution of the small
     problem that :mod:`hinge.solvers.newton.near_rows` makes of them.
     """
     x, p, place = walk.x, walk.p, walk.place
@@ -126,7 +137,7 @@ def go_on(walk: Walk, outline: Outline, sums: Sums) -> None:
 
 
 def _newton_step(walk: Walk, outline: Outline, sums: Sums) -> None:
-    """Go on from x by Newton's step, for the width of the pass; where that promises little, to a smaller one."""
+    """Set the Newton step from x for the width of the pass; reduce the width if the step promises little."""
     x, p, place, penalty = walk.x, walk.p, walk.place, penalty_of(outline)
     g = penalty * x - sums.z.sum(axis=0)
     if outline.bias == "none":

@@ -59,8 +59,8 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
     Rows that depend on each other, as far as rounding can tell, are left out of the factor by pivots, and have
     coordinates by the others.
 
-    An iteration is as many epochs of that method as cost a pass over X, or fewer if it foretells the gap that is
-    wanted.
+    An iteration runs the number of epochs of that method that cost a pass over X, or fewer if it expects to have
+    reached `tol`.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
         return int(not state.over and state.denied < DENIED)
 
     def estimate(self, problem: Regularized, state: RowSpaceState) -> float:
-        """The gap in the coordinates, which rounding may keep from that of the rows."""
+        """The gap in the coordinates, which differs from the gap on X by rounding."""
         return state.gap
 
     def refresh(self, problem: Regularized, state: RowSpaceState) -> RowSpaceState:
@@ -169,7 +169,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
 
 
 def coordinates(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """L of :math:`LL^T = K`, and as many rows as K has ranks in the order in which L is a lower triangle.
+    """L of :math:`LL^T = K`, and linearly independent rows in the order in which L is a lower triangle.
 
     Columns of L beyond that rank are zero.
     """
@@ -183,7 +183,7 @@ def coordinates(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _on(problem: Regularized, L: np.ndarray) -> Regularized:
-    """The problem with other rows."""
+    """The problem with L in place of its rows."""
     small = Regularized(
         Matrix(L, checked=True),
         problem.target if problem.loss.two_sided else problem.y,

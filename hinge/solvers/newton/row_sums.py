@@ -1,4 +1,4 @@
-"""What Newton's method asks of the data, over stretches of a list of rows at which threads work at once.
+"""The sums over rows that Newton's method needs, computed by several threads over stretches of a list of rows.
 
 How many stretches there are follows from sizes alone, and their sums are added in order.
 """
@@ -23,13 +23,13 @@ SHARE = 1 << 17
 """Cells that make a stretch worth a thread: some times what it takes to begin and to end."""
 A_ROW = 4  # reading one entry of a vector for each row costs as much as this many cells
 BLAS_PAYS = 48  # features and rows from which on matrix products make a sum of outer products sooner
-GATHERED = 1024  # rows that are copied at once for that
+GATHERED = 1024  # rows that are copied together for that
 WIDE = 256  # features above which parts share one sum instead of having one each
 FLOPS = 8  # of a matrix product, in the time of a cell
 
 
 def cut(rows: int, cells: float, parts: int) -> list[tuple[int, int]]:
-    """Stretches of so many rows, each of so many cells: as many as are worth it, and no more than parts."""
+    """A range of rows, of `cells` cells each, cut into at most `parts` stretches that are worth a thread each."""
     return stretches(rows, max(1, min(parts, int(rows * cells) // SHARE)))
 
 

@@ -16,7 +16,7 @@ REORDERED = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and inf
 def slope_of(loss, z, sharpness, spared):
     """The dual weight where the loss is smoothed: z moved towards 0 by ε, in units of the parabola, and clipped.
 
-    Unlike min and max, which look for NaN, this compiles to vector selects.
+    Unlike min and max, which check for NaN, this compiles to vector selects.
     """
     a = z * sharpness
     near = a if a > -spared else -spared
@@ -130,7 +130,7 @@ def even_slope_at(t, s, loss, m, q, center, mu, tau):
 
 
 def next_trial(trial: Trial, slope: float, curvature: float, first: float, second: float) -> Trial:
-    """Where to look next, from the losses' slope and curvature at a trial, and those of the penalty at 0."""
+    """The next trial, from the slope and curvature of the losses at this one, and of the penalty at 0."""
     tau, low, high, start, number, _ = trial
     slope, curvature = first + tau * second + slope, second + curvature
     if number == 0:
@@ -140,7 +140,7 @@ def next_trial(trial: Trial, slope: float, curvature: float, first: float, secon
     low, high = (tau, high) if slope < 0.0 else (low, tau)
     tau -= slope / curvature if curvature > 0.0 else 0.0
     if not (low < tau < high) or (low == 0.0 and 0.1 * high < tau < np.inf and number > 1):
-        # A step far too long, where the curvature at its start told nothing, is cut fast.
+        # A step is cut fast if it is far too long because the curvature at its start was no guide.
         tau = 2.0 * low + 1.0 if high == np.inf else 0.1 * high if low == 0.0 else 0.5 * (low + high)
     if number + 1 == MOST_TRIALS:  # the slope is still negative at the lower end: the way there has been downhill
         return Trial(low, low, high, start, number + 1, True)
