@@ -18,8 +18,17 @@ from hinge.dask.parts import Block, Part, Task, problems_of
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
 from hinge.solvers.newton.block_newton import ROWS, SAMPLE, sampled_start
-from hinge.solvers.newton.newton_sums import Question, Sums, added, no_sums, sums_of
-from hinge.solvers.newton.newton_walk import STALLED, STEPS, Outline, Walk, asked, begun, certificate_of, go_on
+from hinge.solvers.newton.newton_sums import Question, Sums, add_sums, no_sums, sums_of
+from hinge.solvers.newton.newton_walk import (
+    STALLED,
+    STEPS,
+    Outline,
+    Walk,
+    certificate_of,
+    initial_walk,
+    next_query,
+    update_walk,
+)
 
 FEW = 8
 """One row in so many is in the sample, or fewer: one worker alone works on it."""
@@ -45,7 +54,7 @@ def summed_up(part: Part, message: Asked) -> Found:
     for task, question in zip(message.tasks, message.questions, strict=True):
         problems = [problem for problem in problems_of(part, task) if problem is not None]
         sums = [sums_of(problem, question) for problem in problems]
-        found.append(added(*(sums or [no_sums(len(question.u) - 1, len(STEPS))])))
+        found.append(add_sums(*(sums or [no_sums(len(question.u) - 1, len(STEPS))])))
         cells += sum(problem.reads for problem in problems)
     return Found(tuple(found), cells)
 
@@ -53,7 +62,7 @@ def summed_up(part: Part, message: Asked) -> Found:
 def found_together(*found: Found) -> Found:
     """The sums of several parts, in their order."""
     tasks = zip(*(one.sums for one in found), strict=True)
-    return Found(tuple(added(*sums) for sums in tasks), sum(one.cells for one in found))
+    return Found(tuple(add_sums(*sums) for sums in tasks), sum(one.cells for one in found))
 
 
 def sample_of(part: Part, every: int) -> Part:
@@ -111,13 +120,13 @@ class NewtonRounds(ClientLoop):
         self.outlines = [Outline(d, task.lam, task.loss, task.bias, task.bias_scale, keep) for task in tasks]
         wanted = max(ROWS * d, min(SAMPLE * rows // max(1, cells), rows // FEW))
         self.every = max(1, rows // wanted)
-        self.walks: list[Walk] = [begun(outline, spread) for outline in self.outlines]
+        self.walks: list[Walk] = [initial_walk(outline, spread) for outline in self.outlines]
 
     def _turn(self, ends: float) -> float:
         if self.round == 0:
             self._begin(ends)
         places = self._open
-        message = Asked(tuple(self.tasks[k] for k in places), tuple(asked(self.walks[k]) for k in places))
+        message = Asked(tuple(self.tasks[k] for k in places), tuple(next_query(self.walks[k]) for k in places))
         sent = self.cluster.submit("message", same, message)
         jobs = [self.cluster.submit("pass", summed_up, part, sent) for part in self.parts]
         try:
@@ -128,7 +137,7 @@ class NewtonRounds(ClientLoop):
         self.moved += bytes_of(message) + sum(map(bytes_of, found))
         whole = found_together(*found)
         for k, sums in zip(places, whole.sums, strict=True):
-            go_on(self.walks[k], self.outlines[k], sums)
+            update_walk(self.walks[k], self.outlines[k], sums)
         self.round, self.passes, self.reads = self.round + 1, self.passes + 1, self.reads + whole.cells
         return np.nan
 
@@ -138,7 +147,7 @@ class NewtonRounds(ClientLoop):
         jobs = [self.cluster.submit("start", started, task, *samples) for task in self.tasks]
         for k, x in enumerate(self.cluster.gather(jobs, ends)):
             if x is not None:
-                self.walks[k] = begun(self.outlines[k], self.spread, x)
+                self.walks[k] = initial_walk(self.outlines[k], self.spread, x)
                 self.moved += x.nbytes
 
     @property

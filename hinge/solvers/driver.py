@@ -215,7 +215,7 @@ class _Run:
 
     def loop(self) -> Status:
         self.check_pressed()
-        if self.checkpoint is not None and self.state.t and (over := self.look()):
+        if self.checkpoint is not None and self.state.t and (over := self.evaluate()):
             return over  # the run that wrote this state was killed before it evaluated it
         while True:
             pause = self.solver.pause(self.problem, self.state)
@@ -224,7 +224,7 @@ class _Run:
                 pause = min(pause, mark - self.state.t) if self.watched else mark - self.state.t
             status = self.run_to(pause)
             self.at_mark = self.state.t == mark
-            stopped = self.look(final=status is not None or pause <= 0)
+            stopped = self.evaluate(final=status is not None or pause <= 0)
             if stopped or status:
                 return stopped or status  # type: ignore[return-value]
             if pause <= 0:
@@ -335,22 +335,22 @@ class _Run:
             min(LAST_ANSWER * limit, cost.answer * spent.seconds / spent.evals) if cost.answer and spent.evals else 0.0
         )
 
-    def look(self, final: bool = False) -> Status | None:
+    def evaluate(self, final: bool = False) -> Status | None:
         """Compute a certificate if the estimate is promising, add a record, and call the callbacks."""
         solver, problem, stop = self.solver, self.problem, self.stop
         gap, objective = np.inf, np.nan
-        looks = len(self.history) + 1
+        evaluations = len(self.history) + 1
         # From time to time, in case the estimate is wrong.
-        seldom = self.at_mark if self.ends_itself else looks >= 32 and looks & (looks - 1) == 0
+        seldom = self.at_mark if self.ends_itself else evaluations >= 32 and evaluations & (evaluations - 1) == 0
         doubled = seldom and not solver.exact_estimate
         # A run that ends by itself does so where it would if nobody watched it.
         due = final or self.ended_itself or not self.ends_itself
         promising = due and stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.target
         ended = None
-        told = self.seen[0] == self.state.t and isinstance(
+        certified = self.seen[0] == self.state.t and isinstance(
             self.seen[1], Certificate
         )  # the solver has given a certificate already
-        if final or promising or told or (doubled and stop.tol > 0):
+        if final or promising or certified or (doubled and stop.tol > 0):
             certificate = self.certify()
             gap, objective = certificate.gap, certificate.objective
             if promising and np.isnan(gap):
@@ -449,7 +449,7 @@ class _Run:
         """The answer after Ctrl-C, with a certificate only if that takes no long time, nor code yet to be compiled."""
         with hurry():  # skip anything that takes long
             solution = self.answer()
-        if not _is_dear(self.problem, solution, self.state.t):
+        if not _is_expensive(self.problem, solution, self.state.t):
             pressed = threading.Event()
             pressed.set()
             with suppress(KeyboardInterrupt), called_off_by(pressed):
@@ -457,7 +457,7 @@ class _Run:
         return solution, Certificate.unknown(solution.b if isinstance(solution, Solution) else 0.0)
 
 
-def _is_dear(problem: Problem[Answer], answer: Answer, t: int) -> bool:
+def _is_expensive(problem: Problem[Answer], answer: Answer, t: int) -> bool:
     """Whether to skip the certificate after Ctrl-C: it would take too long, or nothing has been done yet."""
     if problem.values_again(answer):
         return problem.values_again(answer) > LAST_WORD_EVALS

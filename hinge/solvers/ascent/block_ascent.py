@@ -158,9 +158,9 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     def advance(self, problem: Regularized, state: BlockAscentState, n_iter: int) -> BlockAscentState:
         cut, place = cut_of(problem), state.place
         for _ in range(n_iter):
-            block = dealt(cut, state.key, int(place.passes), int(place.done))
-            ahead = dealt(cut, state.key, *divmod(int(place.passes * cut.blocks + place.done) + 1, cut.blocks))
-            rows = taken(problem, block, ahead)
+            block = shuffled_block(cut, state.key, int(place.passes), int(place.done))
+            ahead = shuffled_block(cut, state.key, *divmod(int(place.passes * cut.blocks + place.done) + 1, cut.blocks))
+            rows = load_block(problem, block, ahead)
             if place.t == 0:
                 free = problem.bias == "free"
                 sq = rows.typical_sq_norm(TYPICAL) if free else 0.0
@@ -210,7 +210,7 @@ def cut_of(problem: Regularized) -> Cut:
     return Cut(stretches(problem.n, parts), -(-parts // AT_ONCE))
 
 
-def dealt(cut: Cut, key: np.uint64, passes: int, k: int) -> Ranges:
+def shuffled_block(cut: Cut, key: np.uint64, passes: int, k: int) -> Ranges:
     """Block k of a pass: its stretches, in the order of the file."""
     count = len(cut.stretches)
     order = np.empty(count, np.uint32)
@@ -219,7 +219,7 @@ def dealt(cut: Cut, key: np.uint64, passes: int, k: int) -> Ranges:
     return tuple(cut.stretches[at] for at in sorted(order[first:stop].tolist()))
 
 
-def taken(problem: Regularized, block: Ranges, ahead: Ranges) -> Matrix:
+def load_block(problem: Regularized, block: Ranges, ahead: Ranges) -> Matrix:
     """The rows of a block, in memory."""
     if isinstance(problem.matrix, Streamed):
         return problem.matrix.take(block, ahead)
@@ -230,7 +230,7 @@ def _bias(dual: Scalars) -> float:
     return float(dual.beta + dual.kappa * dual.u / (dual.Lam or 1.0))
 
 
-def picked(a: np.ndarray, block: Ranges) -> np.ndarray:
+def rows_of(a: np.ndarray, block: Ranges) -> np.ndarray:
     """The entries of an array for the rows of a block; the whole array if it has one entry for all rows."""
     return a if len(a) == 1 else np.concatenate([a[lo:hi] for lo, hi in block])
 
@@ -252,11 +252,11 @@ def _visit(problem: Regularized, state: BlockAscentState, block: Ranges, rows: M
         place.b, place.loss = _bias(dual), 0.0
     loss = _loss_of(problem, state, block, rows) if place.passes > 0 else 0.0
     known = matrix.sq_norms
-    sq = np.full(rows.n, np.nan) if known is None else picked(known, block) if len(known) > 1 else known.copy()
-    alpha = picked(state.alpha, block) if problem.n > 1 else state.alpha.copy()
+    sq = np.full(rows.n, np.nan) if known is None else rows_of(known, block) if len(known) > 1 else known.copy()
+    alpha = rows_of(state.alpha, block) if problem.n > 1 else state.alpha.copy()
     _ascend(problem, state, block, rows, alpha, sq, epochs)
-    weight = picked(problem.weight, block)
-    coef, z = alpha * picked(problem.y, block) * (weight / problem.total), np.zeros_like(state.sums)
+    weight = rows_of(problem.weight, block)
+    coef, z = alpha * rows_of(problem.y, block) * (weight / problem.total), np.zeros_like(state.sums)
     rows.combine(np.maximum(coef, 0.0), 0, rows.n, z[0])
     rows.combine(np.minimum(coef, 0.0), 0, rows.n, z[1])
     state.sums[:] += z
@@ -291,11 +291,11 @@ def _ascend(
 ) -> None:
     """Dual steps on the rows of a block, whose α and squared norms are given; v and u follow."""
     place, dual, deal = state.place, state.dual, np.zeros(1, np.uint32)
-    weight = frozen(picked(problem.weight, block))
+    weight = frozen(rows_of(problem.weight, block))
     active = np.arange(rows.n) if len(problem.weight) == 1 else np.flatnonzero(weight)
     active, met = active.astype(np.uint32), np.inf
     listed, first = len(active), OWN + EPOCHS * int(place.t)  # whatever the number of epochs was before
-    part = Rows(rows.rows, picked(problem.y, block), picked(problem.target, block), weight, problem.loss, problem.lam)
+    part = Rows(rows.rows, rows_of(problem.y, block), rows_of(problem.target, block), weight, problem.loss, problem.lam)
     for epoch in range(epochs):
         share = Share(active, listed, deal, 0, 1, listed, GROUP, state.key, first + epoch)
         change = local_ascent(part, share, alpha, sq, state.v, dual, 1.0)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.problems import Regularized, Solution
-from hinge.solvers.ascent.sdca import SDCA, aim_of
+from hinge.solvers.ascent.sdca import SDCA, stopping_target
 
 LEAST_ROWS = 16  # between two iterates that enter the average
 
@@ -72,13 +72,13 @@ def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Str
     full = 1.0 / C if C is not None else piece.lam * seen
     dual.Lam = full if C is not None else stream.Lam
     dual.growing = C is None
-    aim = aim_of(piece)._replace(Lam=full)
+    goal = stopping_target(piece)._replace(Lam=full)
     w, b, averaged = stream.w.copy(), stream.b, stream.averaged
     left = rows = solver.pause(piece, state)
     step = max(LEAST_ROWS, piece.d * piece.n // max(1, piece.matrix.n_cells))
     while left > 0:
         n = min(step, left)
-        solver.run(piece, state, n, aim, moves=False)
+        solver.run(piece, state, n, goal, moves=False)
         left -= n
         t = stream.seen + piece.total * (1 - left / rows)
         averaged += n / rows * piece.total * t

@@ -31,7 +31,7 @@ SAMPLE = 2048  # rows by which the gap is estimated after a long epoch
 PACE = 0.2  # a subspace step comes after visits of this share of the rows: shrunk epochs are short, but a step is not
 
 
-class Aim(NamedTuple):
+class StoppingTarget(NamedTuple):
     """The gap to reach, and the parts of a gap that do not depend on single rows.
 
     ============= ====================================================================================
@@ -302,14 +302,14 @@ class SDCA(Solver[Regularized, SDCAState]):
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         if state.t == 0 and n_iter > 0:
             begin_bias(problem, state.dual)
-        aim, walk = aim_of(problem, self.tol), state.subspace.walk
+        goal, walk = stopping_target(problem, self.tol), state.subspace.walk
         if self.acceleration == "none":
-            self.run(problem, state, n_iter, aim, moves=problem.bias != "none")
-        elif (left := n_iter if walk.begun else _run_before_steps(self, problem, state, n_iter, aim)) > 0:
-            _run_accelerated(self, problem, state, left, aim)
+            self.run(problem, state, n_iter, goal, moves=problem.bias != "none")
+        elif (left := n_iter if walk.begun else _run_before_steps(self, problem, state, n_iter, goal)) > 0:
+            _run_accelerated(self, problem, state, left, goal)
         return state
 
-    def run(self, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim, *, moves: bool) -> None:
+    def run(self, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget, *, moves: bool) -> None:
         """Iterations towards a given Λ; whether the bias multiplier moves."""
         _visit(
             problem.matrix.rows,
@@ -318,7 +318,7 @@ class SDCA(Solver[Regularized, SDCAState]):
             problem.weight,
             problem.loss,
             problem.lam,
-            aim,
+            goal,
             moves,
             self.shrinking,
             self.rows_a_block(problem),
@@ -348,21 +348,22 @@ class SDCA(Solver[Regularized, SDCAState]):
         """The gap as the last epochs predict it; after a long epoch, as a sample of the rows does."""
         if state.dual.growing:
             return np.inf
-        aim, gap = aim_of(problem), float(state.dual.rows_gap)
+        goal, gap = stopping_target(problem), float(state.dual.rows_gap)
         if np.isnan(gap) and state.epoch.rows > 16 * SAMPLE:
             A, y, t, s, loss = problem.matrix.rows, problem.y, problem.target, problem.weight, problem.loss
-            gap = _sampled_gap(A, y, t, s, loss, aim.Lam, state.alpha, state.v, state.dual)
-        gap, dual, sq = foreseen(
-            problem.target, problem.weight, problem.loss, aim, gap, state.alpha, state.v, state.dual
+            gap = _sampled_gap(A, y, t, s, loss, goal.Lam, state.alpha, state.v, state.dual)
+        gap, dual, sq = predict_gap(
+            problem.target, problem.weight, problem.loss, goal, gap, state.alpha, state.v, state.dual
         )
-        if isinstance(problem, OneClass) and problem.vanishes(sq / aim.Lam**2):
+        if isinstance(problem, OneClass) and problem.vanishes(sq / goal.Lam**2):
             return 0.0  # more epochs make w smaller still
         return problem.relative((dual + gap) / problem.total, dual / problem.total)
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
         """Visit all rows for two epochs, as the second measures what the first has left; predict a larger gap."""
         dual = state.dual
-        state.epoch.stale, dual.ended, dual.doubt, dual.wary = True, False, DOUBT * dual.doubt, 2
+        state.epoch.stale, dual.ended, dual.epochs_without_shrinking = True, False, 2
+        dual.gap_inflation *= DOUBT
         return state
 
     def rows_a_block(self, problem: Regularized) -> int:
@@ -370,12 +371,12 @@ class SDCA(Solver[Regularized, SDCAState]):
         return self.block_rows or rows_a_block(problem.matrix)
 
 
-def _run_before_steps(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim) -> int:
+def _run_before_steps(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget) -> int:
     """Iterations before the first subspace step; returns how many are left for when it has come."""
     first, epoch, moves = int(solver.after * problem.n), state.epoch, problem.bias != "none"
     while state.t < first or epoch.visited:  # to the end of an epoch
         due, before = first - state.t if state.t < first else int(epoch.active - epoch.visited), state.t
-        solver.run(problem, state, min(n_iter, due), aim, moves=moves)
+        solver.run(problem, state, min(n_iter, due), goal, moves=moves)
         n_iter -= state.t - before
         if state.t - before < due:  # no more are allowed, or the gap is expected to be small enough
             return 0
@@ -384,7 +385,7 @@ def _run_before_steps(solver: SDCA, problem: Regularized, state: SDCAState, n_it
     return n_iter
 
 
-def _run_accelerated(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim) -> None:
+def _run_accelerated(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget) -> None:
     _visit_accelerated(
         problem.matrix.rows,
         problem.y,
@@ -392,7 +393,7 @@ def _run_accelerated(solver: SDCA, problem: Regularized, state: SDCAState, n_ite
         problem.weight,
         problem.loss,
         problem.lam,
-        aim,
+        goal,
         problem.bias == "free",
         problem.bias != "none",
         solver.shrinking,
@@ -403,10 +404,10 @@ def _run_accelerated(solver: SDCA, problem: Regularized, state: SDCAState, n_ite
     )
 
 
-def aim_of(problem: Regularized, tol: float = 0.0) -> Aim:
+def stopping_target(problem: Regularized, tol: float = 0.0) -> StoppingTarget:
     """The target of an ascent on a problem."""
     free, total = problem.bias == "free", problem.total
-    return Aim(
+    return StoppingTarget(
         float(tol),
         float(problem.unit * total),
         problem.lam * total,
@@ -469,13 +470,13 @@ FIRST_DUAL = dict(
     gap_so_far=0.0,
     gap=np.inf,
     gap_before=np.inf,
-    short=np.inf,
-    short_before=np.inf,
-    wary=0,
-    doubt=1.0,
-    care=1.0,
-    halved=np.inf,
-    since=0,
+    max_violation=np.inf,
+    max_violation_before=np.inf,
+    epochs_without_shrinking=0,
+    gap_inflation=1.0,
+    gap_safety=1.0,
+    reference_gap=np.inf,
+    visits_since_halved=0,
     moved=0.0,
     ended=False,
     rows_gap=np.nan,
@@ -502,7 +503,7 @@ def _visit(
     weight,
     loss,
     lam,
-    aim,
+    goal,
     moves,
     shrinking,
     block_rows,
@@ -520,14 +521,14 @@ def _visit(
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
-            if reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
+            if target_reached(A, y, target, weight, loss, goal, alpha, v, dual, epoch, r):
                 return
             if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf
             dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
         left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
         if over:
-            end_epoch(dual, epoch, active, aim.Lam, moves, shrinking)
+            end_epoch(dual, epoch, active, goal.Lam, moves, shrinking)
 
 
 @compiled
@@ -538,7 +539,7 @@ def _visit_accelerated(
     weight,
     loss,
     lam,
-    aim,
+    goal,
     free,
     moves,
     shrinking,
@@ -562,18 +563,18 @@ def _visit_accelerated(
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
-            if reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
+            if target_reached(A, y, target, weight, loss, goal, alpha, v, dual, epoch, r):
                 return
             if walk.rows >= PACE * len(alpha):  # not at the end of an epoch: the gap that it met would be out of date
-                c, beta = (dual.kappa, dual.beta) if free else (aim.constant_sq, 0.0)
-                subspace_step(A, y, target, weight, loss, aim.Lam, c, beta, alpha, v, dual, walk, p, v_p, q, v_q)
+                c, beta = (dual.kappa, dual.beta) if free else (goal.constant_sq, 0.0)
+                subspace_step(A, y, target, weight, loss, goal.Lam, c, beta, alpha, v, dual, walk, p, v_p, q, v_q)
                 walk.rows = 0
             if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf
             dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
         left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
         if over:
-            end_epoch(dual, epoch, active, aim.Lam, moves, shrinking)
+            end_epoch(dual, epoch, active, goal.Lam, moves, shrinking)
             walk.rows += epoch.rows
 
 
@@ -582,48 +583,49 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
     """After the last row of an epoch: a bias `moves`, and rows that were marked leave the list."""
     growing, highest, lowest = dual.growing, dual.highest, dual.lowest
     dual.gap_before, dual.gap = dual.gap, dual.gap_so_far if not growing else np.inf
-    dual.short_before, dual.short = dual.short, np.inf if growing else highest if highest > 0.0 else 0.0
+    dual.max_violation_before = dual.max_violation
+    dual.max_violation = np.inf if growing else highest if highest > 0.0 else 0.0
     dual.Lam = full
     if moves and not growing:
         dual.beta = dual.keep * (dual.beta + dual.kappa * dual.u / full) - dual.pull
-    dual.wary -= 1 if dual.wary > 0 else 0
-    leave = shrinking and not growing and dual.wary == 0
+    dual.epochs_without_shrinking -= 1 if dual.epochs_without_shrinking > 0 else 0
+    leave = shrinking and not growing and dual.epochs_without_shrinking == 0
     dual.upper = highest if leave and highest > 0.0 else np.inf
     dual.lower = lowest if leave and lowest < 0.0 else -np.inf
     dual.ended, dual.growing = True, False
     epoch.active = unmarked(active, epoch.active)
-    dual.since += epoch.rows
-    if dual.gap <= 0.5 * dual.halved:
-        dual.halved, dual.since = dual.gap, 0
-    elif dual.since > PATIENCE * len(active) and epoch.active < len(active):
-        epoch.stale, dual.halved, dual.since = True, dual.gap, 0
+    dual.visits_since_halved += epoch.rows
+    if dual.gap <= 0.5 * dual.reference_gap:
+        dual.reference_gap, dual.visits_since_halved = dual.gap, 0
+    elif dual.visits_since_halved > PATIENCE * len(active) and epoch.active < len(active):
+        epoch.stale, dual.reference_gap, dual.visits_since_halved = True, dual.gap, 0
     # A certificate that is not good enough costs more than some visits to what is left on the list.
-    dual.care = 1.0
+    dual.gap_safety = 1.0
     if dual.gap < dual.gap_before < np.inf and epoch.active > 0:
-        dual.care = min(CARE, (dual.gap_before / dual.gap) ** (SPARE * len(active) / epoch.active))
+        dual.gap_safety = min(CARE, (dual.gap_before / dual.gap) ** (SPARE * len(active) / epoch.active))
 
 
 @compiled
-def reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
+def target_reached(A, y, target, weight, loss, goal, alpha, v, dual, epoch, r):
     """Whether the gap is small enough after the epoch that has just ended: measured, once it is expected to be.
 
     If it is not, rows that left the list come back.
     """
     ended, dual.ended, dual.rows_gap = dual.ended, False, np.nan
-    if not (ended and aim.tol > 0.0):
+    if not (ended and goal.tol > 0.0):
         return False
     rows_gap = np.nan
     if epoch.rows > 16 * SAMPLE:
-        rows_gap = _sampled_gap(A, y, target, weight, loss, aim.Lam, alpha, v, dual)
-    gap, value, _ = foreseen(target, weight, loss, aim, rows_gap, alpha, v, dual)
-    if gap > aim.tol * (value if value > aim.unit else aim.unit):
+        rows_gap = _sampled_gap(A, y, target, weight, loss, goal.Lam, alpha, v, dual)
+    gap, value, _ = predict_gap(target, weight, loss, goal, rows_gap, alpha, v, dual)
+    if gap > goal.tol * (value if value > goal.unit else goal.unit):
         return False
-    rows_gap = _measure_gap(A, y, target, weight, loss, aim.Lam, alpha, v, dual, r)
-    gap, value, _ = foreseen(target, weight, loss, aim, rows_gap, alpha, v, dual)
-    if gap <= aim.tol * (value if value > aim.unit else aim.unit):
+    rows_gap = _measure_gap(A, y, target, weight, loss, goal.Lam, alpha, v, dual, r)
+    gap, value, _ = predict_gap(target, weight, loss, goal, rows_gap, alpha, v, dual)
+    if gap <= goal.tol * (value if value > goal.unit else goal.unit):
         dual.rows_gap = rows_gap
         return True
-    epoch.stale, dual.doubt = True, DOUBT * dual.doubt
+    epoch.stale, dual.gap_inflation = True, DOUBT * dual.gap_inflation
     return False
 
 
@@ -641,13 +643,13 @@ def _sampled_gap(A, y, target, weight, loss, Lam, alpha, v, dual):
         squares += share * share
         rows += 1
     mean = total / rows
-    return dual.doubt * len(y) * (mean + 2.0 * np.sqrt(max(0.0, squares / rows - mean * mean) / rows))
+    return dual.gap_inflation * len(y) * (mean + 2.0 * np.sqrt(max(0.0, squares / rows - mean * mean) / rows))
 
 
 @compiled
 def _measure_gap(A, y, target, weight, loss, Lam, alpha, v, dual, r):
     """The rows' part of the gap at w = v/Λ by a pass over all rows; sets the largest violation of a margin, too."""
-    w, b, total, short = v / Lam, dual.beta + dual.kappa * dual.u / Lam, 0.0, 0.0
+    w, b, total, violation = v / Lam, dual.beta + dual.kappa * dual.u / Lam, 0.0, 0.0
     for i in range(len(alpha)):
         r[i] = dot(A, read_row(A, i), w)
         s = weight[i] if len(weight) > 1 else weight[0]
@@ -655,21 +657,21 @@ def _measure_gap(A, y, target, weight, loss, Lam, alpha, v, dual, r):
             t = target[i] if len(target) > 1 else target[0]
             g = t - y[i] * (r[i] + b)
             total += s * gap_share(loss, g, alpha[i])
-            short = g if g > short else short
-    dual.short = dual.short_before = short
+            violation = g if g > violation else violation
+    dual.max_violation = dual.max_violation_before = violation
     return total
 
 
 @compiled
-def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
+def predict_gap(target, weight, loss, goal, gap, alpha, v, dual):
     """The gap, the dual objective, and ‖v‖². `gap` is the rows' part; if it is nan, it is predicted by the last epochs.
 
     If the data is separable, the gap of the least multiple of w at which every row attains its margin may be smaller
     (as for the certificate, see `Regularized.sharpened`): a slightly violated margin may cost far more than w.
     """
     # The larger of two epochs: the second of two equal rows has its margin once the first has been visited.
-    short = dual.short if dual.short > dual.short_before else dual.short_before
-    value, separable = 0.0, loss.low == 0.0 == loss.curvature and len(target) == 1 and target[0] > short
+    violation = dual.max_violation if dual.max_violation > dual.max_violation_before else dual.max_violation_before
+    value, separable = 0.0, loss.low == 0.0 == loss.curvature and len(target) == 1 and target[0] > violation
     for i in range(len(alpha)):  # Σ sᵢ(tᵢαᵢ - ℓ*(αᵢ)), what the dual has besides its norm
         a = alpha[i]
         if a != 0.0:
@@ -678,18 +680,18 @@ def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
             value += s * (t * a - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a)
             if a >= loss.high:
                 separable = False
-    sq, c, u, Lam = products(v, v)[1], aim.constant_sq, dual.u, aim.Lam
+    sq, c, u, Lam = products(v, v)[1], goal.constant_sq, dual.u, goal.Lam
     if gap != gap:
-        gap = dual.gap * dual.care
+        gap = dual.gap * dual.gap_safety
         if dual.gap < dual.gap_before < np.inf:
             # Rows were met from the beginning of the epoch, when the gap was larger, to its end.
-            gap *= min(1.0, dual.doubt * max(LEAST_LEFT, math.sqrt(dual.gap / dual.gap_before)))
+            gap *= min(1.0, dual.gap_inflation * max(LEAST_LEFT, math.sqrt(dual.gap / dual.gap_before)))
     half = (sq + c * u * u) / (2.0 * Lam)
     if separable:
-        s = target[0] / (target[0] - short)
+        s = target[0] / (target[0] - violation)
         other = half * s * s - (value - half)
         gap = other if other < gap else gap
-    gap += abs(u - aim.u) * aim.spread  # of a free bias, by how much its constraint is missed
+    gap += abs(u - goal.u) * goal.spread  # of a free bias, by how much its constraint is missed
     if c > 0.0:  # b may not have followed α yet
         b = dual.beta + dual.kappa * u / Lam
         off = b - c * u / Lam

@@ -8,7 +8,7 @@ from hinge.compiled import Scalars, scalars
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.base import Cost
-from hinge.solvers.ascent.block_ascent import BlockAscent, BlockAscentState, cut_of, dealt, taken
+from hinge.solvers.ascent.block_ascent import BlockAscent, BlockAscentState, cut_of, load_block, shuffled_block
 from hinge.solvers.ascent.sdca import TYPICAL
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.choice.adaptive import passes_left
@@ -92,8 +92,8 @@ class ByPasses(Solver[Regularized, ByPassesState]):
 
     def _choose(self, problem: Regularized, state: ByPassesState) -> None:
         """Who begins, by some rows of the first block; Newton's method leaves α of the ascent untouched."""
-        block = dealt(cut_of(problem), state.ascent.key, 0, 0)
-        rows = taken(problem, block, block)
+        block = shuffled_block(cut_of(problem), state.ascent.key, 0, 0)
+        rows = load_block(problem, block, block)
         prices = self._prices(problem, plain_stiffness(problem, rows.typical_sq_norm(TYPICAL) + problem.constant_sq))
         state.watch.by_newton = prices.newton < prices.ascent
 

@@ -179,11 +179,11 @@ class CDN(Solver[L1Regularized, CDNState]):
     def advance(self, problem: L1Regularized, state: CDNState, n_iter: int) -> CDNState:
         for _ in range(n_iter):
             if state.t == 0:
-                state = self._look(problem, state)
+                state = self._evaluate(problem, state)
             if state.stale:
                 _compute_anew(problem, state)
             spent, ridge = self._descend(problem, state)
-            state = self._look(problem, state)._replace(stale=False, spent=spent, ridge=ridge, t=state.t + 1)
+            state = self._evaluate(problem, state)._replace(stale=False, spent=spent, ridge=ridge, t=state.t + 1)
         return state
 
     def _descend(self, problem: L1Regularized, state: CDNState) -> tuple[float, float]:
@@ -208,7 +208,7 @@ class CDN(Solver[L1Regularized, CDNState]):
                 spent, rate, steps = 0.0, fall / (price * systems), steps + 1
         return spent, ridge
 
-    def _look(self, problem: L1Regularized, state: CDNState) -> CDNState:
+    def _evaluate(self, problem: L1Regularized, state: CDNState) -> CDNState:
         """The objectives at w, from all columns, and the columns to take next."""
         w, c, d, lam = state.w, shares(problem), problem.d, problem.lam
         short = np.maximum(problem.y * state.e, 0.0)

@@ -13,13 +13,22 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import key_of
-from hinge.solvers.ascent.block_ascent import cut_of, dealt, picked, taken
+from hinge.solvers.ascent.block_ascent import cut_of, load_block, rows_of, shuffled_block
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.driver import solve
 from hinge.solvers.newton.hessians import MOST_DIRECT
 from hinge.solvers.newton.newton import RARE, Newton
-from hinge.solvers.newton.newton_sums import Sums, added, no_sums, sums_of
-from hinge.solvers.newton.newton_walk import STALLED, STEPS, Outline, Walk, asked, begun, certificate_of, go_on
+from hinge.solvers.newton.newton_sums import Sums, add_sums, no_sums, sums_of
+from hinge.solvers.newton.newton_walk import (
+    STALLED,
+    STEPS,
+    Outline,
+    Walk,
+    certificate_of,
+    initial_walk,
+    next_query,
+    update_walk,
+)
 
 SAMPLE = 1 << 22  # cells of the sample whose solution is the start: a few tenths of a second
 ROWS = 8  # rows per feature in that sample, at least
@@ -118,26 +127,26 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> BlockNewtonState:
         x = None if start is None else np.append(start.w, start.b)
         place = scalars(t=0, passes=0, done=0, begun=x is not None)
-        walk = begun(outline_of(problem, self.cells), problem.spread, x)
+        walk = initial_walk(outline_of(problem, self.cells), problem.spread, x)
         return BlockNewtonState(walk, no_sums(problem.d, len(STEPS)), place, key_of(seed))
 
     def advance(self, problem: Regularized, state: BlockNewtonState, n_iter: int) -> BlockNewtonState:
         cut, place = cut_of(problem), state.place
         for _ in range(n_iter):
-            block = dealt(cut, state.key, int(place.passes), int(place.done))
-            ahead = dealt(cut, state.key, *divmod(int(place.passes * cut.blocks + place.done) + 1, cut.blocks))
-            rows = taken(problem, block, ahead)
+            block = shuffled_block(cut, state.key, int(place.passes), int(place.done))
+            ahead = shuffled_block(cut, state.key, *divmod(int(place.passes * cut.blocks + place.done) + 1, cut.blocks))
+            rows = load_block(problem, block, ahead)
             if not place.begun:
                 self._begin(problem, state, block, rows)
             part = part_of(problem, block, rows)
             if part is not None:
-                state = state._replace(sums=added(state.sums, sums_of(part, asked(state.walk))))
+                state = state._replace(sums=add_sums(state.sums, sums_of(part, next_query(state.walk))))
             if isinstance(problem.matrix, Matrix):
                 problem.matrix.count(rows.reads)
             place.t += 1
             place.done += 1
             if place.done == cut.blocks:
-                go_on(state.walk, outline_of(problem, self.cells), state.sums)
+                update_walk(state.walk, outline_of(problem, self.cells), state.sums)
                 state = state._replace(sums=no_sums(problem.d, len(STEPS)))
                 place.passes, place.done = place.passes + 1, 0
         return state
@@ -147,7 +156,7 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
         state.place.begun = True
         start = sampled_start(part_of(problem, block, rows), problem.lam)
         if start is not None:
-            walk = begun(outline_of(problem, self.cells), problem.spread, start)
+            walk = initial_walk(outline_of(problem, self.cells), problem.spread, start)
             state.walk.x[:] = walk.x
             state.walk.place.line, state.walk.place.mu = walk.place.line, walk.place.mu
 
@@ -183,10 +192,10 @@ def outline_of(problem: Regularized, cells: int) -> Outline:
 
 def part_of(problem: Regularized, block: Ranges, rows: Matrix) -> Regularized | None:
     """The problem over the rows of a block, whose means are shares of those over all; None of no weight."""
-    weight = picked(problem.weight, block) if len(problem.weight) == problem.n else None
+    weight = rows_of(problem.weight, block) if len(problem.weight) == problem.n else None
     if weight is not None and not weight.any():
         return None
-    y = picked(problem.target if problem.loss.two_sided else problem.y, block)
+    y = rows_of(problem.target if problem.loss.two_sided else problem.y, block)
     options = {"weight": weight, "bias": problem.bias, "bias_scale": problem.bias_scale, "loss": problem.loss}
     part = Regularized(rows, y, problem.lam, **options)  # type: ignore[arg-type]
     part.total = problem.total

@@ -182,7 +182,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
                 W[: len(answer.w), j], W[len(answer.w), j] = answer.w, answer.b
             while 0.0 < mu[j] <= WIDE and answer is None:
                 mu[j] /= self.shrink
-        return _at(sent(torch, W, self.device), mu, n, center_of(tasks[0].loss))
+        return _initial_state(sent(torch, W, self.device), mu, n, center_of(tasks[0].loss))
 
     def advance(self, problem: Regularized | Batch, state: DeviceNewtonState, n_iter: int) -> DeviceNewtonState:
         if n_iter == 0:
@@ -190,7 +190,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         placed = placed_on(problem, self.device)
         if state.t == 0:
             self._begin(problem, placed, state)
-            _look(problem, placed, state)
+            _evaluate(problem, placed, state)
         for _ in range(n_iter):
             self._iterate(problem, placed, state, self.tol)
             state = state._replace(t=state.t + 1)
@@ -208,11 +208,11 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         few, used = rows.some(on)
         share = placed.share[used]
         sample = Placed(few, placed.y[used], share / share.sum(0).clamp(min=TINY), placed.penalty, placed.largest)
-        within = _at(state.W, state.stage.mu, few.n, center_of(members_of(problem)[0].loss))
+        within = _initial_state(state.W, state.stage.mu, few.n, center_of(members_of(problem)[0].loss))
         tol = min(
             0.1, max(1e-4, d / few.n)
         )  # a sample is no more exact than this: other rows would give another answer
-        _look(problem, sample, within)
+        _evaluate(problem, sample, within)
         for _ in range(SAMPLE_STEPS):
             if (_gaps(within.stage) <= tol).all():
                 break
@@ -227,7 +227,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         on = wanting if wanting.any() else ~wanting
         self._next_stage(problem, placed, state, on)
         _step(problem, placed, state, on)
-        _look(problem, placed, state)
+        _evaluate(problem, placed, state)
         stage = state.stage  # which is left where smoothing hides more than what there is to gain in it
         wide = stage.mu > self.width * 1.01
         stage.leaving[:] = (stage.distance <= stage.gap) | (wide & (-stage.slope <= stage.gap))
@@ -296,7 +296,7 @@ def placed_on(problem: Regularized | Batch, device: str) -> Placed:
     return placed[device]
 
 
-def _at(W: "torch.Tensor", mu: np.ndarray, n: int, center: float) -> DeviceNewtonState:
+def _initial_state(W: "torch.Tensor", mu: np.ndarray, n: int, center: float) -> DeviceNewtonState:
     """The state of a run over n rows that is to begin at W."""
     k = W.shape[1]
     far, none = np.full(k, np.inf), np.zeros(k)
@@ -339,7 +339,7 @@ def _duals(
     return up, sums
 
 
-def _look(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState) -> None:
+def _evaluate(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState) -> None:
     """Update the margins, the dual weights and the certificate at W; store the best answer and the best bound."""
     tasks, torch, stage = members_of(problem), placed.rows.xp, state.stage
     free = tasks[0].bias == "free"

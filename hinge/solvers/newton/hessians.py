@@ -65,7 +65,7 @@ def is_full(problem: Regularized) -> bool:
     return 3 * problem.matrix.n_cells > problem.n * problem.d
 
 
-def room_for(problem: Regularized, n: int) -> np.ndarray:
+def allocate_hessian(problem: Regularized, n: int) -> np.ndarray:
     """Zeros for the Hessian of the features, or for the inner products of the n rows in use."""
     form = form_of(problem)
     size = problem.d + 1 if form == "features" else n if form == "rows" else 0
@@ -159,7 +159,7 @@ def most_products(problem: Regularized) -> int:
     return min(problem.d, max(CG_STEPS, equal))
 
 
-def follow(
+def update_hessian(
     problem: Regularized,
     H: np.ndarray,
     rows: np.ndarray,

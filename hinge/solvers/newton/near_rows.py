@@ -68,7 +68,7 @@ def no_split(d: int) -> Split:
     return Split(near, np.zeros((0, d + 2)), np.zeros(2))
 
 
-def both(a: Split, b: Split) -> Split:
+def merge(a: Split, b: Split) -> Split:
     """The split of the rows of both."""
     if not len(a.far) or not len(b.far):
         return a if len(a.far) else b

@@ -32,7 +32,7 @@ HIDDEN = 8.0  # the width of a parabola over what it hides of the hinge, at most
 LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
 
 
-class Look(NamedTuple):
+class Evaluation(NamedTuple):
     """The objective, its gradient and the duality gap at x.
 
     ========== ====================================================================================
@@ -90,7 +90,7 @@ class NewtonState(NamedTuple):
     curved: np.ndarray
     H: np.ndarray
     mu: float
-    look: Look
+    evaluation: Evaluation
     level: int
     known: int
     moved: int
@@ -196,7 +196,7 @@ class Newton(Solver[Regularized, NewtonState]):
                 level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
         else:
             x[:d], x[d] = start.w, start.b
-            if start.alpha is not None and mu > 0.0 and not problem.pull and _squares_are_dear(problem):
+            if start.alpha is not None and mu > 0.0 and not problem.pull and _hessian_is_expensive(problem):
                 # Few rows are on a narrow parabola about the dual of the start, and many on a wide one.
                 center[:] = start.alpha[rows]
             else:
@@ -210,9 +210,9 @@ class Newton(Solver[Regularized, NewtonState]):
             np.zeros(d + 1),
             rows,
             np.zeros(n, bool),
-            hessians.room_for(problem, n),
+            hessians.allocate_hessian(problem, n),
             mu,
-            Look(0.0, np.inf, np.inf, 0.0, 1.0, np.inf, 0.0),
+            Evaluation(0.0, np.inf, np.inf, 0.0, 1.0, np.inf, 0.0),
             level=level,
             known=0,
             moved=0,
@@ -251,30 +251,30 @@ class Newton(Solver[Regularized, NewtonState]):
         if state.known < level:
             margins_along(problem, rows, x, state.known, level, m, self.parts)
         if state.leaving or state.t == 0:
-            state = _look(problem, state, self.parts)
+            state = _evaluate(problem, state, self.parts)
         q = np.empty(level)
         margins_along(problem, rows, p, 0, level, q, self.parts)
         penalty = penalty_of(problem)
         first, second = float(penalty @ (x * p)) + problem.pull * float(p[-1]), float(penalty @ (p * p))
-        tau = step_along(problem, rows[:level], m, q, center, mu, state.look.mass, first, second, self.parts)
+        tau = step_along(problem, rows[:level], m, q, center, mu, state.evaluation.mass, first, second, self.parts)
         x += tau * p
         q *= tau
         m[:level] += q
         del q
-        state = _look(problem, state, self.parts)
-        look = state.look
+        state = _evaluate(problem, state, self.parts)
+        evaluation = state.evaluation
         if level == len(rows) and mu <= self._width(problem) * 1.01:
-            leaving = look.distance <= look.gap or -look.slope <= NOTHING * look.gap
+            leaving = evaluation.distance <= evaluation.gap or -evaluation.slope <= NOTHING * evaluation.gap
         else:  # what smoothing hides; or, where nothing is smoothed, what so few rows cannot tell
-            error = look.gap if mu > 0.0 else look.dual * min(1.0, (problem.d + 1) / level)
-            leaving = -look.slope <= LEAVE * error + NOTHING * problem.spread
-        total = look.gap + look.distance
+            error = evaluation.gap if mu > 0.0 else evaluation.dual * min(1.0, (problem.d + 1) / level)
+            leaving = -evaluation.slope <= LEAVE * error + NOTHING * problem.spread
+        total = evaluation.gap + evaluation.distance
         # The gap may long stay as it is while steps bring rows to the parabola one by one; the objective falls then.
-        better = level < len(rows) or total < 0.999 * state.least or look.primal < 0.999 * state.lowest
+        better = level < len(rows) or total < 0.999 * state.least or evaluation.primal < 0.999 * state.lowest
         return state._replace(
             known=max(state.known, level),
             least=min(total, state.least) if better else state.least,
-            lowest=min(look.primal, state.lowest) if better else state.lowest,
+            lowest=min(evaluation.primal, state.lowest) if better else state.lowest,
             still=0 if better else state.still + 1,
             leaving=leaving,
             t=state.t + 1,
@@ -301,7 +301,7 @@ class Newton(Solver[Regularized, NewtonState]):
         """The exact gap of the last evaluation, once all rows are in use (but for the bias constraint)."""
         if state.level < len(state.rows):
             return np.inf
-        return problem.relative(state.look.primal, state.look.bound)
+        return problem.relative(state.evaluation.primal, state.evaluation.bound)
 
     def refresh(self, problem: Regularized, state: NewtonState) -> NewtonState:
         return state._replace(leaving=True)
@@ -315,7 +315,7 @@ def begins_with(problem: Regularized, n: int | None = None) -> int:
     return level
 
 
-def _squares_are_dear(problem: Regularized) -> bool:
+def _hessian_is_expensive(problem: Regularized) -> bool:
     """Whether a Hessian that all rows are part of costs as much as several steps without it."""
     step = STEP + pass_cost(problem) + factor_cost(problem.d)
     return form_of(problem) == "features" and hessian_cost(problem) > DEAR * step
@@ -331,7 +331,7 @@ def _width_at(problem: Regularized, start: Solution, mu: float, shrink: float) -
     return mu
 
 
-def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
+def _evaluate(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
     """The dual, the parts of the gap and the next direction at x, from the margins there."""
     x, p, alpha, z, rows, mu = state.x, state.p, state.alpha, state.z, state.rows, state.mu
     level, penalty, before = state.level, penalty_of(problem), state.curved.copy()
@@ -344,7 +344,7 @@ def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
         g[-1] = 0.0
     scale, moved, form = sharpness / mass, state.moved, form_of(problem)
     if form == "features":
-        moved = hessians.follow(problem, state.H, rows, before, state.curved, moved, parts)
+        moved = hessians.update_hessian(problem, state.H, rows, before, state.curved, moved, parts)
         p[:] = -hessians.by_features(problem, state.H, g, scale)
     elif form == "rows":
         if not moved:
@@ -355,7 +355,7 @@ def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
     paid = penalty if penalty[-1] > 0.0 else penalty[:-1]  # a free bias costs nothing
     n = len(paid)
     gained, square = float(linear / mass), float((combined[:n] ** 2 / paid).sum())
-    look = Look(
+    evaluation = Evaluation(
         slope=float(g @ p),
         gap=float(gap / mass),
         distance=0.5 * float((g[:n] ** 2 / paid).sum()),
@@ -364,22 +364,26 @@ def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
         primal=float(gap / mass + gained + x[:n] @ (0.5 * paid * x[:n] - combined[:n])),
         bound=gained - 0.5 * square,
     )
-    return state._replace(look=_at_multiples(problem, look, state.m[:level], paid @ x[:n] ** 2, square), moved=moved)
+    return state._replace(
+        evaluation=_at_multiples(problem, evaluation, state.m[:level], paid @ x[:n] ** 2, square), moved=moved
+    )
 
 
-def _at_multiples(problem: Regularized, look: Look, m: np.ndarray, paid: float, square: float) -> Look:
+def _at_multiples(
+    problem: Regularized, evaluation: Evaluation, m: np.ndarray, paid: float, square: float
+) -> Evaluation:
     """The evaluation with the objectives at the best multiples of x and α: for separable data and a small λ.
 
     Then an α of the right direction may be far too long, and a slightly violated margin may cost far more than w.
     """
-    primal, bound = look.primal, look.dual
+    primal, bound = evaluation.primal, evaluation.dual
     if problem.loss.low == 0.0 == problem.loss.curvature and not problem.pull:
-        gained = look.dual + 0.5 * square
+        gained = evaluation.dual + 0.5 * square
         if 0.0 < gained < square:
             bound = 0.5 * gained**2 / square
         if (least := m.min() / problem.spread) > 0.0:
             primal = min(primal, 0.5 * float(paid) / least**2)
-    return look._replace(primal=primal, bound=bound)
+    return evaluation._replace(primal=primal, bound=bound)
 
 
 def _shuffled_blocks(n: int, seed: int) -> np.ndarray:

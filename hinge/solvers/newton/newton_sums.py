@@ -16,7 +16,7 @@ from hinge.problems.svm.examples import FAINT, balance
 from hinge.problems.svm.losses import Loss, gap_share
 from hinge.problems.svm.regularized import DualShare, dual_value
 from hinge.solvers.newton.hessians import is_full
-from hinge.solvers.newton.near_rows import Split, both, no_split, split, squares_of
+from hinge.solvers.newton.near_rows import Split, merge, no_split, split, squares_of
 from hinge.solvers.newton.row_sums import add_squares
 from hinge.solvers.newton.smoothing import slope_of
 
@@ -129,7 +129,7 @@ def sums_of(problem: Regularized, question: Question) -> Sums:
         found.costs.terms = hi - lo
         return found
 
-    found = added(*matrix.each_block(part))
+    found = add_sums(*matrix.each_block(part))
     H, squares, rows = np.zeros((d + 1, d + 1)), found.squares, found.rows
     if wanted:
         rows = split(problem, short, question.share, question.squares)
@@ -153,27 +153,27 @@ def _every(problem: Regularized, rows: int) -> int:
     return max(1, int(rows / (THIN * (problem.d + 1) * share)))
 
 
-def added(*sums: Sums) -> Sums:
+def add_sums(*sums: Sums) -> Sums:
     """Sums over more rows, added in their order."""
     total, *others = sums
     for more in others:
         along, z, H = total.along + more.along, total.z + more.z, total.H + more.H
-        up, down, costs = _both(total.up, more.up, SIDE), _both(total.down, more.down, SIDE), total.costs
+        up, down, costs = _add_numbers(total.up, more.up, SIDE), _add_numbers(total.down, more.down, SIDE), total.costs
         largest, terms = max(costs.largest, more.costs.largest), max(costs.terms, more.costs.terms)
-        squares, rows = total.squares + more.squares, both(total.rows, more.rows)
-        total = Sums(along, z, H, up, down, _both(costs, more.costs, COSTS), squares, rows)
+        squares, rows = total.squares + more.squares, merge(total.rows, more.rows)
+        total = Sums(along, z, H, up, down, _add_numbers(costs, more.costs, COSTS), squares, rows)
         total.costs.largest, total.costs.terms = largest, terms
     costs = copied(total.costs)
     costs.terms += len(sums)
     return total._replace(costs=costs)
 
 
-def _both(a: Scalars, b: Scalars, names: tuple[str, ...]) -> Scalars:
+def _add_numbers(a: Scalars, b: Scalars, names: tuple[str, ...]) -> Scalars:
     """The sums of such numbers."""
-    both = copied(a)
+    total = copied(a)
     for name in names:
-        both[name] = a[name] + b[name]
-    return both
+        total[name] = a[name] + b[name]
+    return total
 
 
 def dual_bound(sums: Sums, lam: float, loss: Loss, constant_sq: float, free: bool) -> float:

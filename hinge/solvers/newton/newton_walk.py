@@ -70,7 +70,7 @@ class Walk(NamedTuple):
     place: Scalars
 
 
-def begun(outline: Outline, spread: float, start: np.ndarray | None = None) -> Walk:
+def initial_walk(outline: Outline, spread: float, start: np.ndarray | None = None) -> Walk:
     """The walk at a start, or at 0 if there is none; `spread` is the typical residual at w = 0."""
     d = outline.d
     mu = 0.0 if outline.loss.curvature else spread * (WIDE if start is None else NARROW)
@@ -92,7 +92,7 @@ def begun(outline: Outline, spread: float, start: np.ndarray | None = None) -> W
     return Walk(x, np.zeros(d + 1), np.zeros(d), np.zeros(d if mu else 0), numbers)
 
 
-def asked(walk: Walk) -> Question:
+def next_query(walk: Walk) -> Question:
     """What the next pass has to sum up."""
     x, p, place = walk.x, walk.p, walk.place
     tau, widths = float(place.tau), (float(place.line), float(place.mu))
@@ -108,7 +108,7 @@ def certificate_of(walk: Walk) -> Certificate:
     return Certificate(primal, bound, relative_gap(primal, bound, float(place.unit)), float(place.b))
 
 
-def go_on(walk: Walk, outline: Outline, sums: Sums) -> None:
+def update_walk(walk: Walk, outline: Outline, sums: Sums) -> None:
     """Use the sums of a pass: certify its point, and move there with a new step, or try another length.
 
     A Newton step that is far too long was made of too few rows: along features that no row on the parabola has, only
@@ -116,7 +116,7 @@ def go_on(walk: Walk, outline: Outline, sums: Sums) -> None:
     problem that :mod:`hinge.solvers.newton.near_rows` makes of them.
     """
     x, p, place = walk.x, walk.p, walk.place
-    question = asked(walk)
+    question = next_query(walk)
     _certify(walk, outline, question.u, sums)
     if len(walk.squares) and not walk.squares.any():
         walk.squares[:] = sums.squares

@@ -109,18 +109,18 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
         alpha, b = np.zeros(problem.n), 0.0
         if start is not None and start.alpha is not None:
             alpha[:], b = start.alpha, start.b
-        own = self.inner.init(_on(problem, np.zeros((problem.n, problem.n))), seed)
+        own = self.inner.init(_with_rows(problem, np.zeros((problem.n, problem.n))), seed)
         none = np.zeros((0, problem.n)), np.zeros(0, np.int64)
         return RowSpaceState(*none, own, np.zeros(0), alpha, b, np.inf, 0, over=False, seed=int(seed), t=0)
 
     def advance(self, problem: Regularized, state: RowSpaceState, n_iter: int) -> RowSpaceState:
         inner = self.inner
         if n_iter == 0:  # compile
-            tiny = _on(problem, np.zeros((problem.n, 1)))
+            tiny = _with_rows(problem, np.zeros((problem.n, 1)))
             inner.advance(tiny, inner.init(tiny), 0)
             return state
         L, order = (state.L, state.order) if len(state.L) else coordinates(problem.matrix.inner_products())
-        small, own, gap, over = _on(problem, L), state.inner, state.gap, state.over
+        small, own, gap, over = _with_rows(problem, L), state.inner, state.gap, state.over
         if not len(state.L):
             start = Solution(np.zeros(small.d), state.b, state.alpha) if state.alpha.any() else None
             own = inner.init(small, state.seed, start)
@@ -142,7 +142,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
     def solution(self, problem: Regularized, state: RowSpaceState) -> Solution:
         coef, w = state.alpha * problem.y * problem.share() / problem.lam, np.zeros(problem.d)
         if rank := len(state.order):
-            off = state.u - _on(problem, state.L).combination(state.alpha) / problem.lam
+            off = state.u - _with_rows(problem, state.L).combination(state.alpha) / problem.lam
             triangle = state.L[state.order, :rank]
             coef[state.order] += solve_triangular(triangle, off[:rank], trans="T", lower=True, check_finite=False)
         for lo, hi in problem.blocks():
@@ -164,7 +164,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
     def refresh(self, problem: Regularized, state: RowSpaceState) -> RowSpaceState:
         if not len(state.L):
             return state
-        own = self.inner.refresh(_on(problem, state.L), state.inner)
+        own = self.inner.refresh(_with_rows(problem, state.L), state.inner)
         return state._replace(inner=own, gap=np.inf, denied=state.denied + 1)
 
 
@@ -182,7 +182,7 @@ def coordinates(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return L, (order[:rank] - 1).astype(np.int64)
 
 
-def _on(problem: Regularized, L: np.ndarray) -> Regularized:
+def _with_rows(problem: Regularized, L: np.ndarray) -> Regularized:
     """The problem with L in place of its rows."""
     small = Regularized(
         Matrix(L, checked=True),

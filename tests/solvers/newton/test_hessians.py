@@ -44,7 +44,7 @@ def test_all_forms_solve_the_same_system(bias, weighted):
     by_rows = hessians.by_rows(problem, problem.matrix.inner_products(rows), rows, curved, g, scale)
     np.testing.assert_allclose(by_rows, expected, rtol=1e-8, atol=1e-10)
     own = np.zeros((26, 26))
-    hessians.follow(problem, own, rows, np.zeros(40, bool), curved, 0)
+    hessians.update_hessian(problem, own, rows, np.zeros(40, bool), curved, 0)
     if bias != "free":  # where a ridge holds the bias
         np.testing.assert_allclose(hessians.by_features(problem, own, g, scale), expected, rtol=1e-8, atol=1e-10)
 

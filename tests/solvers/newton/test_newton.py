@@ -128,7 +128,7 @@ def test_the_estimate_is_the_gap(tiny):
         for _ in range(10):
             state = solver.advance(problem, state, 1)
             certificate = problem.certificate(solver.solution(problem, state))
-            split = state.look.gap + state.look.distance
+            split = state.evaluation.gap + state.evaluation.distance
             assert certificate.objective - certificate.bound <= split * (1 + 1e-9) + 1e-12
             assert solver.estimate(problem, state) >= certificate.gap * (1 - 1e-9) - 1e-12
 
@@ -141,7 +141,7 @@ def test_every_iteration_goes_downhill(tiny):
     for _ in range(8):
         state = state._replace(leaving=False)  # stay on this stage
         state = solver.advance(problem, state, 1)
-        distances.append(state.look.distance)
+        distances.append(state.evaluation.distance)
     assert distances[-1] < 1e-20
 
 

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive, squared_epsilon_insensitive
 from hinge.solvers.newton import newton_sums
-from hinge.solvers.newton.newton_sums import Question, added, dual_bound, no_sums, sums_of
+from hinge.solvers.newton.newton_sums import Question, add_sums, dual_bound, no_sums, sums_of
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 5)) + 0.3
@@ -70,7 +70,7 @@ def test_parts_make_the_dual_of_the_whole(loss, bias):
     whole, question = made(loss, **options), Question(U, P, np.zeros(2), mu, mu)
     pieces = [slice(0, 40), slice(40, 250), slice(250, 300)]
     parts = [made(loss, rows, sp.csr_array if k == 1 else np.asarray, **options) for k, rows in enumerate(pieces)]
-    found = added(*(sums_of(part, question) for part in parts))
+    found = add_sums(*(sums_of(part, question) for part in parts))
     assert_same(found, sums_of(whole, question))
     e = whole.short_of(whole.responses(U[:5]), U[5])
     center = 0.0 if loss.two_sided or loss.curvature else 0.5
