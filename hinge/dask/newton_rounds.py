@@ -1,6 +1,6 @@
 """Newton's method over parts that lie with workers: a round is a pass, and the client has all that is between passes.
 
-Of a row nothing is kept, see :mod:`hinge.solvers.newton.newton_sums`: the answer of a part is a function of its rows
+Of a row nothing is kept, see :mod:`hinge.solvers.newton.pass_sums`: the answer of a part is a function of its rows
 and of the question. Sums of d² numbers come back, added up by workers where there are many parts; a worker that is lost
 costs its share of one pass.
 """
@@ -17,9 +17,9 @@ from hinge.dask.cluster import Cluster, summed
 from hinge.dask.parts import Block, Part, Task, problems_of
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
-from hinge.solvers.newton.block_newton import ROWS, SAMPLE, sampled_start
-from hinge.solvers.newton.newton_sums import Question, Sums, add_sums, no_sums, sums_of
-from hinge.solvers.newton.newton_walk import (
+from hinge.solvers.newton.block_newton import (
+    ROWS,
+    SAMPLE,
     STALLED,
     STEPS,
     Outline,
@@ -27,8 +27,10 @@ from hinge.solvers.newton.newton_walk import (
     certificate_of,
     initial_walk,
     next_query,
+    sampled_start,
     update_walk,
 )
+from hinge.solvers.newton.pass_sums import Question, Sums, add_sums, no_sums, sums_of
 
 FEW = 8
 """One row in so many is in the sample, or fewer: one worker alone works on it."""

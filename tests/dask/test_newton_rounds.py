@@ -11,7 +11,7 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
 from hinge.solvers import Newton, solve
-from hinge.solvers.newton.newton_sums import Question, sums_of
+from hinge.solvers.newton.pass_sums import Question, sums_of
 
 
 def run(parts, tasks, n, look=lambda record, answers: False, d=6, **limits):

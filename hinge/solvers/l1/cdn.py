@@ -27,13 +27,7 @@ from hinge.solvers.l1.face_newton import (
     shares,
 )
 
-SIGMA = 0.01  # a step is taken if the objective falls by this share of what the model promises (Armijo)
-HALVINGS = 30  # a step that falls short is halved this often before it is given up
 FAINT = 1e-12  # a slope that exceeds λ by less than this share is rounding: the weight stays zero
-NOTHING = 1e-15  # a smaller relative decrease of the objective counts as none
-STALLED = 3  # iterations without a decrease after which the run ends: only rounding is left
-VISIT = 3.0  # visiting a column takes as long as this many passes over it
-RIDGE = 1e-2  # ridge of the first Newton step
 STEPS = 3  # Newton steps in an iteration
 
 _SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
@@ -170,7 +164,7 @@ class CDN(Solver[L1Regularized, CDNState]):
             primal=np.inf,
             dual=0.0,
             spent=0.0,
-            ridge=RIDGE,
+            ridge=1e-2,
             still=0,
             stale=False,
             t=0,
@@ -195,7 +189,7 @@ class CDN(Solver[L1Regularized, CDNState]):
         taken = state.columns[: state.size]
         if state.worst <= FAINT * problem.lam:
             return spent, ridge
-        rate, cost, steps = 0.0, VISIT * (state.cells + problem.n), 0
+        rate, cost, steps = 0.0, 3.0 * (state.cells + problem.n), 0  # a visit takes as long as three passes
         for epoch in range(self.epochs if state.t else 1):
             worst, fall = _epoch(problem, c, taken, problem.lam, w, e)
             spent += cost
@@ -226,7 +220,8 @@ class CDN(Solver[L1Regularized, CDNState]):
         dual = scale * (mass - scale * loss)
         if dual > state.dual:
             np.multiply(short, 2.0, out=state.alpha)
-        moved = primal < state.primal * (1.0 - NOTHING) or dual > state.dual * (1.0 + NOTHING)
+        rounding = 1e-15
+        moved = primal < state.primal * (1.0 - rounding) or dual > state.dual * (1.0 + rounding)
         support = np.flatnonzero(w[:d])
         off = np.abs(z) - lam
         off[support] = np.abs(z[support] - lam * np.sign(w[support]))
@@ -263,7 +258,8 @@ class CDN(Solver[L1Regularized, CDNState]):
         return Cost(cells=cells + (1 + self.epochs + STEPS * most) * state.cells)
 
     def pause(self, problem: L1Regularized, state: CDNState) -> int:
-        return int(state.still < STALLED)
+        """1, or 0 after three iterations without progress: only rounding is left."""
+        return int(state.still < 3)
 
     def estimate(self, problem: L1Regularized, state: CDNState) -> float:
         """The gap of the last evaluation, but for rounding and a free bias."""
@@ -318,7 +314,8 @@ def _compute_anew(problem: L1Regularized, state: CDNState) -> None:
 def _visit(A, taken, y, weight, lam, least, w, e):
     """A Newton step for each of these columns that is off by more than the least.
 
-    Returns by how much the worst of them was off, and by how much the objective fell.
+    A step is accepted if the objective falls by a hundredth of what the model promises (Armijo's rule), and halved up
+    to 30 times if not. Returns by how much the worst column was off, and by how much the objective fell.
     """
     worst = fall = 0.0
     for k in range(len(taken)):
@@ -336,8 +333,8 @@ def _visit(A, taken, y, weight, lam, least, w, e):
         promised = lam * (abs(new) - abs(old)) - z * step
         change = _move(A, column, y, weight, step, e)
         tries = 0
-        while change + lam * (abs(old + step) - abs(old)) > SIGMA * promised:
-            back = -step if tries == HALVINGS else -0.5 * step
+        while change + lam * (abs(old + step) - abs(old)) > 0.01 * promised:
+            back = -step if tries == 30 else -0.5 * step
             change += _move(A, column, y, weight, back, e)
             step, promised, tries = step + back, 0.5 * promised, tries + 1
             if step == 0.0:

@@ -21,25 +21,17 @@ from hinge.problems.svm.regularized import DualShare, dual_value
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton.device_sums import dual_sums, trial_sums
 from hinge.solvers.newton.hessians import penalty_of
-from hinge.solvers.newton.newton import GROWTH, begins_with
-from hinge.solvers.newton.newton_sums import center_of
-from hinge.solvers.newton.smoothing import FIRST, next_trial
+from hinge.solvers.newton.newton import GROWTH, NARROWEST, PROGRESS, STALLED, begins_with
+from hinge.solvers.newton.pass_sums import center_of
+from hinge.solvers.newton.row_sums import FIRST, next_trial
+from hinge.solvers.newton.systems import TRIES
 
 if TYPE_CHECKING:  # imported when a device is asked for
     import torch
 
-STALLED = 50  # steps without a thousandth of progress that end a run: rounding is all that is left
-NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the centre does the rest
-WIDE = 2.0  # from w = 0 every row has e = 1: only a width above this puts them on the parabola
 CG_STEPS = 60  # products with the Hessian in a step that does not form it
-CG_TOL = 0.1  # such a step ends when the residual is this share of the gradient
-CG_LOOK = 4  # products between two checks of the residual
-SAMPLE = 16  # a run begins with a sample of at least one row in this many
 WORTH = 2e10  # from this many multiplications on, a step takes longer than launching its kernels does
-A_CELL = 100  # multiplications of a step for each cell where no Hessian is formed
 SAMPLE_STEPS = 20  # steps on the sample at most
-TINY = 1e-300
-TRIES = 20  # ridges, each ten times the one before, from 1e-12 of the trace on
 
 
 class Placed(NamedTuple):
@@ -180,7 +172,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         for j, answer in enumerate([start] if isinstance(start, Solution) else start or [None] * k):
             if answer is not None:
                 W[: len(answer.w), j], W[len(answer.w), j] = answer.w, answer.b
-            while 0.0 < mu[j] <= WIDE and answer is None:
+            while 0.0 < mu[j] <= 2.0 and answer is None:  # from w = 0 every row has e = 1, as in `Newton`
                 mu[j] /= self.shrink
         return _initial_state(sent(torch, W, self.device), mu, n, center_of(tasks[0].loss))
 
@@ -199,15 +191,16 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     def _begin(self, problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState) -> None:
         """Begin at the answer of a sample of the rows, evenly spread, where there are many and no other start."""
         rows, n, d = placed.rows, placed.rows.n, placed.rows.d
-        every = n // max(begins_with(members_of(problem)[0]), n // SAMPLE)
-        cells = n * rows.width**2 if rows.forms_squares else A_CELL * members_of(problem)[0].matrix.n_cells
+        every = n // max(begins_with(members_of(problem)[0]), n // 16)
+        # Without a Hessian a step takes about a hundred multiplications a cell.
+        cells = n * rows.width**2 if rows.forms_squares else 100 * members_of(problem)[0].matrix.n_cells
         if every < GROWTH or cells * state.W.shape[1] < WORTH or bool(state.W.any()):
             return
         on = placed.y.new_zeros(n, dtype=rows.xp.bool)
         on[::every] = True
         few, used = rows.some(on)
         share = placed.share[used]
-        sample = Placed(few, placed.y[used], share / share.sum(0).clamp(min=TINY), placed.penalty, placed.largest)
+        sample = Placed(few, placed.y[used], share / share.sum(0).clamp(min=1e-300), placed.penalty, placed.largest)
         within = _initial_state(state.W, state.stage.mu, few.n, center_of(members_of(problem)[0].loss))
         tol = min(
             0.1, max(1e-4, d / few.n)
@@ -360,7 +353,7 @@ def _evaluate(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonS
         if mask.any():
             best.copy_(now if mask.all() else torch.where(sent(torch, mask, now.device), now, best))
     gaps = _gaps(stage)
-    gains = gaps < 0.999 * stage.least
+    gains = gaps < PROGRESS * stage.least
     stage.still[:] = np.where(gains, 0, stage.still + 1)
     stage.least[:] = np.where(gains, gaps, stage.least)
 
@@ -472,7 +465,7 @@ def _by_features(
 
 
 def _with_ridge(torch: ModuleType, H: "torch.Tensor", g: "torch.Tensor") -> "torch.Tensor":
-    """H⁻¹g where rounding made H singular: with the least ridge, of ten times the one before, that helps."""
+    """H⁻¹g where rounding made H singular: with the least ridge that helps, from 1e-12 of the trace on."""
     size = float(H.diagonal().abs().sum())
     ridge = 1e-12 * size
     for _ in range(TRIES):
@@ -486,7 +479,10 @@ def _with_ridge(torch: ModuleType, H: "torch.Tensor", g: "torch.Tensor") -> "tor
 def _by_products(
     rows: FullRows | CompressedRows, curved: "torch.Tensor", penalty: "torch.Tensor", g: "torch.Tensor", bias: str
 ) -> "torch.Tensor":
-    """The same by conjugate gradients with a diagonal preconditioner, for all tasks jointly."""
+    """The same by conjugate gradients with a diagonal preconditioner, for all tasks jointly, to a tenth of g.
+
+    The residual is checked after every fourth product, since the device has to be waited for.
+    """
     torch, d = rows.xp, rows.d
     few, used = rows.some((curved > 0.0).any(1))
     s = curved if used is None else curved[used]
@@ -499,9 +495,9 @@ def _by_products(
     x, residual = torch.zeros_like(g), g.clone()
     y = residual / M
     p, ry = y.clone(), (residual * y).sum(0)
-    target, tiny = CG_TOL**2 * ry, torch.finfo(g.dtype).tiny
+    target, tiny = 0.1**2 * ry, torch.finfo(g.dtype).tiny
     for k in range(CG_STEPS):
-        if k % CG_LOOK == 0 and not bool((ry > target).any()):
+        if k % 4 == 0 and not bool((ry > target).any()):
             break
         Hp = few.combine(s * few.responses(p)) + held * p
         if bias == "none":

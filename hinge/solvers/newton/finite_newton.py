@@ -16,21 +16,12 @@ from hinge.problems.batch import Batch, BatchSolution, members_of
 from hinge.problems.svm.losses import Loss
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton.hessians import CANCELLED, MOST_DIRECT, MOST_MOVES, penalty_of
+from hinge.solvers.newton.newton import PROGRESS
+from hinge.solvers.newton.row_sums import MOST_TRIALS, SLOPE
 from hinge.solvers.newton.systems import solved
 
-GATHERED = 4096
-"""Rows that are copied at once for the squares of a Hessian."""
-MOST_STEPS = 1000
-"""Steps of a run: far more than it takes, so that one that rounding keeps from its tolerance ends."""
-NO_LESS, IDLE = 0.999, 10
-"""A run ends after this many steps none of which brings ‖∇F‖² below this share of its least value: it is rounding."""
-SLOPE = 0.05
-"""A line search ends where the slope is this share of the slope at its start."""
-MOST_TRIALS = 60
-CHEAP = 1e5
-"""Multiplications that take about as long as a call of NumPy: a Hessian of fewer is summed up anew at each step."""
-SMALL = 1 << 16
-"""Numbers up to which the Hessians of all members are made by one product, in a copy of the rows for each."""
+CHEAP = 1e5  # multiplications that take as long as a call of NumPy: a smaller Hessian is summed up anew at each step
+SMALL = 1 << 16  # numbers up to which the Hessians of all members are made by one product, with copies of the rows
 
 
 class FiniteNewtonState(NamedTuple):
@@ -204,7 +195,8 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return Cost(cells=(2 + len(members)) * cells, setup=2 * cells)
 
     def pause(self, problem: Regularized | Batch, state: FiniteNewtonState) -> int:
-        return int(state.t < MOST_STEPS and not (state.idle >= IDLE).any())
+        """1, or 0 after ten steps without progress, which only rounding makes, or far more steps than a run takes."""
+        return int(state.t < 1000 and not (state.idle >= 10).any())
 
     def estimate(self, problem: Regularized | Batch, state: FiniteNewtonState) -> float:
         return float(state.gap.max())
@@ -277,7 +269,7 @@ def _evaluate(
     state.alpha[:, members], state.gradient[:, members] = alpha, gradient
     scale = np.maximum(dual, unit)
     state.gap[members] = np.divide(distance, scale, out=np.full_like(scale, np.inf), where=scale > 0.0)
-    better = distance < NO_LESS * state.least[members]
+    better = distance < PROGRESS * state.least[members]
     state.idle[members] = np.where(better, 0, state.idle[members] + 1)
     state.least[members] = np.where(better, distance, state.least[members])
 
@@ -369,10 +361,12 @@ def _update_hessian(matrix: Matrix, share: np.ndarray | float, state: FiniteNewt
     _add_squares(matrix, np.flatnonzero(curved), share, 1.0, H)
 
 
-def _add_squares(matrix: Matrix, rows: np.ndarray, share: np.ndarray | float, sign: float, H: np.ndarray) -> None:
-    """H ± Σ cᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over some rows."""
-    for lo in range(0, len(rows), GATHERED):
-        some = rows[lo : lo + GATHERED]
+def _add_squares(
+    matrix: Matrix, rows: np.ndarray, share: np.ndarray | float, sign: float, H: np.ndarray, *, block: int = 4096
+) -> None:
+    """H ± Σ cᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over some rows, by copies of `block` rows."""
+    for lo in range(0, len(rows), block):
+        some = rows[lo : lo + block]
         B = np.empty((len(some), len(H)))
         B[:, :-1], B[:, -1] = matrix.gather_dense(some), 1.0
         if isinstance(share, float):

@@ -10,8 +10,7 @@ import numpy as np
 
 from hinge.problems import Regularized
 from hinge.problems.svm.linear import Bias
-from hinge.solvers.newton.row_sums import add_products, add_squares
-from hinge.solvers.newton.smoothing import diagonal
+from hinge.solvers.newton.row_sums import add_products, add_squares, diagonal
 from hinge.solvers.newton.systems import conjugate_gradient, solved
 
 DIRECT = 256  # features up to which the Hessian is always formed and factored
@@ -20,7 +19,6 @@ FACTOR_PAYS = 2400  # a factorisation costs as much as conjugate gradients where
 MOST_CELLS = 1 << 25  # cells at most of the rows that are copied to form their inner products
 MOST_MOVES = 8  # H is made anew once this many rows were added or removed for each row in it
 CANCELLED = 1e-6  # after rows are removed, H is kept only if this share of its largest trace remains
-CG_STEPS = 20
 CURVED = 3  # rows per feature that represent the Hessian where it is not formed
 
 Form = Literal["features", "rows", "products"]
@@ -153,10 +151,10 @@ def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: 
     return by_features(problem, H, g, every * scale)
 
 
-def most_products(problem: Regularized) -> int:
+def most_products(problem: Regularized, least: int = 20) -> int:
     """The largest number of products with the Hessian in a step: at least 20, and what a factorisation would cost."""
-    equal = CG_STEPS * problem.d**3 // (FACTOR_PAYS * max(1, problem.matrix.n_cells))
-    return min(problem.d, max(CG_STEPS, equal))
+    equal = least * problem.d**3 // (FACTOR_PAYS * max(1, problem.matrix.n_cells))
+    return min(problem.d, max(least, equal))
 
 
 def update_hessian(

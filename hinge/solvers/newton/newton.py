@@ -12,24 +12,19 @@ from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton import hessians
 from hinge.solvers.newton.hessians import form_of, most_products, penalty_of
-from hinge.solvers.newton.row_sums import dual_at, margins_along, step_along
-from hinge.solvers.newton.smoothing import add_outers, along, slopes
+from hinge.solvers.newton.row_sums import add_outers, along, dual_at, margins_along, slopes, step_along
 from hinge.solvers.unit_costs import STEP, factor_cost, hessian_cost, pass_cost
 
-BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
-GROWTH = 4
+GROWTH = 4  # factor by which the rows in use grow from stage to stage
 RARE = 25  # rows of the rarer class in the first sample, or all if there are fewer
-STALLED = 50  # steps without a thousandth of progress, on all rows, that end a run: rounding is all that is left
+STALLED = 50  # steps without progress, on all rows, that end a run: rounding is all that is left
+PROGRESS = 0.999  # progress is a gap or an objective below this share of the least one so far
 NOTHING = 1e-14  # a decrease of the objective, which is at most about one, that is not worth a step
 NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the centre does the rest
-SMALLEST = 500  # rows of the first level at least
-ENOUGH = 4  # rows of the first level for each feature, at least
 MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
 DEAR = (
     5.0  # start with a narrow smoothing width if a full Hessian costs more than this many steps: it takes twice as long
 )
-HIDDEN = 8.0  # the width of a parabola over what it hides of the hinge, at most
-LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
 
 
 class Evaluation(NamedTuple):
@@ -177,7 +172,7 @@ class Newton(Solver[Regularized, NewtonState]):
         return None
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> NewtonState:
-        d, rows = problem.d, _shuffled_blocks(problem.n, seed)
+        d, rows = problem.d, _shuffled_rows(problem.n, seed)
         if len(problem.weight) > 1:
             rows = rows[problem.weight[rows] > 0]
         n = len(rows)
@@ -267,10 +262,10 @@ class Newton(Solver[Regularized, NewtonState]):
             leaving = evaluation.distance <= evaluation.gap or -evaluation.slope <= NOTHING * evaluation.gap
         else:  # what smoothing hides; or, where nothing is smoothed, what so few rows cannot tell
             error = evaluation.gap if mu > 0.0 else evaluation.dual * min(1.0, (problem.d + 1) / level)
-            leaving = -evaluation.slope <= LEAVE * error + NOTHING * problem.spread
+            leaving = -evaluation.slope <= error + NOTHING * problem.spread
         total = evaluation.gap + evaluation.distance
         # The gap may long stay as it is while steps bring rows to the parabola one by one; the objective falls then.
-        better = level < len(rows) or total < 0.999 * state.least or evaluation.primal < 0.999 * state.lowest
+        better = level < len(rows) or total < PROGRESS * state.least or evaluation.primal < PROGRESS * state.lowest
         return state._replace(
             known=max(state.known, level),
             least=min(total, state.least) if better else state.least,
@@ -307,10 +302,10 @@ class Newton(Solver[Regularized, NewtonState]):
         return state._replace(leaving=True)
 
 
-def begins_with(problem: Regularized, n: int | None = None) -> int:
-    """Rows of the first level, of n: fewer than there are features are separable, and mislead."""
+def begins_with(problem: Regularized, n: int | None = None, *, least: int = 500, per_feature: int = 4) -> int:
+    """Rows of the first level, of n: at least 500, and 4 per feature, since few rows are separable and mislead."""
     level = problem.n if n is None else n
-    while level > GROWTH * max(SMALLEST, ENOUGH * problem.d):
+    while level > GROWTH * max(least, per_feature * problem.d):
         level = -(-level // GROWTH)
     return level
 
@@ -326,7 +321,8 @@ def _width_at(problem: Regularized, start: Solution, mu: float, shrink: float) -
     if start.alpha is None or mu == 0.0 or problem.pull:
         return mu
     found = problem.certificate(start)
-    while mu <= 2.0 * problem.spread and mu < HIDDEN * (found.objective - found.bound):
+    # A hinge that is smoothed with the width μ differs from the hinge by up to μ/8.
+    while mu <= 2.0 * problem.spread and mu < 8.0 * (found.objective - found.bound):
         mu /= shrink
     return mu
 
@@ -386,8 +382,8 @@ def _at_multiples(
     return evaluation._replace(primal=primal, bound=bound)
 
 
-def _shuffled_blocks(n: int, seed: int) -> np.ndarray:
-    """All rows, blocks of neighbours in random order: any prefix is a sample."""
-    order = np.random.default_rng(seed).permutation(-(-n // BLOCK_ROWS)).astype(np.uint32)
-    rows = (order[:, None] * np.uint32(BLOCK_ROWS) + np.arange(BLOCK_ROWS, dtype=np.uint32)).ravel()
-    return rows[rows < n] if n % BLOCK_ROWS else rows
+def _shuffled_rows(n: int, seed: int, *, block: int = 64) -> np.ndarray:
+    """All rows, in blocks of neighbours that are in random order: any prefix is a sample, and reads are local."""
+    order = np.random.default_rng(seed).permutation(-(-n // block)).astype(np.uint32)
+    rows = (order[:, None] * np.uint32(block) + np.arange(block, dtype=np.uint32)).ravel()
+    return rows[rows < n] if n % block else rows

@@ -1,3 +1,5 @@
+"""The small problem of near rows and of means of the others, in pass_sums."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -6,7 +8,7 @@ from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import HINGE, epsilon_insensitive
 from hinge.solvers import Newton, solve
-from hinge.solvers.newton.near_rows import merge, no_split, small_answer, small_problem, split, squares_of
+from hinge.solvers.newton.pass_sums import merge, no_split, small_answer, small_problem, split, squares_of
 
 RNG = np.random.default_rng(0)
 X = np.round(RNG.standard_normal((400, 5)) * (RNG.random((400, 5)) < [0.02, 0.1, 0.5, 1.0, 1.0]), 3)

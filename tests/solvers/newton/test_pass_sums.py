@@ -4,8 +4,8 @@ import scipy.sparse as sp
 
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive, squared_epsilon_insensitive
-from hinge.solvers.newton import newton_sums
-from hinge.solvers.newton.newton_sums import Question, add_sums, dual_bound, no_sums, sums_of
+from hinge.solvers.newton import pass_sums
+from hinge.solvers.newton.pass_sums import Question, add_sums, dual_bound, no_sums, sums_of
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 5)) + 0.3
@@ -102,7 +102,7 @@ def test_thin_curvature_is_that_of_all_rows_nearly(weighted, monkeypatch):
     problem = Regularized(rows, labels, 0.01, weight=weight, loss=SQUARED_HINGE)
     exact, question = sums_of(problem, Question(U, P, np.zeros(2), 0.0, 0.0)), Question(U, P, np.zeros(2), 0.0, 0.0)
     assert_same(sums_of(problem, question._replace(thin=True)), exact)
-    monkeypatch.setattr(newton_sums, "THIN", 256)
+    monkeypatch.setattr(pass_sums, "THIN", 256)
     thin = sums_of(problem, question._replace(thin=True))
     assert not np.array_equal(thin.H, exact.H)
     np.testing.assert_allclose(np.tril(thin.H), np.tril(exact.H), atol=0.15 * abs(exact.H).max())
