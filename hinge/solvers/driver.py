@@ -17,27 +17,14 @@ from hinge.monitoring.checkpoint import Checkpoint
 from hinge.monitoring.clock import hurry, limited, now, within
 from hinge.monitoring.interrupts import Interrupts, called_off_by
 from hinge.problems import Certificate, Problem, Solution
-from hinge.problems.base import Answer, Cost
-from hinge.solvers.base import Solver, gap_of, reason_against
-from hinge.solvers.budgets import cannot_read, within_budget
-from hinge.solvers.meter import Meter, Spent
-from hinge.solvers.result import Result
+from hinge.problems.base import Answer
+from hinge.problems.base import Cost
+from hinge.solvers.base import Result, Solver, cannot_read, gap_of, reason_against
+from hinge.solvers.meter import Meter, Spent, within_budget
 from hinge.threads import allowing
 
 CHUNK_SECONDS = 0.1
 """About the longest time of one compiled call, so that time limits and Ctrl-C take effect soon."""
-
-FIRST_CELLS = 1_000_000
-"""Cells that the first compiled call of a run may read: some milliseconds."""
-
-MARKED_PASSES = 32
-"""Passes after which a run that ends by itself is evaluated first, if it has not ended."""
-
-LAST_WORD_CELLS = 100_000_000
-"""After Ctrl-C, no last certificate is computed for a matrix of more cells than this."""
-
-LAST_WORD_EVALS = 10_000_000
-"""Nor if it would take more kernel values than this."""
 
 LAST_ANSWER = 0.2
 """Fraction of a time limit that is reserved for the last answer, if a solver computes it from kept cells."""
@@ -230,9 +217,9 @@ class _Run:
             if pause <= 0:
                 return self.solver.finished
 
-    def next_mark(self) -> int:
-        """The next doubling of its iterations at which a run that ends by itself is evaluated, in case it errs."""
-        mark = MARKED_PASSES * self.solver.cost(self.problem, self.state).a_pass
+    def next_mark(self, first: int = 32) -> int:
+        """The next iteration at which a run that ends by itself is evaluated in case it errs: pass 32, 64, 128, …"""
+        mark = first * self.solver.cost(self.problem, self.state).a_pass
         while mark <= self.state.t:
             mark *= 2
         return mark
@@ -322,9 +309,9 @@ class _Run:
             if stop.max_time == 0 or (self.rate and left <= 0.5 / self.rate):
                 return 0, Status.MAX_TIME
             seconds = min(seconds, left)
-        # The first piece, whose speed is not known yet, reads no more than takes a small part of a chunk.
+        # The first piece, whose speed is not known yet, reads a million cells, which takes some milliseconds.
         cells = self.problem.pass_cells if self.solver.reads == "rows" else 0
-        first = max(cost.a_pass // 16, FIRST_CELLS * cost.a_pass // cells if cells else 0)
+        first = max(cost.a_pass // 16, 1_000_000 * cost.a_pass // cells if cells else 0)
         piece = max(self.rate * seconds, cost.a_pass // 128) if self.rate else first
         return max(1, min(n, int(piece))), None
 
@@ -347,9 +334,8 @@ class _Run:
         due = final or self.ended_itself or not self.ends_itself
         promising = due and stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.target
         ended = None
-        certified = self.seen[0] == self.state.t and isinstance(
-            self.seen[1], Certificate
-        )  # the solver has given a certificate already
+        # The solver may have given a certificate already.
+        certified = self.seen[0] == self.state.t and isinstance(self.seen[1], Certificate)
         if final or promising or certified or (doubled and stop.tol > 0):
             certificate = self.certify()
             gap, objective = certificate.gap, certificate.objective
@@ -457,8 +443,10 @@ class _Run:
         return solution, Certificate.unknown(solution.b if isinstance(solution, Solution) else 0.0)
 
 
-def _is_expensive(problem: Problem[Answer], answer: Answer, t: int) -> bool:
-    """Whether to skip the certificate after Ctrl-C: it would take too long, or nothing has been done yet."""
+def _is_expensive(
+    problem: Problem[Answer], answer: Answer, t: int, *, most_values: int = 10**7, most_cells: int = 10**8
+) -> bool:
+    """Whether to skip the certificate after Ctrl-C: it would take a second or more, or nothing has been done yet."""
     if problem.values_again(answer):
-        return problem.values_again(answer) > LAST_WORD_EVALS
-    return t == 0 or problem.pass_cells > LAST_WORD_CELLS
+        return problem.values_again(answer) > most_values
+    return t == 0 or problem.pass_cells > most_cells

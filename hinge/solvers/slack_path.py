@@ -8,11 +8,10 @@ import numpy as np
 
 from hinge.monitoring import History, Status, Stop
 from hinge.problems import Certificate, KernelSlackConstrained, Regularized, SlackConstrained
-from hinge.solvers.base import Solver
+from hinge.solvers.base import Result, Solver
 from hinge.solvers.driver import solve
-from hinge.solvers.result import Result
 
-SMALLEST, LARGEST = 1e-13, 1e13
+SMALLEST, LARGEST = 1e-13, 1e13  # limits of λ: beyond, one part of the objective is lost in the other's rounding
 
 
 def solve_slack(

@@ -6,11 +6,8 @@ from typing import Any, Literal, NamedTuple
 from hinge.monitoring.clock import now
 from hinge.problems import Problem
 from hinge.solvers.base import Solver, certified, gap_of, reason_against
-from hinge.solvers.driver import copied
+from hinge.solvers.driver import CHUNK_SECONDS, copied
 from hinge.solvers.meter import Meter
-
-SHORTEST_PIECE, LONGEST_PIECE = 0.001, 0.1
-"""Shortest and longest duration of a call of `Solver.advance` on the way to a mark in seconds."""
 
 Unit = Literal["iterations", "passes", "seconds"]
 Marks = Iterable[float] | Callable[[float], float] | None
@@ -151,7 +148,7 @@ class _Run:
         left = mark - self.meter.spent.seconds
         if left > 0 and not self.rate:
             return max(1, self.solver.cost(self.problem).a_pass // 64)
-        longest = min(LONGEST_PIECE, max(SHORTEST_PIECE, left / 2))
+        longest = min(CHUNK_SECONDS, max(0.001, left / 2))  # but not below a millisecond
         return max(1, int(self.rate * longest)) if left > 0 else 0
 
     def run_to(self, mark: float) -> bool:

@@ -10,7 +10,6 @@ from hinge.sampling import draw_index
 IN_MEMORY = 1 << 33  # bytes; larger data may lie on a disk, so blocks are then as long as some pages
 PAGES = 1 << 14
 LOOK_CELLS = 1 << 17  # visiting this many cells takes several times as long as one evaluation of the answer
-SELDOM = 16  # times this many cells are visited between evaluations that only show progress
 SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end of the epoch
 
 # Short functions are inlined: that compiles sooner than a function of its own would.
@@ -36,16 +35,17 @@ def rows_a_block(matrix: Matrix) -> int:
 def rows_to_look(problem: Regularized | Multiclass, epoch: Scalars, ends_itself: bool = False) -> int:
     """Rows until the next evaluation: to the end of the epoch, or beyond if an evaluation costs more than an epoch.
 
-    A run that `ends_itself` once it expects to have converged is evaluated only to show its progress, so seldom.
+    A run that `ends_itself` once it expects to have converged is evaluated only to show its progress, 16 times as
+    seldom.
     """
     if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
         return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
     n, t = problem.n, int(epoch.t)
     worth = LOOK_CELLS * n // max(1, problem.matrix.n_cells)
-    if ends_itself and n <= SELDOM * worth:
+    if ends_itself and n <= 16 * worth:
         mark = n
         while mark <= t:  # four times as far each time, at first
-            mark += min(3 * mark, max(n, SELDOM * worth))
+            mark += min(3 * mark, max(n, 16 * worth))
         return mark - t
     step = max(1, n // 16, min(worth, 4 * n))
     while 8 * step <= t and 2 * step <= worth:  # the longer a run, the rarer: at most every eighth of it

@@ -19,9 +19,6 @@ from hinge.solvers.ascent.sdca import SGD_PAYS, TYPICAL, first_dual
 from hinge.solvers.base import Paper, Solver
 from hinge.threads import stretches
 
-IN_MEMORY, AT_ONCE = 64, 8  # stretches that an array is cut into, and how many of them make a block
-GROUP = 2  # neighbouring rows that are visited together, as in SDCA
-DONE = 0.1  # once a block's gap has fallen to this share of what it was, the next block is worth more
 OWN, EPOCHS = 1 << 40, 1 << 10  # random streams from OWN on order the rows within blocks: EPOCHS of them for each block
 
 
@@ -201,13 +198,13 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
         return Certificate(primal, bound, problem.relative(primal, bound), float(place.best_b))
 
 
-def cut_of(problem: Regularized) -> Cut:
-    """The stretches of the data, and the blocks of a pass."""
+def cut_of(problem: Regularized, *, parts: int = 64, in_block: int = 8) -> Cut:
+    """The stretches of the data, and the blocks of a pass; an array has 64 stretches, of which 8 make a block."""
     matrix = problem.matrix
     if isinstance(matrix, Streamed):
         return Cut(matrix.stretches, -(-len(matrix.stretches) // matrix.layout.stretches))
-    parts = min(problem.n, IN_MEMORY)
-    return Cut(stretches(problem.n, parts), -(-parts // AT_ONCE))
+    parts = min(problem.n, parts)
+    return Cut(stretches(problem.n, parts), -(-parts // in_block))
 
 
 def shuffled_block(cut: Cut, key: np.uint64, passes: int, k: int) -> Ranges:
@@ -297,7 +294,7 @@ def _ascend(
     listed, first = len(active), OWN + EPOCHS * int(place.t)  # whatever the number of epochs was before
     part = Rows(rows.rows, rows_of(problem.y, block), rows_of(problem.target, block), weight, problem.loss, problem.lam)
     for epoch in range(epochs):
-        share = Share(active, listed, deal, 0, 1, listed, GROUP, state.key, first + epoch)
+        share = Share(active, listed, deal, 0, 1, listed, 2, state.key, first + epoch)
         change = local_ascent(part, share, alpha, sq, state.v, dual, 1.0)
         state.v[:] += change.dv
         dual.u += change.du
@@ -306,7 +303,7 @@ def _ascend(
         listed = int(unmarked(active, listed))
         dual.upper = change.highest if change.highest > 0.0 else np.inf
         dual.lower = change.lowest if change.lowest < 0.0 else -np.inf
-        if listed == 0 or (epoch > 0 and change.gap <= DONE * met):
+        if listed == 0 or (epoch > 0 and change.gap <= 0.1 * met):  # another block is worth more then
             break
     dual.upper, dual.lower = np.inf, -np.inf
 

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import CSRRows, DenseRows
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, count
 from hinge.problems import Problem, Regularized, Solution
@@ -17,12 +16,9 @@ from hinge.solvers.base import Paper, Solver
 from hinge.threads import each
 
 NEIGHBOURS = 64  # rows that are dealt out together, so that parts do not write to the same lines of memory
-HANDS = 8  # such blocks that a part gets in a round, at least: a part should be a sample of all rows
 MOST = 1 << 24  # cells of a part in a round, so that Ctrl-C is heard
 LEAST = 1 << 17  # cells of a part in a round, so that a thread is worth its waking
-WIDTH = 8  # cells of a part in a round for each feature, since each part copies v
-UNAWARE = 1.5  # a part does not see what the others change, so the gap that it meets is too small by about this factor
-FORGET = 0.5  # where σ' may shrink, this share of the old one is kept
+FORGET = 0.5  # where σ' may shrink, it keeps this share of its old value
 
 
 class CoCoAState(NamedTuple):
@@ -144,7 +140,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
     def advance(self, problem: Regularized, state: CoCoAState, n_iter: int) -> CoCoAState:
         dual = state.ascent.dual
         if n_iter == 0:  # compile: the same calls, over no rows
-            local_ascent(_rows(problem, problem.matrix.rows), _share(state, 1, 0, 0, 0), *_initial_arrays(state), 1.0)
+            local_ascent(Rows.of(problem), _share(state, 1, 0, 0, 0), *_initial_arrays(state), 1.0)
             _add(np.zeros(0), np.zeros(0))
         elif state.t == 0:
             begin_bias(problem, dual)
@@ -163,7 +159,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
 
     def _cut(self, problem: Regularized, rows: int) -> tuple[int, int]:
         """Numbers of parts and of rounds of an epoch over a number of rows."""
-        cells, least = rows * problem.matrix.n_cells // problem.n, self.least or max(LEAST, WIDTH * problem.d)
+        cells, least = rows * problem.matrix.n_cells // problem.n, self.least or max(LEAST, 8 * problem.d)
         parts = max(1, min(self.parts, cells // least, rows))
         rounds = max(1, min(self.cuts, cells // (parts * least), rows // parts))
         return parts, min(rows, max(rounds, -(-cells // (parts * MOST))))
@@ -179,7 +175,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         sigma = float(parts if dual.growing else min(rounds.sigma, parts))
         with problem.matrix.shared(parts) as A:
             changes = each(
-                lambda k: local_ascent(_rows(problem, A[k]), shares[k], *_initial_arrays(state), sigma),
+                lambda k: local_ascent(Rows.of(problem, A[k]), shares[k], *_initial_arrays(state), sigma),
                 parts,
                 self.parts,
             )
@@ -211,9 +207,9 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         return cuts - int(rounds.done) + later
 
     def estimate(self, problem: Regularized, state: CoCoAState) -> float:
-        """The estimate of `SDCA`, times the factor by which certificates exceeded it with several parts."""
+        """The estimate of `SDCA`; half more with several parts, which do not see what the others change meanwhile."""
         estimate = self.plain.estimate(problem, state.ascent)
-        return estimate * UNAWARE if state.rounds.parts > 1 else estimate
+        return estimate * 1.5 if state.rounds.parts > 1 else estimate
 
     def refresh(self, problem: Regularized, state: CoCoAState) -> CoCoAState:
         """Bring all rows back."""
@@ -221,12 +217,15 @@ class CoCoA(Solver[Regularized, CoCoAState]):
 
 
 def _deal(state: CoCoAState, listed: bool, parts: int, cuts: int, group: int) -> None:
-    """Begin an epoch: deal out the rows on the list, which may have all rows again, in blocks of neighbours."""
+    """Begin an epoch: distribute the rows on the list, which may have all rows again, in blocks of neighbours.
+
+    A part gets at least 8 blocks in a round, so that its rows are a sample of all.
+    """
     (ascent, rounds), dual, epoch = state, state.ascent.dual, state.ascent.epoch
     if listed:
         dual.upper, dual.lower = np.inf, -np.inf
     dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
-    neighbours = min(int(epoch.active) // (HANDS * parts * cuts), NEIGHBOURS)
+    neighbours = min(int(epoch.active) // (8 * parts * cuts), NEIGHBOURS)
     rounds.parts, rounds.cuts, rounds.neighbours = parts, cuts, max(1, neighbours // group) * group
     rounds.blocks = -(-epoch.active // rounds.neighbours)
     epoch.draws = shuffle(ascent.order, rounds.blocks, ascent.key, epoch.draws)
@@ -237,11 +236,6 @@ def _share(state: CoCoAState, group: int, first: int, stop: int, number: int) ->
     ascent, rounds = state
     listed, size = int(ascent.epoch.active), int(rounds.neighbours)
     return Share(ascent.active, listed, ascent.order, first, stop, size, group, ascent.key, number)
-
-
-def _rows(problem: Regularized, A: DenseRows | CSRRows) -> Rows:
-    """The examples as a part sees them, through its own counter."""
-    return Rows(A, problem.y, problem.target, problem.weight, problem.loss, problem.lam)
 
 
 def _initial_arrays(state: CoCoAState) -> tuple[np.ndarray, np.ndarray, np.ndarray, Scalars]:

@@ -21,6 +21,7 @@ import numpy as np
 from hinge.access import CSRRows, DenseRows, add_row, are_far, dot, fetch, read_row, sq_norm
 from hinge.access.rows import prefetch
 from hinge.compiled import Scalars, compiled, copied
+from hinge.problems import Regularized
 from hinge.problems.svm.losses import Loss, ascents, best_weight, gap_share
 from hinge.sampling import stream_of
 from hinge.solvers.ascent.active_rows import SHRUNK, counted, first_epoch, shuffle
@@ -37,6 +38,12 @@ class Rows(NamedTuple):
     weight: np.ndarray
     loss: Loss
     lam: float
+
+    @classmethod
+    def of(cls, problem: Regularized, A: DenseRows | CSRRows | None = None) -> "Rows":
+        """All examples of a problem, read through A, which may have a counter of its own."""
+        A = problem.matrix.rows if A is None else A
+        return cls(A, problem.y, problem.target, problem.weight, problem.loss, problem.lam)
 
 
 class Share(NamedTuple):
@@ -80,7 +87,7 @@ def local_ascent(
     dv, scale, own, epoch = np.empty_like(v), 1.0 / sigma, copied(dual), first_epoch()
     own.u, own.Lam = u, Lam = float(dual.u * scale), float(dual.Lam * scale)
     own.gap_so_far, own.highest, own.lowest = 0.0, -np.inf, np.inf
-    _ascend(*rows, *share, alpha, sq, v, scale, dv, own, epoch)
+    _ascend(rows, share, alpha, sq, v, scale, dv, own, epoch)
     return Change(
         dv,
         float(own.u) - u,
@@ -150,30 +157,9 @@ def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, act
 
 
 @compiled
-def _ascend(
-    A,
-    y,
-    target,
-    weight,
-    loss,
-    lam,
-    active,
-    listed,
-    deal,
-    first,
-    stop,
-    size,
-    group,
-    key,
-    number,
-    alpha,
-    sq,
-    v,
-    scale,
-    dv,
-    dual,
-    epoch,
-):
+def _ascend(rows, share, alpha, sq, v, scale, dv, dual, epoch):
+    A, y, target, weight, loss, lam = rows
+    active, listed, deal, first, stop, size, group, key, number = share
     # The part's own list and v: nothing that others write lies beside what it writes, row by row.
     mine, count = np.empty((stop - first) * size, np.uint32), np.int64(0)  # 0 is a type: `visit` would be compiled anew
     for k in range(first, stop):

@@ -7,8 +7,6 @@ import numpy as np
 from hinge.problems import Regularized, Solution
 from hinge.solvers.ascent.sdca import SDCA, stopping_target
 
-LEAST_ROWS = 16  # between two iterates that enter the average
-
 
 class Stream(NamedTuple):
     """What a stream of rows has taught.
@@ -75,7 +73,7 @@ def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Str
     goal = stopping_target(piece)._replace(Lam=full)
     w, b, averaged = stream.w.copy(), stream.b, stream.averaged
     left = rows = solver.pause(piece, state)
-    step = max(LEAST_ROWS, piece.d * piece.n // max(1, piece.matrix.n_cells))
+    step = max(16, piece.d * piece.n // max(1, piece.matrix.n_cells))
     while left > 0:
         n = min(step, left)
         solver.run(piece, state, n, goal, moves=False)

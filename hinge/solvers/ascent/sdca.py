@@ -14,21 +14,13 @@ from hinge.problems.base import Combination, Cost
 from hinge.problems.svm.losses import gap_share
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import begin, first_epoch, rows_a_block, rows_to_look, unmarked
-from hinge.solvers.ascent.local_ascent import visit
+from hinge.solvers.ascent.local_ascent import Rows, visit
 from hinge.solvers.ascent.subspace_step import products, subspace_step
 from hinge.solvers.base import Paper, Solver
 
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # this many rows, or up to twice this, whose norms set the scale of a free bias
-LEAST_LEFT = 0.25  # of the gap as an epoch met it, what is left at its end, measured on text: 0.2 to 0.5
-SPARE, CARE = (
-    0.25,
-    3.0,
-)  # passes by which a run continues to make sure of its certificate, at most to a third of the gap
-PATIENCE = 16  # passes in which the gap of a shrunk list should halve: else all rows are visited again
-DOUBT = 2.0  # factor on the predicted gap after each certificate that was above the tolerance
 SAMPLE = 2048  # rows by which the gap is estimated after a long epoch
-PACE = 0.2  # a subspace step comes after visits of this share of the rows: shrunk epochs are short, but a step is not
 
 
 class StoppingTarget(NamedTuple):
@@ -302,29 +294,17 @@ class SDCA(Solver[Regularized, SDCAState]):
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         if state.t == 0 and n_iter > 0:
             begin_bias(problem, state.dual)
-        goal, walk = stopping_target(problem, self.tol), state.subspace.walk
+        goal, walk, moves = stopping_target(problem, self.tol), state.subspace.walk, problem.bias != "none"
         if self.acceleration == "none":
-            self.run(problem, state, n_iter, goal, moves=problem.bias != "none")
+            self.run(problem, state, n_iter, goal, moves=moves)
         elif (left := n_iter if walk.begun else _run_before_steps(self, problem, state, n_iter, goal)) > 0:
-            _run_accelerated(self, problem, state, left, goal)
+            settings = moves, self.shrinking, self.rows_a_block(problem), left
+            _visit_accelerated(Rows.of(problem), goal, *settings, *state.arrays, *state.subspace)
         return state
 
     def run(self, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget, *, moves: bool) -> None:
         """Iterations towards a given Λ; whether the bias multiplier moves."""
-        _visit(
-            problem.matrix.rows,
-            problem.y,
-            problem.target,
-            problem.weight,
-            problem.loss,
-            problem.lam,
-            goal,
-            moves,
-            self.shrinking,
-            self.rows_a_block(problem),
-            n_iter,
-            *state.arrays,
-        )
+        _visit(Rows.of(problem), goal, moves, self.shrinking, self.rows_a_block(problem), n_iter, *state.arrays)
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
         dual, answer = state.dual, Combination(*answer_of(state))
@@ -350,8 +330,7 @@ class SDCA(Solver[Regularized, SDCAState]):
             return np.inf
         goal, gap = stopping_target(problem), float(state.dual.rows_gap)
         if np.isnan(gap) and state.epoch.rows > 16 * SAMPLE:
-            A, y, t, s, loss = problem.matrix.rows, problem.y, problem.target, problem.weight, problem.loss
-            gap = _sampled_gap(A, y, t, s, loss, goal.Lam, state.alpha, state.v, state.dual)
+            gap = _sampled_gap(Rows.of(problem), goal.Lam, state.alpha, state.v, state.dual)
         gap, dual, sq = predict_gap(
             problem.target, problem.weight, problem.loss, goal, gap, state.alpha, state.v, state.dual
         )
@@ -363,7 +342,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         """Visit all rows for two epochs, as the second measures what the first has left; predict a larger gap."""
         dual = state.dual
         state.epoch.stale, dual.ended, dual.epochs_without_shrinking = True, False, 2
-        dual.gap_inflation *= DOUBT
+        dual.gap_inflation *= 2.0
         return state
 
     def rows_a_block(self, problem: Regularized) -> int:
@@ -383,25 +362,6 @@ def _run_before_steps(solver: SDCA, problem: Regularized, state: SDCAState, n_it
     walk, p, v_p, _, _ = state.subspace
     p[:], v_p[:], walk.u_before, walk.begun = state.alpha, state.v, state.dual.u, True
     return n_iter
-
-
-def _run_accelerated(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget) -> None:
-    _visit_accelerated(
-        problem.matrix.rows,
-        problem.y,
-        problem.target,
-        problem.weight,
-        problem.loss,
-        problem.lam,
-        goal,
-        problem.bias == "free",
-        problem.bias != "none",
-        solver.shrinking,
-        solver.rows_a_block(problem),
-        n_iter,
-        *state.arrays,
-        *state.subspace,
-    )
 
 
 def stopping_target(problem: Regularized, tol: float = 0.0) -> StoppingTarget:
@@ -496,32 +456,12 @@ def dual_step(alpha_i, tau):
 
 
 @compiled
-def _visit(
-    A,
-    y,
-    target,
-    weight,
-    loss,
-    lam,
-    goal,
-    moves,
-    shrinking,
-    block_rows,
-    n_iter,
-    alpha,
-    v,
-    sq,
-    active,
-    order,
-    dual,
-    epoch,
-    key,
-    r,
-):
+def _visit(rows, goal, moves, shrinking, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch, key, r):
+    A, y, target, weight, loss, lam = rows
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
-            if target_reached(A, y, target, weight, loss, goal, alpha, v, dual, epoch, r):
+            if target_reached(rows, goal, alpha, v, dual, epoch, r):
                 return
             if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf
@@ -533,41 +473,20 @@ def _visit(
 
 @compiled
 def _visit_accelerated(
-    A,
-    y,
-    target,
-    weight,
-    loss,
-    lam,
-    goal,
-    free,
-    moves,
-    shrinking,
-    block_rows,
-    n_iter,
-    alpha,
-    v,
-    sq,
-    active,
-    order,
-    dual,
-    epoch,
-    key,
-    r,
-    walk,
-    p,
-    v_p,
-    q,
-    v_q,
+    rows, goal, moves, shrinking, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch, key, r, walk, *changes
 ):
+    A, y, target, weight, loss, lam = rows
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
-            if target_reached(A, y, target, weight, loss, goal, alpha, v, dual, epoch, r):
+            if target_reached(rows, goal, alpha, v, dual, epoch, r):
                 return
-            if walk.rows >= PACE * len(alpha):  # not at the end of an epoch: the gap that it met would be out of date
-                c, beta = (dual.kappa, dual.beta) if free else (goal.constant_sq, 0.0)
-                subspace_step(A, y, target, weight, loss, goal.Lam, c, beta, alpha, v, dual, walk, p, v_p, q, v_q)
+            # A step costs O(m + d), so it comes after visits to a fifth of the rows: shrunk epochs may be shorter. It
+            # does not come at the end of an epoch, since it would change the gap that the epoch has met.
+            if walk.rows >= 0.2 * len(alpha):
+                # A bias that is penalised is a feature, a free one has its multiplier; without one both are zero.
+                c, beta = (goal.constant_sq, 0.0) if goal.constant_sq > 0.0 else (dual.kappa, dual.beta)
+                subspace_step(A, y, target, weight, loss, goal.Lam, c, beta, alpha, v, dual, walk, *changes)
                 walk.rows = 0
             if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf
@@ -597,16 +516,17 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
     dual.visits_since_halved += epoch.rows
     if dual.gap <= 0.5 * dual.reference_gap:
         dual.reference_gap, dual.visits_since_halved = dual.gap, 0
-    elif dual.visits_since_halved > PATIENCE * len(active) and epoch.active < len(active):
+    elif dual.visits_since_halved > 16 * len(active) and epoch.active < len(active):  # rows that left may be needed
         epoch.stale, dual.reference_gap, dual.visits_since_halved = True, dual.gap, 0
-    # A certificate that is not good enough costs more than some visits to what is left on the list.
+    # A certificate that is not good enough costs more than some visits to what is left on the list: a quarter of a pass
+    # more, if that lowers the gap to no less than a third.
     dual.gap_safety = 1.0
     if dual.gap < dual.gap_before < np.inf and epoch.active > 0:
-        dual.gap_safety = min(CARE, (dual.gap_before / dual.gap) ** (SPARE * len(active) / epoch.active))
+        dual.gap_safety = min(3.0, (dual.gap_before / dual.gap) ** (0.25 * len(active) / epoch.active))
 
 
 @compiled
-def target_reached(A, y, target, weight, loss, goal, alpha, v, dual, epoch, r):
+def target_reached(rows, goal, alpha, v, dual, epoch, r):
     """Whether the gap is small enough after the epoch that has just ended: measured, once it is expected to be.
 
     If it is not, rows that left the list come back.
@@ -614,25 +534,25 @@ def target_reached(A, y, target, weight, loss, goal, alpha, v, dual, epoch, r):
     ended, dual.ended, dual.rows_gap = dual.ended, False, np.nan
     if not (ended and goal.tol > 0.0):
         return False
-    rows_gap = np.nan
-    if epoch.rows > 16 * SAMPLE:
-        rows_gap = _sampled_gap(A, y, target, weight, loss, goal.Lam, alpha, v, dual)
+    target, weight, loss = rows.target, rows.weight, rows.loss
+    rows_gap = _sampled_gap(rows, goal.Lam, alpha, v, dual) if epoch.rows > 16 * SAMPLE else np.nan
     gap, value, _ = predict_gap(target, weight, loss, goal, rows_gap, alpha, v, dual)
     if gap > goal.tol * (value if value > goal.unit else goal.unit):
         return False
-    rows_gap = _measure_gap(A, y, target, weight, loss, goal.Lam, alpha, v, dual, r)
+    rows_gap = _measure_gap(rows, goal.Lam, alpha, v, dual, r)
     gap, value, _ = predict_gap(target, weight, loss, goal, rows_gap, alpha, v, dual)
     if gap <= goal.tol * (value if value > goal.unit else goal.unit):
         dual.rows_gap = rows_gap
         return True
-    epoch.stale, dual.gap_inflation = True, DOUBT * dual.gap_inflation
+    epoch.stale, dual.gap_inflation = True, 2.0 * dual.gap_inflation
     return False
 
 
 @compiled
-def _sampled_gap(A, y, target, weight, loss, Lam, alpha, v, dual):
-    """The rows' shares in the gap over rows at equal distances, scaled to all; plus two standard errors."""
-    total, squares, rows, every = 0.0, 0.0, 0, len(y) // SAMPLE
+def _sampled_gap(rows, Lam, alpha, v, dual):
+    """The rows' part of the gap, estimated by rows at equal distances; plus two standard errors."""
+    A, y, target, weight, loss, _ = rows
+    total, squares, count, every = 0.0, 0.0, 0, len(y) // SAMPLE
     for i in range(every // 2, len(y), every):
         s = weight[i] if len(weight) > 1 else weight[0]
         t = target[i] if len(target) > 1 else target[0]
@@ -641,14 +561,15 @@ def _sampled_gap(A, y, target, weight, loss, Lam, alpha, v, dual):
         share = s * gap_share(loss, g, alpha[i])
         total += share
         squares += share * share
-        rows += 1
-    mean = total / rows
-    return dual.gap_inflation * len(y) * (mean + 2.0 * np.sqrt(max(0.0, squares / rows - mean * mean) / rows))
+        count += 1
+    mean = total / count
+    return dual.gap_inflation * len(y) * (mean + 2.0 * np.sqrt(max(0.0, squares / count - mean * mean) / count))
 
 
 @compiled
-def _measure_gap(A, y, target, weight, loss, Lam, alpha, v, dual, r):
+def _measure_gap(rows, Lam, alpha, v, dual, r):
     """The rows' part of the gap at w = v/Λ by a pass over all rows; sets the largest violation of a margin, too."""
+    A, y, target, weight, loss, _ = rows
     w, b, total, violation = v / Lam, dual.beta + dual.kappa * dual.u / Lam, 0.0, 0.0
     for i in range(len(alpha)):
         r[i] = dot(A, read_row(A, i), w)
@@ -684,8 +605,9 @@ def predict_gap(target, weight, loss, goal, gap, alpha, v, dual):
     if gap != gap:
         gap = dual.gap * dual.gap_safety
         if dual.gap < dual.gap_before < np.inf:
-            # Rows were met from the beginning of the epoch, when the gap was larger, to its end.
-            gap *= min(1.0, dual.gap_inflation * max(LEAST_LEFT, math.sqrt(dual.gap / dual.gap_before)))
+            # Rows were met from the beginning of the epoch, when the gap was larger, to its end. On text 0.2 to 0.5 of
+            # the gap as the epoch met it was left at its end.
+            gap *= min(1.0, dual.gap_inflation * max(0.25, math.sqrt(dual.gap / dual.gap_before)))
     half = (sq + c * u * u) / (2.0 * Lam)
     if separable:
         s = target[0] / (target[0] - violation)
