@@ -17,8 +17,8 @@ from hinge.dask.parts import Part, Task, problems_of
 from hinge.problems import Regularized
 from hinge.sampling import key_of, stream_of
 from hinge.solvers.ascent.active_rows import first_epoch, list_rows, rows_a_block, shuffle, unmarked
-from hinge.solvers.ascent.local_ascent import Change, Rows, Share, local_ascent
-from hinge.solvers.ascent.sdca import end_epoch, first_dual
+from hinge.solvers.ascent.local_ascent import Change, Rows, Share, end_epoch, local_ascent
+from hinge.solvers.ascent.sdca import first_dual
 
 NEIGHBOURS = 64
 """Rows that are dealt out together where a block is not visited at once."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 from hinge.access.streams.streamed import Streamed
 from hinge.constraints import Constraints
 from hinge.monitoring import History, Status
-from hinge.problems import KernelProblem, L1Regularized, Problem
+from hinge.problems import KernelProblem, L1Regularized, Problem, Regularized
 from hinge.problems.base import Certificate
 from hinge.problems.base import Cost
 from hinge.problems.base import OnData
@@ -216,6 +216,15 @@ def reason_against(solver: Solver, problem: Problem) -> str | None:
 def geometric_pause(t: int, a_pass: int) -> int:
     """A `Solver.pause`: the answer is evaluated after 1/16 of a pass, and then after a quarter more iterations each."""
     return max(math.ceil(t * 0.25), a_pass // 16, 1)
+
+
+def require_regularized(solver: Solver, problem: Problem) -> str | None:
+    """Why a solver of `Regularized` problems cannot solve a problem of another kind; None if it is of this kind."""
+    if isinstance(problem, Regularized):
+        return None
+    return (
+        f"{type(solver).__name__} solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+    )
 
 
 def cannot_read(problem: Problem, solver: Solver) -> str | None:

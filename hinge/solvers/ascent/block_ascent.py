@@ -16,7 +16,7 @@ from hinge.sampling import key_of, stream_of
 from hinge.solvers.ascent.active_rows import shuffle, unmarked
 from hinge.solvers.ascent.local_ascent import Rows, Share, local_ascent
 from hinge.solvers.ascent.sdca import SGD_PAYS, TYPICAL, first_dual
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Paper, Solver, require_regularized
 from hinge.threads import stretches
 
 OWN, EPOCHS = 1 << 40, 1 << 10  # random streams from OWN on order the rows within blocks: EPOCHS of them for each block
@@ -131,9 +131,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     constraints = Constraints(epochs=count(most=EPOCHS))
 
     def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Regularized):
-            return None
-        return f"BlockAscent solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+        return require_regularized(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> BlockAscentState:
         d, full, dual = problem.d, problem.lam * problem.total, first_dual()

@@ -10,9 +10,9 @@ from hinge.constraints import Constraints, count
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.ascent.active_rows import list_rows, rows_to_look, shuffle
-from hinge.solvers.ascent.local_ascent import Change, Rows, Share, local_ascent
-from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, begin_bias, end_epoch
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.ascent.local_ascent import Change, Rows, Share, end_epoch, local_ascent
+from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, begin_bias
+from hinge.solvers.base import Paper, Solver, require_regularized
 from hinge.threads import each
 
 NEIGHBOURS = 64  # rows that are dealt out together, so that parts do not write to the same lines of memory
@@ -128,9 +128,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         return SDCA(self.first_pass, self.shrinking, self.block_rows)
 
     def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Regularized):
-            return None
-        return f"CoCoA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+        return require_regularized(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> CoCoAState:
         ascent = self.plain.init(problem, seed, start)

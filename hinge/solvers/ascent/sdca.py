@@ -1,26 +1,23 @@
 """Stochastic dual coordinate ascent, begun by a stochastic gradient pass."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.access import dot, read_row
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import OneClass, Problem, Regularized, Solution
-from hinge.problems.base import Combination, Cost
-from hinge.problems.svm.losses import gap_share
+from hinge.problems.base import Combination
+from hinge.problems.base import Cost
 from hinge.sampling import key_of
-from hinge.solvers.ascent.active_rows import begin, first_epoch, rows_a_block, rows_to_look, unmarked
-from hinge.solvers.ascent.local_ascent import Rows, visit
-from hinge.solvers.ascent.subspace_step import products, subspace_step
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.ascent.active_rows import begin, first_epoch, rows_a_block, rows_to_look
+from hinge.solvers.ascent.local_ascent import SAMPLE, Rows, end_epoch, predict_gap, sampled_gap, target_reached, visit
+from hinge.solvers.ascent.subspace_step import subspace_step
+from hinge.solvers.base import Paper, Solver, require_regularized
 
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # this many rows, or up to twice this, whose norms set the scale of a free bias
-SAMPLE = 2048  # rows by which the gap is estimated after a long epoch
 
 
 class StoppingTarget(NamedTuple):
@@ -232,10 +229,7 @@ class SDCA(Solver[Regularized, SDCAState]):
     )
 
     def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, Regularized):
-            name = type(self).__name__
-            return f"{name} solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
-        return None
+        return require_regularized(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
         n, full, dual = problem.n, problem.lam * problem.total, first_dual()
@@ -330,7 +324,7 @@ class SDCA(Solver[Regularized, SDCAState]):
             return np.inf
         goal, gap = stopping_target(problem), float(state.dual.rows_gap)
         if np.isnan(gap) and state.epoch.rows > 16 * SAMPLE:
-            gap = _sampled_gap(Rows.of(problem), goal.Lam, state.alpha, state.v, state.dual)
+            gap = sampled_gap(Rows.of(problem), goal.Lam, state.alpha, state.v, state.dual)
         gap, dual, sq = predict_gap(
             problem.target, problem.weight, problem.loss, goal, gap, state.alpha, state.v, state.dual
         )
@@ -495,127 +489,3 @@ def _visit_accelerated(
         if over:
             end_epoch(dual, epoch, active, goal.Lam, moves, shrinking)
             walk.rows += epoch.rows
-
-
-@compiled(inline="always")
-def end_epoch(dual, epoch, active, full, moves, shrinking):
-    """After the last row of an epoch: a bias `moves`, and rows that were marked leave the list."""
-    growing, highest, lowest = dual.growing, dual.highest, dual.lowest
-    dual.gap_before, dual.gap = dual.gap, dual.gap_so_far if not growing else np.inf
-    dual.max_violation_before = dual.max_violation
-    dual.max_violation = np.inf if growing else highest if highest > 0.0 else 0.0
-    dual.Lam = full
-    if moves and not growing:
-        dual.beta = dual.keep * (dual.beta + dual.kappa * dual.u / full) - dual.pull
-    dual.epochs_without_shrinking -= 1 if dual.epochs_without_shrinking > 0 else 0
-    leave = shrinking and not growing and dual.epochs_without_shrinking == 0
-    dual.upper = highest if leave and highest > 0.0 else np.inf
-    dual.lower = lowest if leave and lowest < 0.0 else -np.inf
-    dual.ended, dual.growing = True, False
-    epoch.active = unmarked(active, epoch.active)
-    dual.visits_since_halved += epoch.rows
-    if dual.gap <= 0.5 * dual.reference_gap:
-        dual.reference_gap, dual.visits_since_halved = dual.gap, 0
-    elif dual.visits_since_halved > 16 * len(active) and epoch.active < len(active):  # rows that left may be needed
-        epoch.stale, dual.reference_gap, dual.visits_since_halved = True, dual.gap, 0
-    # A certificate that is not good enough costs more than some visits to what is left on the list: a quarter of a pass
-    # more, if that lowers the gap to no less than a third.
-    dual.gap_safety = 1.0
-    if dual.gap < dual.gap_before < np.inf and epoch.active > 0:
-        dual.gap_safety = min(3.0, (dual.gap_before / dual.gap) ** (0.25 * len(active) / epoch.active))
-
-
-@compiled
-def target_reached(rows, goal, alpha, v, dual, epoch, r):
-    """Whether the gap is small enough after the epoch that has just ended: measured, once it is expected to be.
-
-    If it is not, rows that left the list come back.
-    """
-    ended, dual.ended, dual.rows_gap = dual.ended, False, np.nan
-    if not (ended and goal.tol > 0.0):
-        return False
-    target, weight, loss = rows.target, rows.weight, rows.loss
-    rows_gap = _sampled_gap(rows, goal.Lam, alpha, v, dual) if epoch.rows > 16 * SAMPLE else np.nan
-    gap, value, _ = predict_gap(target, weight, loss, goal, rows_gap, alpha, v, dual)
-    if gap > goal.tol * (value if value > goal.unit else goal.unit):
-        return False
-    rows_gap = _measure_gap(rows, goal.Lam, alpha, v, dual, r)
-    gap, value, _ = predict_gap(target, weight, loss, goal, rows_gap, alpha, v, dual)
-    if gap <= goal.tol * (value if value > goal.unit else goal.unit):
-        dual.rows_gap = rows_gap
-        return True
-    epoch.stale, dual.gap_inflation = True, 2.0 * dual.gap_inflation
-    return False
-
-
-@compiled
-def _sampled_gap(rows, Lam, alpha, v, dual):
-    """The rows' part of the gap, estimated by rows at equal distances; plus two standard errors."""
-    A, y, target, weight, loss, _ = rows
-    total, squares, count, every = 0.0, 0.0, 0, len(y) // SAMPLE
-    for i in range(every // 2, len(y), every):
-        s = weight[i] if len(weight) > 1 else weight[0]
-        t = target[i] if len(target) > 1 else target[0]
-        vx = dot(A, read_row(A, i), v)
-        g = t - y[i] * (dual.beta + (vx + dual.kappa * dual.u) / Lam)
-        share = s * gap_share(loss, g, alpha[i])
-        total += share
-        squares += share * share
-        count += 1
-    mean = total / count
-    return dual.gap_inflation * len(y) * (mean + 2.0 * np.sqrt(max(0.0, squares / count - mean * mean) / count))
-
-
-@compiled
-def _measure_gap(rows, Lam, alpha, v, dual, r):
-    """The rows' part of the gap at w = v/Λ by a pass over all rows; sets the largest violation of a margin, too."""
-    A, y, target, weight, loss, _ = rows
-    w, b, total, violation = v / Lam, dual.beta + dual.kappa * dual.u / Lam, 0.0, 0.0
-    for i in range(len(alpha)):
-        r[i] = dot(A, read_row(A, i), w)
-        s = weight[i] if len(weight) > 1 else weight[0]
-        if s > 0.0:
-            t = target[i] if len(target) > 1 else target[0]
-            g = t - y[i] * (r[i] + b)
-            total += s * gap_share(loss, g, alpha[i])
-            violation = g if g > violation else violation
-    dual.max_violation = dual.max_violation_before = violation
-    return total
-
-
-@compiled
-def predict_gap(target, weight, loss, goal, gap, alpha, v, dual):
-    """The gap, the dual objective, and ‖v‖². `gap` is the rows' part; if it is nan, it is predicted by the last epochs.
-
-    If the data is separable, the gap of the least multiple of w at which every row attains its margin may be smaller
-    (as for the certificate, see `Regularized.sharpened`): a slightly violated margin may cost far more than w.
-    """
-    # The larger of two epochs: the second of two equal rows has its margin once the first has been visited.
-    violation = dual.max_violation if dual.max_violation > dual.max_violation_before else dual.max_violation_before
-    value, separable = 0.0, loss.low == 0.0 == loss.curvature and len(target) == 1 and target[0] > violation
-    for i in range(len(alpha)):  # Σ sᵢ(tᵢαᵢ - ℓ*(αᵢ)), what the dual has besides its norm
-        a = alpha[i]
-        if a != 0.0:
-            t = target[i] if len(target) > 1 else target[0]
-            s = weight[i] if len(weight) > 1 else weight[0]
-            value += s * (t * a - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a)
-            if a >= loss.high:
-                separable = False
-    sq, c, u, Lam = products(v, v)[1], goal.constant_sq, dual.u, goal.Lam
-    if gap != gap:
-        gap = dual.gap * dual.gap_safety
-        if dual.gap < dual.gap_before < np.inf:
-            # Rows were met from the beginning of the epoch, when the gap was larger, to its end. On text 0.2 to 0.5 of
-            # the gap as the epoch met it was left at its end.
-            gap *= min(1.0, dual.gap_inflation * max(0.25, math.sqrt(dual.gap / dual.gap_before)))
-    half = (sq + c * u * u) / (2.0 * Lam)
-    if separable:
-        s = target[0] / (target[0] - violation)
-        other = half * s * s - (value - half)
-        gap = other if other < gap else gap
-    gap += abs(u - goal.u) * goal.spread  # of a free bias, by how much its constraint is missed
-    if c > 0.0:  # b may not have followed α yet
-        b = dual.beta + dual.kappa * u / Lam
-        off = b - c * u / Lam
-        gap += 0.5 * Lam * off * off / c
-    return gap, value - half, sq

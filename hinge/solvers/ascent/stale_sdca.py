@@ -13,7 +13,7 @@ from hinge.problems.base import Cost
 from hinge.sampling import draw_unit
 from hinge.solvers.ascent.active_rows import begin, ends_epoch, next_rows
 from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, bias_constant, dual_step
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Paper, Solver, require_regularized
 
 
 class StaleState(NamedTuple):
@@ -103,9 +103,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
         return SDCA("plain", shrinking=False, block_rows=self.block_rows)
 
     def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Regularized):
-            return None
-        return f"StaleSDCA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+        return require_regularized(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> StaleState:
         return StaleState(self.plain.init(problem, seed, start), np.full(problem.n, np.nan))

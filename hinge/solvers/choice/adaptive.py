@@ -9,8 +9,9 @@ from hinge.monitoring import Status
 from hinge.problems import Multiclass, Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.ascent.cocoa import CoCoAState
+from hinge.solvers.ascent.local_ascent import SAMPLE
 from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCAState
-from hinge.solvers.ascent.sdca import SAMPLE, SDCA, SDCAState
+from hinge.solvers.ascent.sdca import SDCA, SDCAState
 from hinge.solvers.base import Paper, Solver, gap_of
 from hinge.solvers.choice.cost_model import LEAST_TOL, multiclass_passes, newton_cost
 from hinge.solvers.newton.newton import Newton
