@@ -30,7 +30,7 @@ from hinge.solvers.newton.block_newton import (
     sampled_start,
     update_walk,
 )
-from hinge.solvers.newton.pass_sums import Question, Sums, add_sums, no_sums, sums_of
+from hinge.solvers.newton.pass_sums import PassQuery, PassSums, add_sums, no_sums, sums_of
 
 FEW = 8
 """One row in so many is in the sample, or fewer: one worker alone works on it."""
@@ -40,13 +40,13 @@ class Asked(NamedTuple):
     """What a pass is to sum up, for each of the tasks that are still open."""
 
     tasks: tuple[Task, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[PassQuery, ...]
 
 
 class Found(NamedTuple):
     """The sums over a part, or over several, for each of those tasks; and the cells that were read."""
 
-    sums: tuple[Sums, ...]
+    sums: tuple[PassSums, ...]
     cells: int
 
 

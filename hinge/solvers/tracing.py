@@ -105,11 +105,11 @@ def trace(
         raise ValueError(f"unit is 'iterations', 'passes' or 'seconds', not {unit!r}.")
     if reason := reason_against(solver, problem):
         raise ValueError(reason)
-    run = _Run(problem, solver, "iterations" if at is None else unit, tol)
+    run = _TracedRun(problem, solver, "iterations" if at is None else unit, tol)
     return run.snapshots(at, seed, state, warm_up)
 
 
-class _Run:
+class _TracedRun:
     """The state of one `trace`."""
 
     def __init__(self, problem: Problem, solver: Solver, unit: Unit, tol: float | None) -> None:

@@ -14,7 +14,7 @@ from hinge.problems.base import Cost, rounding
 from hinge.problems.svm.examples import balance
 from hinge.sampling import key_of, stream_of
 from hinge.solvers.ascent.active_rows import shuffle, unmarked
-from hinge.solvers.ascent.local_ascent import Rows, Share, local_ascent
+from hinge.solvers.ascent.local_ascent import AscentRows, Share, local_ascent
 from hinge.solvers.ascent.sdca import SGD_PAYS, TYPICAL, first_dual
 from hinge.solvers.base import Paper, Solver, require_regularized
 from hinge.threads import stretches
@@ -290,7 +290,9 @@ def _ascend(
     active = np.arange(rows.n) if len(problem.weight) == 1 else np.flatnonzero(weight)
     active, met = active.astype(np.uint32), np.inf
     listed, first = len(active), OWN + EPOCHS * int(place.t)  # whatever the number of epochs was before
-    part = Rows(rows.rows, rows_of(problem.y, block), rows_of(problem.target, block), weight, problem.loss, problem.lam)
+    part = AscentRows(
+        rows.rows, rows_of(problem.y, block), rows_of(problem.target, block), weight, problem.loss, problem.lam
+    )
     for epoch in range(epochs):
         share = Share(active, listed, deal, 0, 1, listed, 2, state.key, first + epoch)
         change = local_ascent(part, share, alpha, sq, state.v, dual, 1.0)

@@ -10,7 +10,7 @@ from hinge.constraints import Constraints, count
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.ascent.active_rows import list_rows, rows_to_look, shuffle
-from hinge.solvers.ascent.local_ascent import Change, Rows, Share, end_epoch, local_ascent
+from hinge.solvers.ascent.local_ascent import AscentRows, Change, Share, end_epoch, local_ascent
 from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, begin_bias
 from hinge.solvers.base import Paper, Solver, require_regularized
 from hinge.threads import each
@@ -138,7 +138,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
     def advance(self, problem: Regularized, state: CoCoAState, n_iter: int) -> CoCoAState:
         dual = state.ascent.dual
         if n_iter == 0:  # compile: the same calls, over no rows
-            local_ascent(Rows.of(problem), _share(state, 1, 0, 0, 0), *_initial_arrays(state), 1.0)
+            local_ascent(AscentRows.from_problem(problem), _share(state, 1, 0, 0, 0), *_initial_arrays(state), 1.0)
             _add(np.zeros(0), np.zeros(0))
         elif state.t == 0:
             begin_bias(problem, dual)
@@ -172,10 +172,9 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         shares = [_share(state, group, ends[k], ends[k + 1], number + k) for k in range(parts)]
         sigma = float(parts if dual.growing else min(rounds.sigma, parts))
         with problem.matrix.shared(parts) as A:
+            rows = [AscentRows.from_problem(problem, A[k]) for k in range(parts)]
             changes = each(
-                lambda k: local_ascent(Rows.of(problem, A[k]), shares[k], *_initial_arrays(state), sigma),
-                parts,
-                self.parts,
+                lambda k: local_ascent(rows[k], shares[k], *_initial_arrays(state), sigma), parts, self.parts
             )
         epoch.draws += parts
         needed = _add_up(ascent, changes)

@@ -34,7 +34,7 @@ SAMPLE = 2048  # rows by which the gap is estimated after a long epoch
 AHEAD = 2  # blocks, by which rows are asked for before they are visited
 
 
-class Rows(NamedTuple):
+class AscentRows(NamedTuple):
     """The examples of a part: rows and their counter, labels, targets, weights (one where all are equal), loss, λ."""
 
     A: DenseRows | CSRRows
@@ -45,7 +45,7 @@ class Rows(NamedTuple):
     lam: float
 
     @classmethod
-    def of(cls, problem: Regularized, A: DenseRows | CSRRows | None = None) -> "Rows":
+    def from_problem(cls, problem: Regularized, A: DenseRows | CSRRows | None = None) -> "AscentRows":
         """All examples of a problem, read through A, which may have a counter of its own."""
         A = problem.matrix.rows if A is None else A
         return cls(A, problem.y, problem.target, problem.weight, problem.loss, problem.lam)
@@ -82,7 +82,7 @@ class Change(NamedTuple):
 
 
 def local_ascent(
-    rows: Rows, share: Share, alpha: np.ndarray, sq: np.ndarray, v: np.ndarray, dual: Scalars, sigma: float
+    rows: AscentRows, share: Share, alpha: np.ndarray, sq: np.ndarray, v: np.ndarray, dual: Scalars, sigma: float
 ) -> Change:
     """Visit the rows of a share once; their α, and their squared norms where these are new, are written in place.
 

@@ -12,7 +12,15 @@ from hinge.problems.base import Combination
 from hinge.problems.base import Cost
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import begin, first_epoch, rows_a_block, rows_to_look
-from hinge.solvers.ascent.local_ascent import SAMPLE, Rows, end_epoch, predict_gap, sampled_gap, target_reached, visit
+from hinge.solvers.ascent.local_ascent import (
+    SAMPLE,
+    AscentRows,
+    end_epoch,
+    predict_gap,
+    sampled_gap,
+    target_reached,
+    visit,
+)
 from hinge.solvers.ascent.subspace_step import subspace_step
 from hinge.solvers.base import Paper, Solver, require_regularized
 
@@ -293,12 +301,13 @@ class SDCA(Solver[Regularized, SDCAState]):
             self.run(problem, state, n_iter, goal, moves=moves)
         elif (left := n_iter if walk.begun else _run_before_steps(self, problem, state, n_iter, goal)) > 0:
             settings = moves, self.shrinking, self.rows_a_block(problem), left
-            _visit_accelerated(Rows.of(problem), goal, *settings, *state.arrays, *state.subspace)
+            _visit_accelerated(AscentRows.from_problem(problem), goal, *settings, *state.arrays, *state.subspace)
         return state
 
     def run(self, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget, *, moves: bool) -> None:
-        """Iterations towards a given Λ; whether the bias multiplier moves."""
-        _visit(Rows.of(problem), goal, moves, self.shrinking, self.rows_a_block(problem), n_iter, *state.arrays)
+        """Run iterations of the plain ascent with a given Λ; `moves` says whether the bias multiplier moves."""
+        settings = goal, moves, self.shrinking, self.rows_a_block(problem), n_iter
+        _visit(AscentRows.from_problem(problem), *settings, *state.arrays)
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
         dual, answer = state.dual, Combination(*answer_of(state))
@@ -324,7 +333,7 @@ class SDCA(Solver[Regularized, SDCAState]):
             return np.inf
         goal, gap = stopping_target(problem), float(state.dual.rows_gap)
         if np.isnan(gap) and state.epoch.rows > 16 * SAMPLE:
-            gap = sampled_gap(Rows.of(problem), goal.Lam, state.alpha, state.v, state.dual)
+            gap = sampled_gap(AscentRows.from_problem(problem), goal.Lam, state.alpha, state.v, state.dual)
         gap, dual, sq = predict_gap(
             problem.target, problem.weight, problem.loss, goal, gap, state.alpha, state.v, state.dual
         )

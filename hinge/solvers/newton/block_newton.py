@@ -25,7 +25,7 @@ from hinge.solvers.base import Paper, Solver
 from hinge.solvers.driver import solve
 from hinge.solvers.newton.hessians import MOST_DIRECT, by_features, penalty_of
 from hinge.solvers.newton.newton import PROGRESS, RARE, Newton
-from hinge.solvers.newton.pass_sums import Question, Sums, add_sums, dual_bound, no_sums, small_answer, sums_of
+from hinge.solvers.newton.pass_sums import PassQuery, PassSums, add_sums, dual_bound, no_sums, small_answer, sums_of
 
 SAMPLE = 1 << 22  # cells of the sample whose solution is the start: a few tenths of a second
 ROWS = 8  # rows per feature in that sample, at least
@@ -91,7 +91,7 @@ class BlockNewtonState(NamedTuple):
     """
 
     walk: Walk
-    sums: Sums
+    sums: PassSums
     place: Scalars
     key: np.uint64
 
@@ -299,11 +299,11 @@ def initial_walk(
     return Walk(x, np.zeros(d + 1), np.zeros(d), np.zeros(d if mu else 0), numbers)
 
 
-def next_query(walk: Walk) -> Question:
+def next_query(walk: Walk) -> PassQuery:
     """What the next pass has to sum up."""
     x, p, place = walk.x, walk.p, walk.place
     tau, widths = float(place.tau), (float(place.line), float(place.mu))
-    return Question(x + tau * p, p, (STEPS - 1.0) * tau, *widths, float(place.share), walk.squares, bool(place.thin))
+    return PassQuery(x + tau * p, p, (STEPS - 1.0) * tau, *widths, float(place.share), walk.squares, bool(place.thin))
 
 
 def certificate_of(walk: Walk) -> Certificate:
@@ -315,7 +315,7 @@ def certificate_of(walk: Walk) -> Certificate:
     return Certificate(primal, bound, relative_gap(primal, bound, float(place.unit)), float(place.b))
 
 
-def update_walk(walk: Walk, outline: Outline, sums: Sums) -> None:
+def update_walk(walk: Walk, outline: Outline, sums: PassSums) -> None:
     """Use the sums of a pass: certify its point, and move there with a new step, or try another length.
 
     A Newton step that is far too long was made of too few rows: along features that no row on the parabola has, only
@@ -343,7 +343,7 @@ def update_walk(walk: Walk, outline: Outline, sums: Sums) -> None:
         _newton_step(walk, outline, sums)
 
 
-def _newton_step(walk: Walk, outline: Outline, sums: Sums) -> None:
+def _newton_step(walk: Walk, outline: Outline, sums: PassSums) -> None:
     """Set the Newton step from x for the width of the pass; reduce the width if the step promises little."""
     x, p, place, penalty = walk.x, walk.p, walk.place, penalty_of(outline)
     g = penalty * x - sums.z.sum(axis=0)
@@ -356,7 +356,7 @@ def _newton_step(walk: Walk, outline: Outline, sums: Sums) -> None:
         place.mu *= 0.2
 
 
-def _length(question: Question, penalty: np.ndarray, along: np.ndarray) -> float:
+def _length(question: PassQuery, penalty: np.ndarray, along: np.ndarray) -> float:
     """The length to try next, of the one that was tried; 1 if that was good enough."""
     points = question.u + question.offsets[:, None] * question.p
     F = 0.5 * (points**2) @ penalty + along
@@ -372,7 +372,7 @@ def _length(question: Question, penalty: np.ndarray, along: np.ndarray) -> float
     return low if abs(low - 1.0) > 0.05 else float(b)
 
 
-def _certify(walk: Walk, outline: Outline, u: np.ndarray, sums: Sums) -> None:
+def _certify(walk: Walk, outline: Outline, u: np.ndarray, sums: PassSums) -> None:
     """Bound the objective at u from above, and the optimum from below; store the best of both."""
     place, w, b = walk.place, u[:-1], float(u[-1])
     paid, constant_sq = 0.5 * float(w @ w), 0.0

@@ -63,7 +63,7 @@ Members = slice | np.ndarray
 """Which members of a batch: all of them, or some by their numbers."""
 
 
-class Columns(NamedTuple):
+class Stacked(NamedTuple):
     """What a step asks of the members, as columns: labels, targets, shares :math:`c_i`, penalties, a unit of the gap.
 
     Where all rows and members have the same target or share, it is one number.
@@ -207,7 +207,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return state
 
 
-def _columns(problem: Regularized | Batch) -> Columns:
+def _columns(problem: Regularized | Batch) -> Stacked:
     members = members_of(problem)
     first, shares = members[0], [member.share() for member in members]
     y = np.stack([member.y for member in members], 1).astype(np.float64)
@@ -220,17 +220,17 @@ def _columns(problem: Regularized | Batch) -> Columns:
     penalty = np.stack([penalty_of(member) for member in members], 1)
     if first.bias == "none":
         penalty[-1] = first.lam  # of a bias that stays 0
-    return Columns(y, target, share, penalty, np.array([member.unit for member in members]), first.bias != "none")
+    return Stacked(y, target, share, penalty, np.array([member.unit for member in members]), first.bias != "none")
 
 
-def _take(columns: Columns, members: Members) -> Columns:
+def _take(columns: Stacked, members: Members) -> Stacked:
     """The columns of some members."""
     if isinstance(members, slice):
         return columns
     y, target, share, penalty, unit, has_bias = columns
     target = target if isinstance(target, float) else target[:, members]
     share = share if isinstance(share, float) else share[:, members]
-    return Columns(y[:, members], target, share, penalty[:, members], unit[members], has_bias)
+    return Stacked(y[:, members], target, share, penalty[:, members], unit[members], has_bias)
 
 
 def _responses(matrix: Matrix, W: np.ndarray) -> np.ndarray:
@@ -240,7 +240,7 @@ def _responses(matrix: Matrix, W: np.ndarray) -> np.ndarray:
     return R
 
 
-def _slopes(loss: Loss, columns: Columns, G: np.ndarray) -> np.ndarray:
+def _slopes(loss: Loss, columns: Stacked, G: np.ndarray) -> np.ndarray:
     """α at G; zero for rows without a weight."""
     alpha = loss.slope(G)
     return alpha if isinstance(columns.share, float) else alpha * (columns.share > 0.0)
@@ -252,7 +252,7 @@ def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def _evaluate(
-    problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, members: Members, alpha: np.ndarray
+    problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, members: Members, alpha: np.ndarray
 ) -> None:
     """The gradient and the gap of some members at W, where the loss has the slopes α."""
     _, _, share, penalty, unit, has_bias = columns
@@ -274,7 +274,7 @@ def _evaluate(
     state.least[members] = np.where(better, distance, state.least[members])
 
 
-def _step(problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, members: Members) -> None:
+def _step(problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, members: Members) -> None:
     """Newton's direction of some members, the minimum on it, and the gap there."""
     numbers = np.arange(len(state.gap))[members]
     columns, loss, gradient = _take(columns, members), problem.loss, state.gradient[:, members]
@@ -288,7 +288,7 @@ def _step(problem: Regularized | Batch, columns: Columns, state: FiniteNewtonSta
 
 
 def _solve_newton(
-    problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, numbers: np.ndarray, gradient: np.ndarray
+    problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, numbers: np.ndarray, gradient: np.ndarray
 ) -> np.ndarray:
     """:math:`(\\nabla^2F)^{-1}\\nabla F` of some members; of few rows for all of them in one call of LAPACK."""
     _, _, share, penalty, _, has_bias = columns
@@ -313,7 +313,7 @@ def _solve_newton(
 
 
 def _minimise_along(
-    loss: Loss, columns: Columns, G: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, P: np.ndarray, Q: np.ndarray
+    loss: Loss, columns: Stacked, G: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, P: np.ndarray, Q: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The step τ to the minimum of each member along its direction P, and what G and α are there.
 

@@ -37,12 +37,12 @@ from hinge.solvers.newton.row_sums import add_squares, slope_of
 
 THIN = 2048  # rows per feature of which H is made where a relative error of about 1/√2048 is acceptable
 SIDE, COSTS = ("mass", "length", "linear", "extent", "square"), ("loss", "gap", "unit")
-"""Names of the numbers in `Sums` that are added over rows."""
+"""Names of the numbers in `PassSums` that are added over rows."""
 KINDS = 4  # groups for each feature: rows of both signs on both sides of the kink
 MOST_MEANS = 1 << 22  # numbers that the means may have; if they would be more, features do not separate groups
 
 
-class Question(NamedTuple):
+class PassQuery(NamedTuple):
     """What a pass is to sum up, at `u`, whose last entry is the bias, and along `p` from there.
 
     ========= ======================================================================================
@@ -90,7 +90,7 @@ class Split(NamedTuple):
     sizes: np.ndarray
 
 
-class Sums(NamedTuple):
+class PassSums(NamedTuple):
     """Sums over some rows, with the shares :math:`c_i` for weights.
 
     ================ ==============================================================================
@@ -138,16 +138,16 @@ def center_of(loss: Loss) -> float:
     return 0.0 if loss.two_sided or loss.curvature else 0.5
 
 
-def no_sums(d: int, steps: int, curved: bool = True) -> Sums:
+def no_sums(d: int, steps: int, curved: bool = True) -> PassSums:
     """The sums over no rows; with H only if `curved`."""
     size = d + 1 if curved else 0
     up, down = (scalars(**dict.fromkeys(SIDE, 0.0)) for _ in range(2))
     costs = scalars(**dict.fromkeys(COSTS, 0.0), largest=0.0, terms=0)
     along, z, H, squares = np.zeros(steps), np.zeros((2, d + 1)), np.zeros((size, size)), np.zeros(d)
-    return Sums(along, z, H, up, down, costs, squares, no_split(d))
+    return PassSums(along, z, H, up, down, costs, squares, no_split(d))
 
 
-def sums_of(problem: Regularized, question: Question) -> Sums:
+def sums_of(problem: Regularized, question: PassQuery) -> PassSums:
     """The sums over the rows of a problem in memory, which may be a part of a larger one with the same `total`.
 
     It reads each row once, and those on the parabola again, or some of them, for d² operations each. They are three
@@ -160,7 +160,7 @@ def sums_of(problem: Regularized, question: Question) -> Sums:
     wanted = question.share > 0.0
     short = np.zeros(problem.n if wanted else 0)
 
-    def part(data: Data, lo: int, hi: int) -> Sums:
+    def part(data: Data, lo: int, hi: int) -> PassSums:
         found = no_sums(d, len(question.offsets), curved=False)
         rows = data.rows  # type: ignore[attr-defined]
         _sum_up(rows, lo, hi, *given, way, found.along, found.z, found.up, found.down, found.costs, curved, short)
@@ -181,7 +181,7 @@ def sums_of(problem: Regularized, question: Question) -> Sums:
     for numbers, names in ((found.up, SIDE), (found.down, SIDE), (found.costs, COSTS)):
         for name in names:
             numbers[name] /= problem.total
-    return Sums(along, z, H, found.up, found.down, found.costs, squares, rows)
+    return PassSums(along, z, H, found.up, found.down, found.costs, squares, rows)
 
 
 def _every(problem: Regularized, rows: int) -> int:
@@ -191,7 +191,7 @@ def _every(problem: Regularized, rows: int) -> int:
     return max(1, int(rows / (THIN * (problem.d + 1) * share)))
 
 
-def add_sums(*sums: Sums) -> Sums:
+def add_sums(*sums: PassSums) -> PassSums:
     """Sums over more rows, added in their order."""
     total, *others = sums
     for more in others:
@@ -199,7 +199,7 @@ def add_sums(*sums: Sums) -> Sums:
         up, down, costs = _add_numbers(total.up, more.up, SIDE), _add_numbers(total.down, more.down, SIDE), total.costs
         largest, terms = max(costs.largest, more.costs.largest), max(costs.terms, more.costs.terms)
         squares, rows = total.squares + more.squares, merge(total.rows, more.rows)
-        total = Sums(along, z, H, up, down, _add_numbers(costs, more.costs, COSTS), squares, rows)
+        total = PassSums(along, z, H, up, down, _add_numbers(costs, more.costs, COSTS), squares, rows)
         total.costs.largest, total.costs.terms = largest, terms
     costs = copied(total.costs)
     costs.terms += len(sums)
@@ -214,7 +214,7 @@ def _add_numbers(a: Scalars, b: Scalars, names: tuple[str, ...]) -> Scalars:
     return total
 
 
-def dual_bound(sums: Sums, lam: float, loss: Loss, constant_sq: float, free: bool) -> float:
+def dual_bound(sums: PassSums, lam: float, loss: Loss, constant_sq: float, free: bool) -> float:
     """D at least, at the α of the pass; where the bias is free, with the heavier side of it scaled down."""
     a, b, up, down, terms = 1.0, 1.0, sums.up, sums.down, int(sums.costs.terms)
     if free:
