@@ -8,9 +8,7 @@ from hinge.access.streams.streamed import Streamed
 from hinge.constraints import Constraints
 from hinge.monitoring import History, Status
 from hinge.problems import KernelProblem, L1Regularized, Problem, Regularized
-from hinge.problems.base import Certificate
-from hinge.problems.base import Cost
-from hinge.problems.base import OnData
+from hinge.problems.base import Certificate, Cost, OnData
 from hinge.problems.svm.losses import HINGE
 
 P = TypeVar("P", bound=Problem)

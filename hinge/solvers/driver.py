@@ -17,8 +17,7 @@ from hinge.monitoring.checkpoint import Checkpoint
 from hinge.monitoring.clock import hurry, limited, now, within
 from hinge.monitoring.interrupts import Interrupts, called_off_by
 from hinge.problems import Certificate, Problem, Solution
-from hinge.problems.base import Answer
-from hinge.problems.base import Cost
+from hinge.problems.base import Answer, Cost
 from hinge.solvers.base import Result, Solver, cannot_read, gap_of, reason_against
 from hinge.solvers.meter import Meter, Spent, within_budget
 from hinge.threads import allowing

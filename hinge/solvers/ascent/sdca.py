@@ -8,8 +8,7 @@ import numpy as np
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import OneClass, Problem, Regularized, Solution
-from hinge.problems.base import Combination
-from hinge.problems.base import Cost
+from hinge.problems.base import Combination, Cost
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import begin, first_epoch, rows_a_block, rows_to_look
 from hinge.solvers.ascent.local_ascent import (

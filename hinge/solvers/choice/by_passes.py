@@ -14,7 +14,7 @@ from hinge.solvers.base import Paper, Solver
 from hinge.solvers.choice.adaptive import passes_left
 from hinge.solvers.choice.cost_model import LEAST_TOL, BlockCosts, block_costs, plain_stiffness
 from hinge.solvers.newton.block_newton import ROWS, BlockNewton, BlockNewtonState
-from hinge.solvers.newton.hessians import MOST_DIRECT
+from hinge.solvers.newton.systems import MOST_DIRECT
 
 
 class ByPassesState(NamedTuple):

@@ -12,8 +12,8 @@ import numpy as np
 
 from hinge.problems import Multiclass, Regularized
 from hinge.solvers.ascent.sdca import TYPICAL
-from hinge.solvers.newton.hessians import CURVED, form_of
 from hinge.solvers.newton.newton import begins_with
+from hinge.solvers.newton.systems import CURVED, form_of
 from hinge.solvers.unit_costs import CELL, FLOP, NONZERO, ROW, SPARSE_FLOP, STEP, factor_cost, hessian_cost, pass_cost
 
 LEAST_TOL = 1e-16  # a relative gap of rounding

@@ -9,8 +9,7 @@ from hinge.access import add_row, cell, dot, held_row, read_row, span
 from hinge.access.rows import CSRRows, DenseRows
 from hinge.compiled import compiled
 from hinge.problems import L1Regularized
-from hinge.solvers.newton.hessians import MOST_DIRECT
-from hinge.solvers.newton.systems import conjugate_gradient, solved
+from hinge.solvers.newton.systems import MOST_DIRECT, conjugate_gradient, solved
 
 CG_STEPS = 30  # products with the Hessian at most where it is not formed
 TRIALS, CG_TRIALS = 4, 2  # systems of one step, each with ten times the ridge of the one before

@@ -23,9 +23,9 @@ from hinge.sampling import key_of
 from hinge.solvers.ascent.block_ascent import cut_of, load_block, rows_of, shuffled_block
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.driver import solve
-from hinge.solvers.newton.hessians import MOST_DIRECT, by_features, penalty_of
 from hinge.solvers.newton.newton import PROGRESS, RARE, Newton
 from hinge.solvers.newton.pass_sums import PassQuery, PassSums, add_sums, dual_bound, no_sums, small_answer, sums_of
+from hinge.solvers.newton.systems import MOST_DIRECT, by_features, penalty_of
 
 SAMPLE = 1 << 22  # cells of the sample whose solution is the start: a few tenths of a second
 ROWS = 8  # rows per feature in that sample, at least

@@ -20,11 +20,10 @@ from hinge.problems.svm.penalized import primal_value, relative_gap
 from hinge.problems.svm.regularized import DualShare, dual_value
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton.device_sums import dual_sums, trial_sums
-from hinge.solvers.newton.hessians import penalty_of
 from hinge.solvers.newton.newton import GROWTH, NARROWEST, PROGRESS, STALLED, begins_with
 from hinge.solvers.newton.pass_sums import center_of
 from hinge.solvers.newton.row_sums import FIRST, next_trial
-from hinge.solvers.newton.systems import TRIES
+from hinge.solvers.newton.systems import penalty_of
 
 if TYPE_CHECKING:  # imported when a device is asked for
     import torch
@@ -465,10 +464,10 @@ def _by_features(
 
 
 def _with_ridge(torch: ModuleType, H: "torch.Tensor", g: "torch.Tensor") -> "torch.Tensor":
-    """H⁻¹g where rounding made H singular: with the least ridge that helps, from 1e-12 of the trace on."""
+    """H⁻¹g where rounding made H singular: with the least ridge that helps, of 1e-12, 1e-11, … of the trace."""
     size = float(H.diagonal().abs().sum())
     ridge = 1e-12 * size
-    for _ in range(TRIES):
+    for _ in range(20):
         L, info = torch.linalg.cholesky_ex(H + ridge * torch.eye(len(H), dtype=H.dtype, device=H.device))
         if not int(info):
             return torch.cholesky_solve(g, L)

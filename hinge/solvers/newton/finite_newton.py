@@ -15,10 +15,9 @@ from hinge.problems.base import Cost
 from hinge.problems.batch import Batch, BatchSolution, members_of
 from hinge.problems.svm.losses import Loss
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.newton.hessians import CANCELLED, MOST_DIRECT, MOST_MOVES, penalty_of
 from hinge.solvers.newton.newton import PROGRESS
 from hinge.solvers.newton.row_sums import MOST_TRIALS, SLOPE
-from hinge.solvers.newton.systems import solved
+from hinge.solvers.newton.systems import CANCELLED, MOST_DIRECT, MOST_MOVES, penalty_of, solved
 
 CHEAP = 1e5  # multiplications that take as long as a call of NumPy: a smaller Hessian is summed up anew at each step
 SMALL = 1 << 16  # numbers up to which the Hessians of all members are made by one product, with copies of the rows

@@ -10,9 +10,9 @@ from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.newton import hessians
-from hinge.solvers.newton.hessians import form_of, most_products, penalty_of
+from hinge.solvers.newton import systems
 from hinge.solvers.newton.row_sums import add_outers, along, dual_at, margins_along, slopes, step_along
+from hinge.solvers.newton.systems import form_of, most_products, penalty_of
 from hinge.solvers.unit_costs import STEP, factor_cost, hessian_cost, pass_cost
 
 GROWTH = 4  # factor by which the rows in use grow from stage to stage
@@ -121,7 +121,7 @@ class Newton(Solver[Regularized, NewtonState]):
     plus d² for each row that comes to the parabola or leaves it, and d³/3. Of fewer rows than features the inner
     products are kept instead, and factored. Where a factorisation would cost more than products with the rows, none
     is made: conjugate gradients multiply with the rows on the parabola, or a sample of them. See
-    :mod:`hinge.solvers.newton.hessians`.
+    :mod:`hinge.solvers.newton.systems`.
 
     Squared losses are parabolas themselves: μ = 0, and stages differ by their rows alone. For losses of
     regression α lies within [-1, 1], e is the residual, moved towards 0 by ε, and the first centre is 0. Where the bias
@@ -205,7 +205,7 @@ class Newton(Solver[Regularized, NewtonState]):
             np.zeros(d + 1),
             rows,
             np.zeros(n, bool),
-            hessians.allocate_hessian(problem, n),
+            systems.allocate_hessian(problem, n),
             mu,
             Evaluation(0.0, np.inf, np.inf, 0.0, 1.0, np.inf, 0.0),
             level=level,
@@ -340,14 +340,14 @@ def _evaluate(problem: Regularized, state: NewtonState, parts: int) -> NewtonSta
         g[-1] = 0.0
     scale, moved, form = sharpness / mass, state.moved, form_of(problem)
     if form == "features":
-        moved = hessians.update_hessian(problem, state.H, rows, before, state.curved, moved, parts)
-        p[:] = -hessians.by_features(problem, state.H, g, scale)
+        moved = systems.update_hessian(problem, state.H, rows, before, state.curved, moved, parts)
+        p[:] = -systems.by_features(problem, state.H, g, scale)
     elif form == "rows":
         if not moved:
             state.H[:], moved = problem.matrix.inner_products(rows), len(rows)
-        p[:] = -hessians.by_rows(problem, state.H, rows, state.curved, g, scale)
+        p[:] = -systems.by_rows(problem, state.H, rows, state.curved, g, scale)
     else:
-        p[:] = -hessians.by_products(problem, rows[:level][state.curved[:level]], g, scale, parts)
+        p[:] = -systems.by_products(problem, rows[:level][state.curved[:level]], g, scale, parts)
     paid = penalty if penalty[-1] > 0.0 else penalty[:-1]  # a free bias costs nothing
     n = len(paid)
     gained, square = float(linear / mass), float((combined[:n] ** 2 / paid).sum())

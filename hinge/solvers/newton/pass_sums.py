@@ -9,8 +9,8 @@ whole one: it copies the rows within reach of a step, and sums up the others by 
 A loss with kinks is a broken line for rows that stay on their side of it, so that a step needs to know one by one only
 the rows that may change sides. The others go by groups, for by Jensen's inequality
 
-.. math:: \\sum_{i\\in g}s_i\\,\\ell\big(t_i - y_g\\langle u, (x_i, 1)\rangle\big) \\;\\ge\\;
-          s_g\\,\\ell\big(\bar t_g - y_g\\langle u, (\bar x_g, 1)\rangle\big), \\qquad s_g = \\sum_{i\\in g}s_i ,
+.. math:: \\sum_{i\\in g}s_i\\,\\ell\\big(t_i - y_g\\langle u, (x_i, 1)\\rangle\\big) \\;\\ge\\;
+          s_g\\,\\ell\\big(\\bar t_g - y_g\\langle u, (\\bar x_g, 1)\\rangle\\big), \\qquad s_g = \\sum_{i\\in g}s_i ,
 
 with equality as long as all of a group are on one side. So the optimum of the small problem
 is a lower bound on the whole one, and so is its dual objective: it is the dual of the whole with one weight a group.
@@ -31,9 +31,9 @@ from hinge.problems.svm.examples import FAINT, balance
 from hinge.problems.svm.losses import Loss, gap_share
 from hinge.problems.svm.regularized import DualShare, dual_value
 from hinge.solvers.driver import solve
-from hinge.solvers.newton.hessians import Penalised, is_full
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_sums import add_squares, slope_of
+from hinge.solvers.newton.systems import Penalised, is_full
 
 THIN = 2048  # rows per feature of which H is made where a relative error of about 1/√2048 is acceptable
 SIDE, COSTS = ("mass", "length", "linear", "extent", "square"), ("loss", "gap", "unit")

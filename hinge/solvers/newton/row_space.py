@@ -12,7 +12,7 @@ from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Paper, Solver, gap_of
-from hinge.solvers.newton.hessians import MOST_CELLS, MOST_DIRECT
+from hinge.solvers.newton.systems import MOST_CELLS, MOST_DIRECT
 from hinge.solvers.unit_costs import pass_cost
 
 DENIED = 4  # certificates that were not good enough, after which what is left is what the coordinates are off

@@ -6,8 +6,8 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import SDCA, Newton, solve
-from hinge.solvers.newton.hessians import DIRECT, form_of
 from hinge.solvers.newton.newton import _shuffled_blocks
+from hinge.solvers.newton.systems import DIRECT, form_of
 
 BIASES = ["none", "free", "penalized"]
 
