@@ -26,7 +26,7 @@ def first_epoch() -> Scalars:
 
 
 def rows_a_block(matrix: Matrix) -> int:
-    """Neighbouring rows that are visited together: two cost memory hardly more than one, and more mix badly."""
+    """The number of neighbouring rows that are visited together: two take little longer to load than one."""
     cell = matrix.dtype.itemsize + (4 if matrix.is_sparse else 0)
     size = cell * matrix.n_cells
     return 2 if size <= IN_MEMORY else int(max(2, PAGES * matrix.n // size))
@@ -57,7 +57,7 @@ def rows_to_look(problem: Regularized | Multiclass, epoch: Scalars, ends_itself:
 
 @compiled(inline="always")
 def begin(epoch, active, order, weight, block_rows, key):
-    """Draw the order of an epoch's blocks, and say whether it visits all rows: those that have a weight."""
+    """Draw the order of an epoch's blocks; returns whether it visits all rows that have a weight."""
     everything = list_rows(epoch, active, weight)
     epoch.draws = shuffle(order, -(-epoch.active // block_rows), key, epoch.draws)
     return everything
@@ -65,7 +65,7 @@ def begin(epoch, active, order, weight, block_rows, key):
 
 @compiled(inline="always")
 def list_rows(epoch, active, weight):
-    """Put all rows that have a weight on the list, where that is due; whether it was."""
+    """Put all rows that have a weight on the list, if that is due; returns whether it was."""
     everything = epoch.stale or epoch.active == 0
     if everything:
         kept = 0
@@ -87,7 +87,7 @@ def next_rows(epoch, block, block_rows, most):
 
 @compiled(inline="always")
 def ends_epoch(epoch, count, block_is_done):
-    """Move on by `count` rows of the present block; whether that was the end of the epoch."""
+    """Advance by `count` rows of the present block; returns whether that was the end of the epoch."""
     epoch.offset += count
     if block_is_done:
         epoch.offset = 0
@@ -97,7 +97,7 @@ def ends_epoch(epoch, count, block_is_done):
 
 @compiled(inline="always")
 def counted(epoch, count):
-    """Count rows that were visited; whether that was the end of the epoch."""
+    """Count rows that were visited; returns whether that was the end of the epoch."""
     epoch.t += count
     epoch.visited += count
     if epoch.visited < epoch.active:
@@ -120,7 +120,7 @@ def shuffle(order, blocks, key, draws):
 
 @compiled(inline="always")
 def unmarked(active, n_active):
-    """Close the gaps that shrinking left in the list, which stays sorted."""
+    """Remove the marked rows from the list, which stays sorted; returns its new length."""
     kept = 0
     for k in range(n_active):
         if not active[k] & SHRUNK:

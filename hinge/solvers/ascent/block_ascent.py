@@ -23,7 +23,7 @@ OWN, EPOCHS = 1 << 40, 1 << 10  # random streams from OWN on order the rows with
 
 
 class BlockAscentState(NamedTuple):
-    """A dual point, what this pass has summed up of it so far, and the best answer that a pass has certified.
+    """A dual point, the sums of the present pass, and the best certified answer.
 
     ================= ==================================================================================
     `alpha`, `v`      the dual weights, and :math:`v = \\sum_is_i\\alpha_iy_ix_i`
@@ -60,7 +60,7 @@ class BlockAscentState(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """How the rows are cut into stretches, and how many blocks of several of them a pass has."""
+    """The stretches into which rows are cut, and the number of blocks of several stretches in a pass."""
 
     stretches: list[tuple[int, int]]
     blocks: int
@@ -170,7 +170,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
         return state
 
     def solution(self, problem: Regularized, state: BlockAscentState) -> Solution:
-        """The best answer that is certified; before there is one, the present one. Of rows in memory, with its dual."""
+        """The best certified answer, or the present one before there is any; with its dual if rows are in memory."""
         alpha = state.alpha if problem.in_memory else None
         if state.place.primal < np.inf:
             return Solution(state.best, float(state.place.best_b), alpha)
@@ -188,7 +188,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
         return cut_of(problem).blocks - int(state.place.done)
 
     def estimate(self, problem: Regularized, state: BlockAscentState) -> Certificate:
-        """That of the best answer so far; the second pass is the first that certifies one."""
+        """The certificate of the best answer so far; the second pass is the first to compute one."""
         place = state.place
         if place.primal == np.inf:
             return Certificate.unknown(_bias(state.dual))
@@ -239,7 +239,7 @@ def _put(values: np.ndarray, a: np.ndarray, block: Ranges) -> None:
 
 
 def _visit(problem: Regularized, state: BlockAscentState, block: Ranges, rows: Matrix, epochs: int) -> None:
-    """All that is done with a block while it is in memory; the state changes at the end."""
+    """Do all that is done with a block while it is in memory; the state changes at the end."""
     matrix, place, dual = problem.matrix, state.place, state.dual
     if place.done == 0:
         state.w[:] = state.v / (dual.Lam or 1.0)
@@ -263,7 +263,7 @@ def _visit(problem: Regularized, state: BlockAscentState, block: Ranges, rows: M
 
 
 def _loss_of(problem: Regularized, state: BlockAscentState, block: Ranges, rows: Matrix) -> float:
-    """What a block has of the mean loss of w, at most."""
+    """An upper bound on the contribution of a block to the mean loss of w."""
     b, at, loss = float(state.place.b), 0, 0.0
     if isinstance(problem.matrix, Streamed):  # the first pass has measured the rows, in whatever process
         problem.matrix.largest_sq = max(problem.matrix.largest_sq, float(state.place.largest))
@@ -284,7 +284,7 @@ def _ascend(
     sq: np.ndarray,
     epochs: int,
 ) -> None:
-    """Dual steps on the rows of a block, whose α and squared norms are given; v and u follow."""
+    """Take dual steps on the rows of a block, whose α and squared norms are given; update v and u."""
     place, dual, deal = state.place, state.dual, np.zeros(1, np.uint32)
     weight = frozen(rows_of(problem.weight, block))
     active = np.arange(rows.n) if len(problem.weight) == 1 else np.flatnonzero(weight)

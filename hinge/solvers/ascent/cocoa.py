@@ -124,7 +124,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
 
     @property
     def plain(self) -> SDCA:
-        """The ascent whose steps these are."""
+        """The ascent that takes the same steps."""
         return SDCA(self.first_pass, self.shrinking, self.block_rows)
 
     def rejects(self, problem: Problem) -> str | None:
@@ -187,7 +187,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         return answer_of(state.ascent)
 
     def cost(self, problem: Regularized, state: CoCoAState | None = None) -> Cost:
-        """A round may be all of an epoch, which reads no more than all rows."""
+        """A round, which may be a whole epoch."""
         _, cuts = self._cut(problem, problem.n)
         return self.plain.cost(problem)._replace(rows=0, cells=problem.matrix.n_cells, a_pass=cuts)
 
@@ -229,7 +229,7 @@ def _deal(state: CoCoAState, listed: bool, parts: int, cuts: int, group: int) ->
 
 
 def _share(state: CoCoAState, group: int, first: int, stop: int, number: int) -> Share:
-    """Blocks of the deal, for the part that draws by this number."""
+    """The blocks of one part in a round; `number` is the stream of its random numbers."""
     ascent, rounds = state
     listed, size = int(ascent.epoch.active), int(rounds.neighbours)
     return Share(ascent.active, listed, ascent.order, first, stop, size, group, ascent.key, number)
@@ -242,7 +242,7 @@ def _initial_arrays(state: CoCoAState) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def _add_up(ascent: SDCAState, changes: list[Change]) -> float:
-    """Add what the parts changed, in their order; returns ρ, the σ' that would have done."""
+    """Add the changes of the parts, in their order; returns ρ, the least σ' that would have been safe."""
     dual, epoch, kappa = ascent.dual, ascent.epoch, float(ascent.dual.kappa)
     du, rows = sum(change.du for change in changes), sum(change.rows for change in changes)
     dual.u += du

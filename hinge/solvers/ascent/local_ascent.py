@@ -70,7 +70,7 @@ class Share(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What a part did: Δv and Δu, by how much Λ grew, and what its rows have of the gap and of the dual's slopes."""
+    """The changes of a part: Δv, Δu, the growth of Λ; its share of the gap, and extreme derivatives of the dual."""
 
     dv: np.ndarray
     du: float
@@ -106,7 +106,7 @@ def local_ascent(
 
 @compiled
 def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch):
-    """Steps of dual ascent on up to `n_iter` rows, in the order of an epoch; how many are left, and whether it is over.
+    """Visit up to `n_iter` rows in the order of an epoch; returns the visits left, and whether the epoch is over.
 
     Of `dual` it moves u, Λ where it grows, and what the epoch has met and `moved`.
     """
@@ -163,7 +163,7 @@ def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, act
 
 @compiled(inline="always")
 def end_epoch(dual, epoch, active, full, moves, shrinking):
-    """After the last row of an epoch: a bias `moves`, and rows that were marked leave the list."""
+    """End an epoch: the bias multiplier moves if `moves`, and marked rows leave the list."""
     growing, highest, lowest = dual.growing, dual.highest, dual.lowest
     dual.gap_before, dual.gap = dual.gap, dual.gap_so_far if not growing else np.inf
     dual.max_violation_before = dual.max_violation
@@ -191,7 +191,7 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
 
 @compiled
 def target_reached(rows, goal, alpha, v, dual, epoch, r):
-    """Whether the gap is small enough after the epoch that has just ended: measured, once it is expected to be.
+    """Whether the gap is small enough after an epoch; it is measured once it is predicted to be.
 
     If it is not, rows that left the list come back.
     """

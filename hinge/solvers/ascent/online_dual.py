@@ -9,7 +9,7 @@ from hinge.solvers.ascent.sdca import SDCA, stopping_target
 
 
 class Stream(NamedTuple):
-    """What a stream of rows has taught.
+    """What has been learned from a stream of rows.
 
     v = Σ sᵢαᵢyᵢxᵢ, u = Σ sᵢαᵢyᵢ, κ and Λ as in `SDCA`, the weight of the rows seen, the average of
     the iterates (w, b) with weights proportional to the weight seen, with the sum of these weights; and β, which is
@@ -28,7 +28,7 @@ class Stream(NamedTuple):
 
 
 def begin(d: int) -> Stream:
-    """Nothing seen yet."""
+    """The state before any row."""
     return Stream(np.zeros(d), 0.0, 0.0, 0.0, 0.0, np.zeros(d), 0.0, 0.0)
 
 

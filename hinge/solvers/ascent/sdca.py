@@ -119,7 +119,7 @@ class SDCAState(NamedTuple):
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """What the plain ascent works on, in the order of its compiled loop."""
+        """The fields that the plain ascent works on, in the order of its compiled loop."""
         return self.alpha, self.v, self.sq, self.active, self.order, self.dual, self.epoch, self.key, self.r
 
 
@@ -317,7 +317,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         return answer
 
     def cost(self, problem: Regularized, state: SDCAState | None = None) -> Cost:
-        """A row; with subspace steps, which push rows to their bounds, the first of an epoch may read any number."""
+        """A row; with subspace steps, the first iteration of an epoch may read any number of rows."""
         setup = 2 * TYPICAL * problem.matrix.max_row_cells if problem.bias != "none" else 0
         cells = problem.matrix.n_cells if self.acceleration == "subspace" else 0
         return Cost(rows=1, cells=cells, setup=setup, a_pass=problem.n)
@@ -353,7 +353,7 @@ class SDCA(Solver[Regularized, SDCAState]):
 
 
 def _run_before_steps(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget) -> int:
-    """Iterations before the first subspace step; returns how many are left for when it has come."""
+    """Run the iterations before the first subspace step; returns how many are left after it."""
     first, epoch, moves = int(solver.after * problem.n), state.epoch, problem.bias != "none"
     while state.t < first or epoch.visited:  # to the end of an epoch
         due, before = first - state.t if state.t < first else int(epoch.active - epoch.visited), state.t
@@ -380,7 +380,7 @@ def stopping_target(problem: Regularized, tol: float = 0.0) -> StoppingTarget:
 
 
 def answer_of(state: SDCAState) -> Solution:
-    """The answer by v and α, however they came about."""
+    """The answer that belongs to v and α."""
     dual = state.dual
     Lam = dual.Lam or 1.0  # within the first pass, Λ of the rows visited so far
     return Solution(state.v / Lam, float(dual.beta + dual.kappa * dual.u / Lam), state.alpha)
@@ -392,7 +392,7 @@ def bias_constant(problem: Regularized) -> float:
 
 
 def begin_bias(problem: Regularized, dual: Scalars) -> None:
-    """Set what a bias moves by, see the Notes of `SDCA`."""
+    """Set κ and the initial multiplier of a bias, see the Notes of `SDCA`."""
     if problem.bias == "none":
         return
     rho, c = bias_constant(problem), problem.constant_sq

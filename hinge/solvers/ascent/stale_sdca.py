@@ -99,7 +99,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
 
     @property
     def plain(self) -> SDCA:
-        """The ascent whose steps these are."""
+        """The ascent that takes the same steps."""
         return SDCA("plain", shrinking=False, block_rows=self.block_rows)
 
     def rejects(self, problem: Problem) -> str | None:
@@ -139,7 +139,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
         return self.plain.pause(problem, state.ascent)
 
     def estimate(self, problem: Regularized, state: StaleState) -> float:
-        """The gap as the last epoch met the rows, those that it passed over made up for by the others."""
+        """The gap as the last epoch met it; visited rows are weighted to represent the rows that were passed over."""
         return self.plain.estimate(problem, state.ascent)
 
     def refresh(self, problem: Regularized, state: StaleState) -> StaleState:

@@ -32,7 +32,7 @@ TINY = 1e-300  # the smallest divisor
 
 @compiled
 def subspace_step(A, y, target, weight, loss, full, c, beta, alpha, v, dual, walk, p, v_p, q, v_q):
-    """α moves along p and q as far as the dual rises.
+    """Move α along p and q to the maximum of the dual.
 
     p, `v_p` and ``walk.u_before`` are α, v and u as they were at the beginning of the epoch, and then as they are at
     the end of the step; q, `v_q` and ``walk.u_step`` are the last step, and then this one.
@@ -80,7 +80,7 @@ def subspace_step(A, y, target, weight, loss, full, c, beta, alpha, v, dual, wal
 
 @compiled(fastmath=SUMS, no_cpython_wrapper=True)
 def _best(target, weight, loss, full, c, beta, alpha, v, u, p, v_p, u_p, q, v_q, u_q):
-    """τ of the maximum on the plane of p and q, or on the way there; p and `v_p` become what has changed."""
+    """The steps along p and q to the maximum on their plane, or towards it; p and `v_p` become the changes."""
     h_p, h_q, h_pq, g_p, g_q = c * u_p * u_p, c * u_q * u_q, c * u_p * u_q, c * u * u_p, c * u * u_q
     for j in range(len(v)):
         now, other = v[j], v_q[j]

@@ -191,7 +191,7 @@ class Adaptive(Solver[Regularized | Multiclass, AdaptiveState]):
         passes, log_gap, due = passes_of(problem, own), min(watch.log_gap, math.log(gap)), False
         log_tol = math.log(max(self.tol, LEAST_TOL))
         watch = watch._replace(gap=gap, log_gap=log_gap)
-        # From one look to the next the gap wavers: a rate is that of half as much growth at least.
+        # The gap wavers from one evaluation to the next: a rate is taken over at least half of the growth.
         apart = passes - watch.before >= 0.5 * (GROWTH - 1.0) * watch.before > 0.0
         if watch.before_log < math.inf and log_gap > log_tol and apart:
             rate = (watch.before_log - log_gap) / (passes - watch.before)

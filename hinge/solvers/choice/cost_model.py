@@ -25,7 +25,7 @@ CG_PASSES = 5.0  # passes that the products of a step without a Hessian take; fe
 SEPARABLE = 16.0  # rows for each feature below which a plane may separate them, and steps are hard to foresee
 SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing
 CLASS_STEPS = 15.0  # of MulticlassNewton, whatever the scales and λ: 4 to 44 in 106 random problems
-CLASS_ROW, CLASS_CELL = 4.0, 2.3  # visits of MulticlassSDCA in those of SDCA: to a row, and to a cell in each class
+CLASS_ROW, CLASS_CELL = 4.0, 2.3  # visits of MulticlassSDCA to a row, and to a cell in each class, in visits of SDCA
 NEWTON_PASSES = 6.0  # of BlockNewton, which begins with a sample in memory
 
 

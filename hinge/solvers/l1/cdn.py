@@ -181,7 +181,7 @@ class CDN(Solver[L1Regularized, CDNState]):
         return state
 
     def _descend(self, problem: L1Regularized, state: CDNState) -> tuple[float, float]:
-        """Epochs over the working set, until it is solved as well as asked for; w and e are written.
+        """Run epochs over the working set until it is solved well enough; w and e are overwritten.
 
         Returns what the epochs since the last Newton step have cost, and the ridge of the next.
         """
@@ -203,7 +203,7 @@ class CDN(Solver[L1Regularized, CDNState]):
         return spent, ridge
 
     def _evaluate(self, problem: L1Regularized, state: CDNState) -> CDNState:
-        """The objectives at w, from all columns, and the columns to take next."""
+        """The objectives at w, from all columns, and the next working set."""
         w, c, d, lam = state.w, shares(problem), problem.d, problem.lam
         short = np.maximum(problem.y * state.e, 0.0)
         pull = 2.0 * c * problem.y * short
@@ -279,7 +279,7 @@ def _pieces(problem: L1Regularized, count: int) -> Iterator[tuple[int, int]]:
 def _epoch(
     problem: L1Regularized, c: np.ndarray, taken: np.ndarray, lam: float, w: np.ndarray, e: np.ndarray
 ) -> tuple[float, float]:
-    """Visit the columns taken, and the constant one; by how much the worst was off."""
+    """Visit the working set and the constant column; returns the largest violation, and the decrease."""
     A, y, worst, fall, least = problem.matrix.columns, problem.y, 0.0, 0.0, FAINT * lam
     for lo, hi in _pieces(problem, len(taken)):
         off, more = _visit(A, taken[lo:hi], y, c, lam, least, w, e)
@@ -293,14 +293,14 @@ def _epoch(
 
 
 def _off(problem: L1Regularized, tilt: float, lam: float, weight: float) -> float:
-    """By how much the constant column is off, of which `tilt` is the z."""
+    """The violation of the constant column, whose z is `tilt`."""
     if problem.bias == "penalized":
         return abs(tilt) - lam if weight == 0.0 else abs(tilt - lam * np.sign(weight))
     return abs(tilt) if problem.bias == "free" else 0.0
 
 
 def _compute_anew(problem: L1Regularized, state: CDNState) -> None:
-    """e from w, without what its changes have lost."""
+    """Compute e from w, without the rounding errors of its updates."""
     e = state.e
     e[:] = problem.y
     support = np.flatnonzero(state.w[:-1])

@@ -28,7 +28,7 @@ class Face(NamedTuple):
 
 
 class Stepped(NamedTuple):
-    """What came of a step: the ridge of the next, the decrease of the objective, and how many systems were solved."""
+    """The result of a step: the ridge of the next, the decrease of the objective, and the number of systems solved."""
 
     ridge: float
     fall: float
@@ -59,7 +59,7 @@ def cost_of(problem: L1Regularized, face: Face) -> tuple[float, bool]:
 def face_step(
     problem: L1Regularized, c: np.ndarray, lam: float, face: Face, w: np.ndarray, e: np.ndarray, ridge: float
 ) -> Stepped:
-    """One Newton step on the face from (w, e), which are written.
+    """One Newton step on the face from (w, e), which are overwritten.
 
     With sums over the rows that violate their margin, as in `CDN`, and the signs :math:`\\sigma` of w,
 

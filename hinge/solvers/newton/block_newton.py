@@ -77,7 +77,7 @@ class Walk(NamedTuple):
 
 
 class BlockNewtonState(NamedTuple):
-    """Where the run is, and what the present pass has summed up so far.
+    """The walk from pass to pass, and the sums of the present pass.
 
     ============== ===============================================================================
     `walk`         the point, the next step and the best answer, see `Walk`
@@ -103,7 +103,7 @@ class BlockNewtonState(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockNewton(Solver[Regularized, BlockNewtonState]):
-    """Newton steps on `Regularized` with a smoothed loss that are made of sums over all rows, one step a pass.
+    """Newton steps on `Regularized` with a smoothed loss, from sums over all rows: one step in each pass.
 
     With :math:`e_i = t_i - y_i(\\langle w, x_i\\rangle + b)`, and the dual weights α that smoothing by μ gives,
 
@@ -202,7 +202,7 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
             state.walk.place.line, state.walk.place.mu = walk.place.line, walk.place.mu
 
     def solution(self, problem: Regularized, state: BlockNewtonState) -> Solution:
-        """The best answer that is certified; before there is one, the present one."""
+        """The best certified answer, or the present one before there is any."""
         walk = state.walk
         if walk.place.primal < np.inf:
             return Solution(walk.best, float(walk.place.b))
@@ -215,7 +215,7 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
         return Cost(cells=4 * cells, setup=8 * MOST_STEPS * cells, certificate=0, a_pass=cut.blocks)
 
     def pause(self, problem: Regularized, state: BlockNewtonState) -> int:
-        """The end of the pass; 0 where nothing has been gained for some passes."""
+        """Blocks to the end of the pass; 0 after some passes without progress."""
         if state.walk.place.still >= STALLED and not state.place.done:
             return 0
         return cut_of(problem).blocks - int(state.place.done)
@@ -232,7 +232,7 @@ def outline_of(problem: Regularized, cells: int) -> Outline:
 
 
 def part_of(problem: Regularized, block: Ranges, rows: Matrix) -> Regularized | None:
-    """The problem over the rows of a block, whose means are shares of those over all; None of no weight."""
+    """The problem over the rows of a block, with the total weight of all rows; None if the rows have no weight."""
     weight = rows_of(problem.weight, block) if len(problem.weight) == problem.n else None
     if weight is not None and not weight.any():
         return None
@@ -244,7 +244,7 @@ def part_of(problem: Regularized, block: Ranges, rows: Matrix) -> Regularized | 
 
 
 def sampled_start(part: Regularized | None, lam: float) -> np.ndarray | None:
-    """w and b of some rows of a part, evenly spread; None if they are too few, or of one class."""
+    """The solution (w, b) of evenly spread rows of a part; None if they are too few, or of one class."""
     if part is None:
         return None
     d, cells = part.d, max(1, part.matrix.n_cells // part.n)
@@ -357,7 +357,7 @@ def _newton_step(walk: Walk, outline: Outline, sums: PassSums) -> None:
 
 
 def _length(question: PassQuery, penalty: np.ndarray, along: np.ndarray) -> float:
-    """The length to try next, of the one that was tried; 1 if that was good enough."""
+    """The length to try next, relative to the one that was tried; 1 if that was good enough."""
     points = question.u + question.offsets[:, None] * question.p
     F = 0.5 * (points**2) @ penalty + along
     at = int(F.argmin())

@@ -214,7 +214,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
             state.stage.mu[:] = within.stage.mu
 
     def _iterate(self, problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, tol: float) -> None:
-        """A step of the tasks whose gap is too large; of all of them, where none is."""
+        """A step of the tasks whose gap is too large, or of all tasks if none is."""
         wanting = _gaps(state.stage) > tol
         on = wanting if wanting.any() else ~wanting
         self._next_stage(problem, placed, state, on)
@@ -371,7 +371,7 @@ def _certified(
     square_down: float,
     largest: float,
 ) -> tuple[float, float]:
-    """P at most and D at least, by sums that were made in any order: each of n terms, one after the other at worst.
+    """Bounds on P and D from sums of n terms that were added in any order.
 
     Where every response may be off by ε, the mean loss is larger by ε at most, and the mean of squares L, of which the
     root is at least the mean, by :math:`2\\varepsilon\\sqrt L + \\varepsilon^2`.
@@ -401,7 +401,7 @@ def _certified(
 
 
 def _step(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, on: np.ndarray) -> None:
-    """W goes along the directions of Newton's method to the least objective; of tasks that rest nothing moves."""
+    """Move W along the Newton directions to the least objective; tasks that rest do not move."""
     task, torch = members_of(problem)[0], placed.rows.xp
     loss, mu = task.loss, sent(torch, state.stage.mu, state.W.device)
     sharpness = 1.0 / (mu + loss.curvature)

@@ -24,7 +24,7 @@ SMALL = 1 << 16  # numbers up to which the Hessians of all members are made by o
 
 
 class FiniteNewtonState(NamedTuple):
-    """Where each member is, a column each, in arrays that `advance` overwrites.
+    """The points of all members, a column each, in arrays that `advance` overwrites.
 
     ============ ======================= ==========================================================================
     `W`          (d + 1, k)              w, and the bias in the last row
@@ -63,7 +63,7 @@ Members = slice | np.ndarray
 
 
 class Stacked(NamedTuple):
-    """What a step asks of the members, as columns: labels, targets, shares :math:`c_i`, penalties, a unit of the gap.
+    """The members' data as columns: labels, targets, shares :math:`c_i`, penalties, units of the gap.
 
     Where all rows and members have the same target or share, it is one number.
     """
@@ -194,7 +194,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return Cost(cells=(2 + len(members)) * cells, setup=2 * cells)
 
     def pause(self, problem: Regularized | Batch, state: FiniteNewtonState) -> int:
-        """1, or 0 after ten steps without progress, which only rounding makes, or far more steps than a run takes."""
+        """1, or 0 after ten steps without progress, when only rounding is left, or after far more steps than needed."""
         return int(state.t < 1000 and not (state.idle >= 10).any())
 
     def estimate(self, problem: Regularized | Batch, state: FiniteNewtonState) -> float:
@@ -343,7 +343,7 @@ def _minimise_along(
 
 
 def _update_hessian(matrix: Matrix, share: np.ndarray | float, state: FiniteNewtonState, j: int) -> None:
-    """Bring H of a member to the rows that have a loss now: d² for each that came or went, if these are fewer."""
+    """Update H of a member for the rows that have a loss now: d² for each that changed, or for each row if fewer."""
     H, held, curved = state.H[j], state.held[j], state.alpha[:, j] != 0.0
     count = int(np.count_nonzero(curved))
     if count * H.size > CHEAP:

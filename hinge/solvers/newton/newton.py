@@ -311,13 +311,13 @@ def begins_with(problem: Regularized, n: int | None = None, *, least: int = 500,
 
 
 def _hessian_is_expensive(problem: Regularized) -> bool:
-    """Whether a Hessian that all rows are part of costs as much as several steps without it."""
+    """Whether a Hessian of all rows costs more than several steps without it."""
     step = STEP + pass_cost(problem) + factor_cost(problem.d)
     return form_of(problem) == "features" and hessian_cost(problem) > DEAR * step
 
 
 def _width_at(problem: Regularized, start: Solution, mu: float, shrink: float) -> float:
-    """The width to begin with at a start: mu, or so wide that smoothing hides as much as the duality gap, if known."""
+    """The first width at a start: mu, or so wide that the smoothing error is the duality gap of the start, if known."""
     if start.alpha is None or mu == 0.0 or problem.pull:
         return mu
     found = problem.certificate(start)

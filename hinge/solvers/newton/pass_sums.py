@@ -69,7 +69,7 @@ class PassQuery(NamedTuple):
 
 
 class Near(NamedTuple):
-    """Copies of rows, in the parts of a CSR matrix, with the `lengths` of rows for its last."""
+    """Copies of rows as the arrays of a CSR matrix, with the `lengths` of rows in place of its `indptr`."""
 
     values: np.ndarray
     columns: np.ndarray
@@ -120,7 +120,7 @@ class PassSums(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A question as compiled code takes it, with ‖w‖ and what an inner product loses for each unit of its size."""
+    """A query as compiled code takes it, with ‖w‖ and the relative rounding error of an inner product."""
 
     u: np.ndarray
     p: np.ndarray
@@ -134,7 +134,7 @@ class Way(NamedTuple):
 
 
 def center_of(loss: Loss) -> float:
-    """Where the smoothed loss has its dual weights: halfway between their bounds."""
+    """The first centre of the smoothing: ½ for the hinge, halfway between the bounds of its dual weights; else 0."""
     return 0.0 if loss.two_sided or loss.curvature else 0.5
 
 
@@ -207,7 +207,7 @@ def add_sums(*sums: PassSums) -> PassSums:
 
 
 def _add_numbers(a: Scalars, b: Scalars, names: tuple[str, ...]) -> Scalars:
-    """The sums of such numbers."""
+    """The sums of the named numbers of a and b."""
     total = copied(a)
     for name in names:
         total[name] = a[name] + b[name]
@@ -215,7 +215,7 @@ def _add_numbers(a: Scalars, b: Scalars, names: tuple[str, ...]) -> Scalars:
 
 
 def dual_bound(sums: PassSums, lam: float, loss: Loss, constant_sq: float, free: bool) -> float:
-    """D at least, at the α of the pass; where the bias is free, with the heavier side of it scaled down."""
+    """A lower bound on D at the α of the pass; if the bias is free, after scaling the heavier side of α down."""
     a, b, up, down, terms = 1.0, 1.0, sums.up, sums.down, int(sums.costs.terms)
     if free:
         side, ratio = balance(float(up.mass), float(down.mass))
@@ -244,7 +244,7 @@ def _smoothed(loss, e, mu, center):
 
 @compiled(inline="always")
 def _at_most(loss, e, error):
-    """ℓ(e), where e may be larger by an error."""
+    """An upper bound on ℓ(e), where e may be larger by an error."""
     beyond = max(0.0, (abs(e) if loss.low < 0.0 else e) + error - loss.epsilon)
     return beyond * beyond / (2.0 * loss.curvature) if loss.curvature > 0.0 else beyond
 
@@ -392,7 +392,7 @@ def _add_cells(A, n, weight, out):
 
 @compiled
 def _measure(A, inverse, reach, feature):
-    """How far a row's margin moves with a step, and which feature of it is the most uncommon."""
+    """How far the margin of each row moves with a step, and its most uncommon feature."""
     for i in range(len(reach)):
         row = read_row(A, i)
         first, stop = span(A, row)

@@ -150,7 +150,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
         return Solution(w, state.b, state.alpha)
 
     def cost(self, problem: Regularized, state: RowSpaceState | None = None) -> Cost:
-        """All rows once for their inner products, and once for w whenever that is asked for."""
+        """All rows once for their inner products, and once for each w."""
         cells = problem.matrix.n_cells
         return Cost(cells=(2 if state is not None and state.t else 3) * cells, certificate=3 * cells)
 

@@ -84,7 +84,7 @@ def add_outers(A, rows, weight, sign, H):
 
 
 class Trial(NamedTuple):
-    """A place on the way along a direction: the step, between which steps the minimum lies, and the slope at 0."""
+    """A trial of a line search: the step, a bracket of the minimum, the slope at 0, its number, and if it is the last."""
 
     tau: float
     low: float
@@ -100,7 +100,7 @@ MOST_TRIALS = 60  # bisections down to rounding; a line search takes two or thre
 
 
 def search(sums: Callable[[float], tuple[float, float]], first: float, second: float) -> float:
-    """The minimum of F along a direction: Newton on its slope, kept within a bracket.
+    """The minimum of F along a direction, by Newton's method on its slope within a bracket.
 
     `sums` has the losses' slope and curvature after a step τ. The penalty's, at 0, are `first` and `second`. It is no
     compiled function: to compile one takes longer than it saves in thousands of fits.
@@ -205,7 +205,7 @@ def cut(rows: int, cells: float, parts: int) -> list[tuple[int, int]]:
 
 
 def row_cells(problem: Regularized) -> float:
-    """What a row takes to read."""
+    """The cost of reading a row, in cells."""
     return problem.matrix.n_cells / problem.n + A_ROW
 
 
@@ -341,7 +341,7 @@ def add_squares(
 def _add_square(
     problem: Regularized, A: list[DenseRows | CSRRows], rows: np.ndarray, sign: float, H: np.ndarray
 ) -> None:
-    """The same for few rows, by a copy B of them: each part makes some rows of the triangle, as much work as others.
+    """The same for few rows, by a copy B of them: each part makes rows of the triangle of about equal work.
 
     Rows p to q of BᵀB have :math:`q^2 - p^2` cells on both sides of the diagonal together.
     """

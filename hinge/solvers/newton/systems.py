@@ -72,7 +72,7 @@ def conjugate_gradient(
 
 
 class Penalised(Protocol):
-    """What the penalties of a problem depend on."""
+    """The properties of a problem that determine its penalties."""
 
     @property
     def d(self) -> int:
@@ -84,15 +84,15 @@ class Penalised(Protocol):
 
     @property
     def bias(self) -> Bias:
-        """What the bias pays."""
+        """How the bias is penalised."""
 
     @property
     def bias_scale(self) -> float:
-        """By how much less, where it does."""
+        """The value of the constant feature, whose weight a penalised bias is."""
 
 
 def form_of(problem: Regularized) -> Form:
-    """How the system is solved.
+    """The form in which the system is solved.
 
     By a factorisation of the Hessian, or of the inner products of fewer rows than features, where that costs less
     than the products which would do without; rows have to be full for it, so that their inner products are cheap.
@@ -118,7 +118,7 @@ def allocate_hessian(problem: Regularized, n: int) -> np.ndarray:
 
 
 def penalty_of(problem: Penalised) -> np.ndarray:
-    """λ for each weight, and what the bias pays."""
+    """λ for each weight, and the penalty of the bias."""
     penalty = np.full(problem.d + 1, problem.lam)
     penalty[-1] = problem.lam / problem.bias_scale**2 if problem.bias == "penalized" else 0.0
     return penalty
