@@ -21,7 +21,7 @@ from scipy.linalg.lapack import dposv  # noqa: E402
 from hinge.problems import Regularized  # noqa: E402
 from hinge.problems.svm.losses import SQUARED_HINGE  # noqa: E402
 from hinge.solvers import SDCA, Newton, unit_costs  # noqa: E402
-from hinge.solvers.newton.smoothing import add_outers  # noqa: E402
+from hinge.solvers.newton.row_sums import add_outers  # noqa: E402
 
 RNG = np.random.default_rng(0)
 ROWS = 300_000  # more than caches hold

@@ -19,8 +19,8 @@ from hinge.problems.svm.penalized import primal_value, relative_gap
 from hinge.problems.svm.regularized import DualShare, dual_value
 from hinge.sampling import key_of, stream_of
 from hinge.solvers.ascent.active_rows import first_epoch, list_rows, rows_a_block, shuffle, unmarked
-from hinge.solvers.ascent.local_ascent import Change, Rows, Share, local_ascent
-from hinge.solvers.ascent.sdca import end_epoch, first_dual
+from hinge.solvers.ascent.local_ascent import AscentRows, Change, Share, end_epoch, local_ascent
+from hinge.solvers.ascent.sdca import first_dual
 
 MOST_PASSES = 1 << 10
 """Passes of a round, at most: each has a stream of random numbers of its own."""
@@ -163,7 +163,7 @@ class _RowBlock:
     def __init__(self, problem: Regularized, alpha: np.ndarray, sq: np.ndarray) -> None:
         self.problem, self.alpha = problem, alpha
         self.sq = np.require(sq, requirements="W")  # filled by the first round; a copy where it was sent here
-        self.all = Rows(problem.matrix.rows, problem.y, problem.target, problem.weight, problem.loss, problem.lam)
+        self.all = AscentRows.from_problem(problem)
         self.active, epoch = np.zeros(problem.n, np.uint32), first_epoch()
         list_rows(epoch, self.active, problem.weight)
         self.listed = int(epoch.active)

@@ -26,7 +26,7 @@ from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.solvers import BlockNewton, CoCoA
 from hinge.solvers.choice.cost_model import block_costs
 from hinge.solvers.newton.block_newton import ROWS
-from hinge.solvers.newton.hessians import MOST_DIRECT
+from hinge.solvers.newton.systems import MOST_DIRECT
 
 MOST_BYTES = 1 << 26
 """Of the sums that a part sends, of all classes: more are better left with the rows."""

@@ -1,6 +1,6 @@
 """Newton's method over parts that lie with workers: a round is a pass, and the client has all that is between passes.
 
-Of a row nothing is kept, see :mod:`hinge.solvers.newton.newton_sums`: the answer of a part is a function of its rows
+Of a row nothing is kept, see :mod:`hinge.solvers.newton.pass_sums`: the answer of a part is a function of its rows
 and of the question. Sums of d² numbers come back, added up by workers where there are many parts; a worker that is lost
 costs its share of one pass.
 """
@@ -16,22 +16,33 @@ from hinge.dask.cluster import ClientLoop, Cluster, Look, bytes_of, same, summed
 from hinge.dask.parts import ClusterTask, LabelledBlock, Part, problems_of
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
-from hinge.solvers.newton.block_newton import ROWS, SAMPLE, sampled_start
-from hinge.solvers.newton.newton_sums import Question, Sums, added, no_sums, sums_of
-from hinge.solvers.newton.newton_walk import STALLED, STEPS, Outline, Walk, asked, begun, certificate_of, go_on
+from hinge.solvers.newton.block_newton import (
+    ROWS,
+    SAMPLE,
+    STALLED,
+    STEPS,
+    Outline,
+    Walk,
+    certificate_of,
+    initial_walk,
+    next_query,
+    sampled_start,
+    update_walk,
+)
+from hinge.solvers.newton.pass_sums import PassQuery, PassSums, add_sums, no_sums, sums_of
 
 
 class PassRequest(NamedTuple):
     """What a pass is to sum up, for each of the tasks that are still open."""
 
     tasks: tuple[ClusterTask, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[PassQuery, ...]
 
 
 class Found(NamedTuple):
     """The sums over a part, or over several, for each of those tasks; and the cells that were read."""
 
-    sums: tuple[Sums, ...]
+    sums: tuple[PassSums, ...]
     cells: int
 
 
@@ -41,7 +52,7 @@ def summed_up(part: Part, message: PassRequest) -> Found:
     for task, question in zip(message.tasks, message.questions, strict=True):
         problems = [problem for problem in problems_of(part, task) if problem is not None]
         sums = [sums_of(problem, question) for problem in problems]
-        found.append(added(*(sums or [no_sums(len(question.u) - 1, len(STEPS))])))
+        found.append(add_sums(*(sums or [no_sums(len(question.u) - 1, len(STEPS))])))
         cells += sum(problem.reads for problem in problems)
     return Found(tuple(found), cells)
 
@@ -49,7 +60,7 @@ def summed_up(part: Part, message: PassRequest) -> Found:
 def found_together(*found: Found) -> Found:
     """The sums of several parts, in their order."""
     tasks = zip(*(one.sums for one in found), strict=True)
-    return Found(tuple(added(*sums) for sums in tasks), sum(one.cells for one in found))
+    return Found(tuple(add_sums(*sums) for sums in tasks), sum(one.cells for one in found))
 
 
 def sample_of(part: Part, every: int) -> Part:
@@ -110,13 +121,13 @@ class NewtonRounds(ClientLoop):
         # At most an eighth of the rows is in the sample, which a single worker solves.
         wanted = max(ROWS * d, min(SAMPLE * rows // max(1, cells), rows // 8))
         self.every = max(1, rows // wanted)
-        self.walks: list[Walk] = [begun(outline, spread) for outline in self.outlines]
+        self.walks: list[Walk] = [initial_walk(outline, spread) for outline in self.outlines]
 
     def _turn(self, ends: float) -> float:
         if self.round == 0:
             self._begin(ends)
         places = self._open
-        message = PassRequest(tuple(self.tasks[k] for k in places), tuple(asked(self.walks[k]) for k in places))
+        message = PassRequest(tuple(self.tasks[k] for k in places), tuple(next_query(self.walks[k]) for k in places))
         sent = self.cluster.submit("message", same, message)
         jobs = [self.cluster.submit("pass", summed_up, part, sent) for part in self.parts]
         try:
@@ -127,7 +138,7 @@ class NewtonRounds(ClientLoop):
         self.moved += bytes_of(message) + sum(map(bytes_of, found))
         whole = found_together(*found)
         for k, sums in zip(places, whole.sums, strict=True):
-            go_on(self.walks[k], self.outlines[k], sums)
+            update_walk(self.walks[k], self.outlines[k], sums)
         self.round, self.passes, self.reads = self.round + 1, self.passes + 1, self.reads + whole.cells
         return np.nan
 
@@ -137,7 +148,7 @@ class NewtonRounds(ClientLoop):
         jobs = [self.cluster.submit("start", started, task, *samples) for task in self.tasks]
         for k, x in enumerate(self.cluster.gather(jobs, ends)):
             if x is not None:
-                self.walks[k] = begun(self.outlines[k], self.spread, x)
+                self.walks[k] = initial_walk(self.outlines[k], self.spread, x)
                 self.moved += x.nbytes
 
     @property

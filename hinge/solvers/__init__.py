@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hinge.solvers.registry import BY_NAME, Solves, classes, of_class
 
 _WHERE = {
-    "Result": "hinge.solvers.result",
+    "Result": "hinge.solvers.base",
     "Snapshot": "hinge.solvers.tracing",
     "Solver": "hinge.solvers.base",
     "choose": "hinge.solvers.choice.auto",
@@ -37,7 +37,6 @@ _PARTS = (
     "newton",
     "papers",
     "registry",
-    "result",
     "saddle",
     "slack_path",
 )
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCA as MulticlassSDCA
     from hinge.solvers.ascent.sdca import SDCA as SDCA
     from hinge.solvers.ascent.stale_sdca import StaleSDCA as StaleSDCA
+    from hinge.solvers.base import Result as Result
     from hinge.solvers.base import Solver as Solver
     from hinge.solvers.cells.frugal import Frugal as Frugal
     from hinge.solvers.cells.probe import Probe as Probe
@@ -85,7 +85,6 @@ if TYPE_CHECKING:
     from hinge.solvers.papers.sgd import SGD as SGD
     from hinge.solvers.papers.smo import SMO as SMO
     from hinge.solvers.papers.uniform_dca import UniformDCA as UniformDCA
-    from hinge.solvers.result import Result as Result
     from hinge.solvers.saddle.core_set import CoreSet as CoreSet
     from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan as GrigoriadisKhachiyan
     from hinge.solvers.saddle.pdhg import PDHG as PDHG

@@ -1,13 +1,14 @@
-"""The base class of solvers: settings, and methods that act on a state, which is a plain value."""
+"""The base class of solvers: settings, and methods that act on a state, which is a plain value; the result of a run."""
 
 import math
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
+from hinge.access.streams.streamed import Streamed
 from hinge.constraints import Constraints
-from hinge.monitoring import Status
-from hinge.problems import KernelProblem, L1Regularized, Problem
-from hinge.problems.base import Certificate, Cost
+from hinge.monitoring import History, Status
+from hinge.problems import KernelProblem, L1Regularized, Problem, Regularized
+from hinge.problems.base import Certificate, Cost, OnData
 from hinge.problems.svm.losses import HINGE
 
 P = TypeVar("P", bound=Problem)
@@ -123,7 +124,7 @@ class Solver(Settings, Generic[P, S]):
     def solution(self, problem: P, state: S) -> Any:
         """The answer so far: a `Solution`, or an `Expansion` of a kernel problem.
 
-        Its arrays may be those of the state, which the next `advance` overwrites: copy them to keep them.
+        Its arrays may belong to the state, which the next `advance` overwrites: copy them to keep them.
         """
         raise NotImplementedError
 
@@ -151,6 +152,47 @@ class Solver(Settings, Generic[P, S]):
         return state
 
 
+@dataclass(frozen=True)
+class Result:
+    """The result of a run.
+
+    Attributes
+    ----------
+    solution : Solution or Expansion
+    certificate : Certificate
+        The certificate of this solution; its gap is infinite if none is known or affordable.
+    status : Status
+    n_iter : int
+    per_pass : int
+        Number of iterations that together read as much as one pass over the data.
+    history : History
+    state : Any
+        The final state; continue with ``solve(..., state=state)``.
+    solver : Solver
+        The solver that ran.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, SDCA(), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> result.status.name, result.solution.w.shape, type(result.solver).__name__
+    ('CONVERGED', (5,), 'SDCA')
+    """
+
+    solution: Any
+    certificate: Certificate
+    status: Status
+    n_iter: int
+    per_pass: int
+    history: History
+    state: Any
+    solver: Solver
+
+
 def reason_against(solver: Solver, problem: Problem) -> str | None:
     """Why a solver cannot solve a problem, by its own `rejects` or because of the loss; None if it can."""
     if isinstance(problem, Problem) and problem.pull and not solver.free_level:
@@ -172,6 +214,36 @@ def reason_against(solver: Solver, problem: Problem) -> str | None:
 def geometric_pause(t: int, a_pass: int) -> int:
     """A `Solver.pause`: the answer is evaluated after 1/16 of a pass, and then after a quarter more iterations each."""
     return max(math.ceil(t * 0.25), a_pass // 16, 1)
+
+
+def require_regularized(solver: Solver, problem: Problem) -> str | None:
+    """Why a solver of `Regularized` problems cannot solve a problem of another kind; None if it is of this kind."""
+    if isinstance(problem, Regularized):
+        return None
+    return (
+        f"{type(solver).__name__} solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+    )
+
+
+def cannot_read(problem: Problem, solver: Solver) -> str | None:
+    """Why this solver cannot read the problem's data; None if it can."""
+    if solver.reads in ("cells", "kept cells") or problem.in_memory or not isinstance(problem, OnData):
+        return None
+    name = type(solver).__name__
+    if isinstance(problem.matrix, Streamed):
+        if solver.reads == "blocks":
+            return None
+        return f"{name} takes rows of arrays in memory, not of a stream: use ByPasses, or read it into an array."
+    table = problem.table
+    if table.in_memory:
+        return (
+            f"{name} reads rows without adding up prices, and the cells of this {type(table).__name__} have some: "
+            f"use {problem.readers}, or give the array itself."
+        )
+    return (
+        f"{name} takes rows of arrays in memory, not those of {type(table).__name__}: "
+        f"use {problem.readers}, or read it into an array."
+    )
 
 
 def gap_of(estimate: float | Certificate) -> float:

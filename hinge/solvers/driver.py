@@ -18,26 +18,12 @@ from hinge.monitoring.clock import hurry, limited, now, within
 from hinge.monitoring.interrupts import Interrupts, called_off_by
 from hinge.problems import Certificate, Problem, Solution
 from hinge.problems.base import Answer, Cost
-from hinge.solvers.base import Solver, gap_of, reason_against
-from hinge.solvers.budgets import cannot_read, within_budget
-from hinge.solvers.meter import Meter, Spent
-from hinge.solvers.result import Result
+from hinge.solvers.base import Result, Solver, cannot_read, gap_of, reason_against
+from hinge.solvers.meter import Meter, Spent, within_budget
 from hinge.threads import allowing
 
 CHUNK_SECONDS = 0.1
 """About the longest time of one compiled call, so that time limits and Ctrl-C take effect soon."""
-
-FIRST_CELLS = 1_000_000
-"""Cells that the first compiled call of a run may read: some milliseconds."""
-
-MARKED_PASSES = 32
-"""Passes after which a run that ends by itself is evaluated first, if it has not ended."""
-
-LAST_WORD_CELLS = 100_000_000
-"""After Ctrl-C, no last certificate is computed for a matrix of more cells than this."""
-
-LAST_WORD_EVALS = 10_000_000
-"""Nor if it would take more kernel values than this."""
 
 LAST_ANSWER = 0.2
 """Fraction of a time limit that is reserved for the last answer, if a solver computes it from kept cells."""
@@ -81,7 +67,7 @@ def solve(
         ``Status.INTERRUPTED``.
     checkpoint : Checkpoint, optional
         Where the state is written from time to time, and at the end. If it has a state already, the run continues from
-        that; the answer is bitwise that of a run without interruption.
+        that, and its answer is bitwise the same as without an interruption.
 
     Returns
     -------
@@ -98,7 +84,7 @@ def solve(
     >>> result.status.name, bool(result.certificate.objective <= (1 + 1e-4) * made.objective)
     ('CONVERGED', True)
     >>> half = solve(problem, Pegasos(), stop=Stop(tol=0, max_iter=500))
-    >>> whole = solve(problem, Pegasos(), stop=Stop(tol=0, max_iter=1000), state=half.state)  # goes on
+    >>> whole = solve(problem, Pegasos(), stop=Stop(tol=0, max_iter=1000), state=half.state)  # continues
     >>> whole.n_iter
     1000
     """
@@ -154,7 +140,7 @@ def check_solver(problem: Problem, solver: Solver) -> None:
 
 
 def _is_like(state: Any, fresh: Any) -> bool:
-    """Whether types and shapes are those of a fresh state, recursively; parts that start empty may have been filled."""
+    """Whether types and shapes are the same as in a fresh state; parts that start empty may have been filled."""
     if fresh is None:
         return True
     if hasattr(fresh, "dtype") and hasattr(fresh, "shape"):  # an array, on whatever device
@@ -215,24 +201,24 @@ class _Run:
 
     def loop(self) -> Status:
         self.check_pressed()
-        if self.checkpoint is not None and self.state.t and (over := self.look()):
+        if self.checkpoint is not None and self.state.t and (over := self.evaluate()):
             return over  # the run that wrote this state was killed before it evaluated it
         while True:
             pause = self.solver.pause(self.problem, self.state)
             mark = self.next_mark() if pause > 0 and self.ends_itself else -1
-            if mark > 0:  # a run that nobody watches goes on to there, or to its own end
+            if mark > 0:  # without an observer, run to the mark or to the solver's own end
                 pause = min(pause, mark - self.state.t) if self.watched else mark - self.state.t
             status = self.run_to(pause)
             self.at_mark = self.state.t == mark
-            stopped = self.look(final=status is not None or pause <= 0)
+            stopped = self.evaluate(final=status is not None or pause <= 0)
             if stopped or status:
                 return stopped or status  # type: ignore[return-value]
             if pause <= 0:
                 return self.solver.finished
 
-    def next_mark(self) -> int:
-        """The next doubling of its iterations at which a run that ends by itself is evaluated, in case it errs."""
-        mark = MARKED_PASSES * self.solver.cost(self.problem, self.state).a_pass
+    def next_mark(self, first: int = 32) -> int:
+        """The next iteration at which a run that ends by itself is evaluated in case it errs: pass 32, 64, 128, …"""
+        mark = first * self.solver.cost(self.problem, self.state).a_pass
         while mark <= self.state.t:
             mark *= 2
         return mark
@@ -322,9 +308,9 @@ class _Run:
             if stop.max_time == 0 or (self.rate and left <= 0.5 / self.rate):
                 return 0, Status.MAX_TIME
             seconds = min(seconds, left)
-        # The first piece, whose speed is not known yet, reads no more than takes a small part of a chunk.
+        # The first piece, whose speed is not known yet, reads a million cells, which takes some milliseconds.
         cells = self.problem.pass_cells if self.solver.reads == "rows" else 0
-        first = max(cost.a_pass // 16, FIRST_CELLS * cost.a_pass // cells if cells else 0)
+        first = max(cost.a_pass // 16, 1_000_000 * cost.a_pass // cells if cells else 0)
         piece = max(self.rate * seconds, cost.a_pass // 128) if self.rate else first
         return max(1, min(n, int(piece))), None
 
@@ -335,22 +321,21 @@ class _Run:
             min(LAST_ANSWER * limit, cost.answer * spent.seconds / spent.evals) if cost.answer and spent.evals else 0.0
         )
 
-    def look(self, final: bool = False) -> Status | None:
+    def evaluate(self, final: bool = False) -> Status | None:
         """Compute a certificate if the estimate is promising, add a record, and call the callbacks."""
         solver, problem, stop = self.solver, self.problem, self.stop
         gap, objective = np.inf, np.nan
-        looks = len(self.history) + 1
+        evaluations = len(self.history) + 1
         # From time to time, in case the estimate is wrong.
-        seldom = self.at_mark if self.ends_itself else looks >= 32 and looks & (looks - 1) == 0
+        seldom = self.at_mark if self.ends_itself else evaluations >= 32 and evaluations & (evaluations - 1) == 0
         doubled = seldom and not solver.exact_estimate
         # A run that ends by itself does so where it would if nobody watched it.
         due = final or self.ended_itself or not self.ends_itself
         promising = due and stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.target
         ended = None
-        told = self.seen[0] == self.state.t and isinstance(
-            self.seen[1], Certificate
-        )  # the solver has given a certificate already
-        if final or promising or told or (doubled and stop.tol > 0):
+        # The solver may have given a certificate already.
+        certified = self.seen[0] == self.state.t and isinstance(self.seen[1], Certificate)
+        if final or promising or certified or (doubled and stop.tol > 0):
             certificate = self.certify()
             gap, objective = certificate.gap, certificate.objective
             if promising and np.isnan(gap):
@@ -396,7 +381,7 @@ class _Run:
         return gap_of(self.seen[1])
 
     def affords_certificate(self, times: float = 1.0) -> bool:
-        """Whether the limit of reads allows `times` as many as a certificate may read."""
+        """Whether the limit of reads allows `times` the reads of a certificate."""
         if self.stop.max_reads is None:
             return True
         cells = self.problem.certificate_cells(self.solver.cost(self.problem, self.state))
@@ -449,7 +434,7 @@ class _Run:
         """The answer after Ctrl-C, with a certificate only if that takes no long time, nor code yet to be compiled."""
         with hurry():  # skip anything that takes long
             solution = self.answer()
-        if not _is_dear(self.problem, solution, self.state.t):
+        if not _is_expensive(self.problem, solution, self.state.t):
             pressed = threading.Event()
             pressed.set()
             with suppress(KeyboardInterrupt), called_off_by(pressed):
@@ -457,8 +442,10 @@ class _Run:
         return solution, Certificate.unknown(solution.b if isinstance(solution, Solution) else 0.0)
 
 
-def _is_dear(problem: Problem[Answer], answer: Answer, t: int) -> bool:
-    """Whether to skip the certificate after Ctrl-C: it would take too long, or nothing has been done yet."""
+def _is_expensive(
+    problem: Problem[Answer], answer: Answer, t: int, *, most_values: int = 10**7, most_cells: int = 10**8
+) -> bool:
+    """Whether to skip the certificate after Ctrl-C: it would take a second or more, or nothing has been done yet."""
     if problem.values_again(answer):
-        return problem.values_again(answer) > LAST_WORD_EVALS
-    return t == 0 or problem.pass_cells > LAST_WORD_CELLS
+        return problem.values_again(answer) > most_values
+    return t == 0 or problem.pass_cells > most_cells

@@ -1,9 +1,11 @@
-"""The account of a run: time, reads, kernel values and cost, as the driver and `trace` count them."""
+"""What a run spends and may spend: time, reads, kernel values and cost, as the driver and `trace` count them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
+from hinge.monitoring import Stop
 from hinge.monitoring.clock import now
 from hinge.problems import Problem
 
@@ -58,3 +60,15 @@ class Meter:
     def _now(self) -> Spent:
         problem = self.problem
         return Spent(now(), problem.reads, problem.kernel_evals, problem.cost)
+
+
+def within_budget(stop: Stop, problem: Problem) -> Stop:
+    """The limits of the run combined with the limits of the data's owner."""
+    reads, cost = problem.budget
+    if reads is not None:
+        left = max(0, reads - problem.reads)
+        stop = replace(stop, max_reads=left if stop.max_reads is None else min(left, stop.max_reads))
+    if cost is not None:
+        unspent = max(0.0, cost - problem.cost)
+        stop = replace(stop, max_cost=unspent if stop.max_cost is None else min(unspent, stop.max_cost))
+    return stop

@@ -84,7 +84,7 @@ BY_NAME: dict[str, Registered] = {
     "pdhg": Registered("hinge.solvers.saddle.pdhg", "PDHG", "max-min"),
     "grigoriadiskhachiyan": Registered("hinge.solvers.saddle.grigoriadis_khachiyan", "GrigoriadisKhachiyan", "max-min"),
 }
-"""All solvers. The name is that of the class in lower case."""
+"""All solvers. The name is the name of the class in lower case."""
 
 
 def entries(*solves: Solves) -> dict[str, Registered]:

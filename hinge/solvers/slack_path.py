@@ -8,11 +8,10 @@ import numpy as np
 
 from hinge.monitoring import History, Status, Stop
 from hinge.problems import Certificate, KernelSlackConstrained, Regularized, SlackConstrained
-from hinge.solvers.base import Solver
+from hinge.solvers.base import Result, Solver
 from hinge.solvers.driver import solve
-from hinge.solvers.result import Result
 
-SMALLEST, LARGEST = 1e-13, 1e13
+SMALLEST, LARGEST = 1e-13, 1e13  # limits of λ: beyond, one part of the objective is lost in the other's rounding
 
 
 def solve_slack(
@@ -95,7 +94,7 @@ def solve_slack(
                 seconds=r.seconds + seconds,
                 feature_reads=r.feature_reads + used,
                 kernel_evals=r.kernel_evals + evals,
-                objective=np.nan,  # that of the regularised problem is of no interest
+                objective=np.nan,  # the objective of the regularised problem is of no interest
                 certificate=np.inf,
             )
             for r in result.history

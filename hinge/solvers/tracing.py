@@ -6,11 +6,8 @@ from typing import Any, Literal, NamedTuple
 from hinge.monitoring.clock import now
 from hinge.problems import Problem
 from hinge.solvers.base import Solver, certified, gap_of, reason_against
-from hinge.solvers.driver import copied
+from hinge.solvers.driver import CHUNK_SECONDS, copied
 from hinge.solvers.meter import Meter
-
-SHORTEST_PIECE, LONGEST_PIECE = 0.001, 0.1
-"""Shortest and longest duration of a call of `Solver.advance` on the way to a mark in seconds."""
 
 Unit = Literal["iterations", "passes", "seconds"]
 Marks = Iterable[float] | Callable[[float], float] | None
@@ -39,7 +36,7 @@ class Snapshot(NamedTuple):
     >>> from hinge.solvers import SDCA
     >>> made = make_known_optimum(200, 5, 0.01)
     >>> problem = Regularized(made.X_train, made.y_train, lam=0.01)
-    >>> [(look.iteration, look.feature_reads) for look in trace(problem, SDCA(), [200, 400])]
+    >>> [(now.iteration, now.feature_reads) for now in trace(problem, SDCA(), [200, 400])]
     [(200, 1000), (400, 2000)]
     """
 
@@ -108,11 +105,11 @@ def trace(
         raise ValueError(f"unit is 'iterations', 'passes' or 'seconds', not {unit!r}.")
     if reason := reason_against(solver, problem):
         raise ValueError(reason)
-    run = _Run(problem, solver, "iterations" if at is None else unit, tol)
+    run = _TracedRun(problem, solver, "iterations" if at is None else unit, tol)
     return run.snapshots(at, seed, state, warm_up)
 
 
-class _Run:
+class _TracedRun:
     """The state of one `trace`."""
 
     def __init__(self, problem: Problem, solver: Solver, unit: Unit, tol: float | None) -> None:
@@ -151,7 +148,7 @@ class _Run:
         left = mark - self.meter.spent.seconds
         if left > 0 and not self.rate:
             return max(1, self.solver.cost(self.problem).a_pass // 64)
-        longest = min(LONGEST_PIECE, max(SHORTEST_PIECE, left / 2))
+        longest = min(CHUNK_SECONDS, max(0.001, left / 2))  # but not below a millisecond
         return max(1, int(self.rate * longest)) if left > 0 else 0
 
     def run_to(self, mark: float) -> bool:
@@ -163,7 +160,7 @@ class _Run:
         return True
 
     def piece(self, n: int) -> bool:
-        """Advance by `n` iterations, or with `tol` to the next pause; returns whether the solver goes on."""
+        """Advance by `n` iterations, or with `tol` to the next pause; returns whether the solver continues."""
         solver, problem, tol = self.solver, self.problem, self.tol
         pause = n if tol is None else solver.pause(problem, self.state)
         if pause <= 0:

@@ -15,17 +15,17 @@ STEP = 1.5e5  # what a step of Newton's method takes besides: calls, small array
 
 
 def pass_cost(problem: Regularized) -> float:
-    """A visit to all rows."""
+    """The cost of a visit to all rows."""
     matrix = problem.matrix
     return ROW * problem.n + (NONZERO if matrix.is_sparse else CELL) * matrix.n_cells
 
 
 def factor_cost(size: float) -> float:
-    """A Cholesky factorisation: a third of size³ operations, at about a third of the rate of a matrix product."""
+    """The cost of a Cholesky factorisation: size³/3 operations, at about a third of the rate of a matrix product."""
     return FLOP * size**3
 
 
 def hessian_cost(problem: Regularized) -> float:
-    """The sum of the squares of all rows: d² products a row, or those of its nonzeros if these are few."""
+    """The cost of a Hessian of all rows: d² products for each, or the square of its nonzeros if that is less."""
     n, d, cells = float(problem.n), float(problem.d), problem.matrix.n_cells / problem.n
     return n * min(FLOP * d * d, SPARSE_FLOP * cells * cells)

@@ -11,7 +11,7 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
 from hinge.solvers import Newton, solve
-from hinge.solvers.newton.newton_sums import Question, sums_of
+from hinge.solvers.newton.pass_sums import PassQuery, sums_of
 
 
 def run(parts, tasks, n, look=lambda record, answers: False, d=6, **limits):
@@ -39,7 +39,7 @@ def test_certificates_are_those_of_the_whole_problem_in_few_passes(loss, bias):
 def test_sums_of_parts_are_those_of_the_whole_for_all_tasks():
     X, y = some_rows()
     tasks = task_of(400, 4), task_of(400, 4, loss=SQUARED_HINGE)
-    question = Question(np.full(7, 0.1), np.full(7, 0.2), np.zeros(2), 0.2, 0.2)
+    question = PassQuery(np.full(7, 0.1), np.full(7, 0.2), np.zeros(2), 0.2, 0.2)
     found = found_together(*(summed_up(part, PassRequest(tasks, (question,) * 2)) for part in parts_of(X, y, 3, 2)))
     for sums, loss in zip(found.sums, (HINGE, SQUARED_HINGE), strict=True):
         whole = sums_of(Regularized(X, y, 1e-2, loss=loss), question)
@@ -52,7 +52,7 @@ def test_a_part_that_weighs_nothing_adds_nothing():
     X, y = some_rows()
     weight = (np.arange(400) < 200).astype(float)
     parts = parts_of(X, y, 2, weight=weight)
-    question = Question(np.full(7, 0.1), np.full(7, 0.2), np.zeros(6), 0.2, 0.2)
+    question = PassQuery(np.full(7, 0.1), np.full(7, 0.2), np.zeros(6), 0.2, 0.2)
     asked = PassRequest((task_of(200, 2),), (question,))
     both = found_together(*(summed_up(part, asked) for part in parts))
     np.testing.assert_array_equal(both.sums[0].z, summed_up(parts[0], asked).sums[0].z)

@@ -1,3 +1,5 @@
+"""Which solvers can read data that is not in memory, and how much of it may be read."""
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,8 @@ from hinge.access.tables.table import EVERYWHERE, Line
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.solvers import SDCA, Frugal
-from hinge.solvers.budgets import cannot_read, within_budget
+from hinge.solvers.base import cannot_read
+from hinge.solvers.meter import within_budget
 
 
 class Far(Fetched):

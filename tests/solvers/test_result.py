@@ -1,3 +1,5 @@
+"""The result of `solve`."""
+
 import pickle
 from dataclasses import FrozenInstanceError
 

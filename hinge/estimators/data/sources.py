@@ -22,7 +22,7 @@ from hinge.problems import LinearProblem, Multiclass, Regularized
 from hinge.solvers import Frugal, Result, Solver, frugal_for, registry
 from hinge.solvers.choice.by_passes import ByPasses
 from hinge.solvers.newton.block_newton import SAMPLE, BlockNewton
-from hinge.solvers.newton.hessians import MOST_DIRECT
+from hinge.solvers.newton.systems import MOST_DIRECT
 from hinge.solvers.side_by_side import SideBySide
 from hinge.types import Sparse, Stored
 

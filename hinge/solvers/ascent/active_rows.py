@@ -9,8 +9,7 @@ from hinge.sampling import draw_index
 
 IN_MEMORY = 1 << 33  # bytes; larger data may lie on a disk, so blocks are then as long as some pages
 PAGES = 1 << 14
-LOOK_CELLS = 1 << 17  # visiting this many cells takes several times as long as one look at the answer
-SELDOM = 16  # times as many cells before a look that need not be
+LOOK_CELLS = 1 << 17  # visiting this many cells takes several times as long as one evaluation of the answer
 SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end of the epoch
 
 # Short functions are inlined: that compiles sooner than a function of its own would.
@@ -27,37 +26,38 @@ def first_epoch() -> Scalars:
 
 
 def rows_a_block(matrix: Matrix) -> int:
-    """Neighbouring rows that are visited together: two cost memory hardly more than one, and more mix badly."""
+    """The number of neighbouring rows that are visited together: two take little longer to load than one."""
     cell = matrix.dtype.itemsize + (4 if matrix.is_sparse else 0)
     size = cell * matrix.n_cells
     return 2 if size <= IN_MEMORY else int(max(2, PAGES * matrix.n // size))
 
 
 def rows_to_look(problem: Regularized | Multiclass, epoch: Scalars, ends_itself: bool = False) -> int:
-    """Rows to the end of the epoch, or later where epochs are short against a look at the answer.
+    """Rows until the next evaluation: to the end of the epoch, or beyond if an evaluation costs more than an epoch.
 
-    Where a run `ends_itself` when it is time to look, a look besides is only to show how it goes on.
+    A run that `ends_itself` once it expects to have converged is evaluated only to show its progress, 16 times as
+    seldom.
     """
     if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
         return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
     n, t = problem.n, int(epoch.t)
     worth = LOOK_CELLS * n // max(1, problem.matrix.n_cells)
-    if ends_itself and n <= SELDOM * worth:
+    if ends_itself and n <= 16 * worth:
         mark = n
         while mark <= t:  # four times as far each time, at first
-            mark += min(3 * mark, max(n, SELDOM * worth))
+            mark += min(3 * mark, max(n, 16 * worth))
         return mark - t
     step = max(1, n // 16, min(worth, 4 * n))
-    while 8 * step <= t and 2 * step <= worth:  # the longer a run takes, the rarer: each look after an eighth more
+    while 8 * step <= t and 2 * step <= worth:  # the longer a run, the rarer: at most every eighth of it
         step *= 2
     left = int(epoch.active - epoch.visited)
-    # Looks lie on a grid, so that they do not depend on where a run was cut.
+    # Evaluations lie on a grid, so that they do not depend on where a run was interrupted.
     return left if left >= step else step - t % step
 
 
 @compiled(inline="always")
 def begin(epoch, active, order, weight, block_rows, key):
-    """Draw the order of an epoch's blocks, and say whether it visits all rows: those that have a weight."""
+    """Draw the order of an epoch's blocks; returns whether it visits all rows that have a weight."""
     everything = list_rows(epoch, active, weight)
     epoch.draws = shuffle(order, -(-epoch.active // block_rows), key, epoch.draws)
     return everything
@@ -65,7 +65,7 @@ def begin(epoch, active, order, weight, block_rows, key):
 
 @compiled(inline="always")
 def list_rows(epoch, active, weight):
-    """Put all rows that have a weight on the list, where that is due; whether it was."""
+    """Put all rows that have a weight on the list, if that is due; returns whether it was."""
     everything = epoch.stale or epoch.active == 0
     if everything:
         kept = 0
@@ -79,7 +79,7 @@ def list_rows(epoch, active, weight):
 
 @compiled(inline="always")
 def next_rows(epoch, block, block_rows, most):
-    """Where on the list the present block goes on, and where to stop: at its end, or after `most` rows."""
+    """The positions on the list where the present block continues, where to stop, and where the block ends."""
     begin = np.int64(block) * block_rows
     first, last = begin + epoch.offset, min(begin + block_rows, epoch.active)
     return first, min(last, first + most), last
@@ -87,7 +87,7 @@ def next_rows(epoch, block, block_rows, most):
 
 @compiled(inline="always")
 def ends_epoch(epoch, count, block_is_done):
-    """Move on by `count` rows of the present block; whether that was the end of the epoch."""
+    """Advance by `count` rows of the present block; returns whether that was the end of the epoch."""
     epoch.offset += count
     if block_is_done:
         epoch.offset = 0
@@ -97,7 +97,7 @@ def ends_epoch(epoch, count, block_is_done):
 
 @compiled(inline="always")
 def counted(epoch, count):
-    """Count rows that were visited; whether that was the end of the epoch."""
+    """Count rows that were visited; returns whether that was the end of the epoch."""
     epoch.t += count
     epoch.visited += count
     if epoch.visited < epoch.active:
@@ -120,7 +120,7 @@ def shuffle(order, blocks, key, draws):
 
 @compiled(inline="always")
 def unmarked(active, n_active):
-    """Close the gaps that shrinking left in the list, which stays sorted."""
+    """Remove the marked rows from the list, which stays sorted; returns its new length."""
     kept = 0
     for k in range(n_active):
         if not active[k] & SHRUNK:

@@ -14,25 +14,34 @@ from hinge.problems.base import Cost, rounding
 from hinge.problems.svm.examples import balance
 from hinge.sampling import key_of, stream_of
 from hinge.solvers.ascent.active_rows import shuffle, unmarked
-from hinge.solvers.ascent.local_ascent import Rows, Share, local_ascent
+from hinge.solvers.ascent.local_ascent import AscentRows, Share, local_ascent
 from hinge.solvers.ascent.sdca import SGD_PAYS, TYPICAL, first_dual
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Paper, Solver, require_regularized
 from hinge.threads import stretches
 
-IN_MEMORY, AT_ONCE = 64, 8  # stretches that an array is cut into, and how many of them make a block
-GROUP = 2  # neighbouring rows that are visited together, as in SDCA
-DONE = 0.1  # once a block's gap has fallen to this share of what it was, the next block is worth more
-OWN, EPOCHS = 1 << 40, 1 << 10  # streams from here on are those of rows within a block, so many for each block
+OWN, EPOCHS = 1 << 40, 1 << 10  # random streams from OWN on order the rows within blocks: EPOCHS of them for each block
 
 
 class BlockAscentState(NamedTuple):
-    """A dual point, what this pass has summed up of it so far, and the best answer that a pass has certified.
+    """A dual point, the sums of the present pass, and the best certified answer.
 
-    `w` is the answer that the present pass began with, whose loss it adds up; `sums` are those of
-    :math:`c_i\\alpha_iy_ix_i` over the rows that it has left behind, apart for each sign of :math:`\\alpha_iy_i`.
-    `dual` is described in :class:`hinge.solvers.ascent.sdca.SDCAState`. `place` has the blocks visited, `t`; the passes
-    done, and the blocks of the present one; the bias and the loss of `w`; the largest squared norm of a row;
-    of the `best` answer the bias and the objective, and the best bound on it.
+    ================= ==================================================================================
+    `alpha`, `v`      the dual weights, and :math:`v = \\sum_is_i\\alpha_iy_ix_i`
+    `w`               the answer that the present pass began with, whose loss the pass sums up
+    `sums`            :math:`\\sum_ic_i\\alpha_iy_ix_i` over the rows that the pass has visited, separately for
+                      each sign of :math:`\\alpha_iy_i`
+    `best`            the best certified answer
+    `dual`            numbers of the ascent, see :class:`hinge.solvers.ascent.sdca.SDCAState`
+    `place.t`         blocks visited so far
+    `place.passes`    passes done
+    `place.done`      blocks done in the present pass
+    `place.b`, `loss` bias of `w`, and its loss so far
+    `place.largest`   largest squared norm of a row
+    `place.best_b`    bias of `best`
+    `place.primal`    objective of `best`
+    `place.bound`     largest lower bound on the optimum
+    `key`             key of the random numbers
+    ================= ==================================================================================
     """
 
     alpha: np.ndarray
@@ -51,7 +60,7 @@ class BlockAscentState(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """How the rows are cut into stretches, and how many blocks of several of them a pass has."""
+    """The stretches into which rows are cut, and the number of blocks of several stretches in a pass."""
 
     stretches: list[tuple[int, int]]
     blocks: int
@@ -62,7 +71,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     """Dual coordinate ascent for `Regularized` that reads rows in large blocks, each once in a pass.
 
     A block is some stretches of neighbouring rows, dealt anew at random in every pass. While it is in memory its dual
-    weights ascend together, by the steps of `SDCA` on these rows alone, those of all others being fixed:
+    weights ascend by the steps of `SDCA` on these rows alone, while all other dual weights are fixed:
 
     .. math:: \\max_{\\alpha_B}\\; \\sum_{i\\in B} s_i\\big(t_i\\alpha_i - \\ell^*(\\alpha_i)\\big)
               - \\frac1{2\\Lambda}\\Big\\|v + \\sum_{i\\in B}s_i\\,\\Delta\\alpha_i\\,y_ix_i\\Big\\|^2 .
@@ -89,7 +98,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     -----
     *Differs* from the paper: blocks are dealt anew in each pass, of stretches from all over the file, since
     neighbouring rows are often alike; the first pass grows Λ where `SDCA` does, and visits rows once. A free bias is
-    that of `SDCA`, whose multiplier moves after each pass.
+    treated as in `SDCA`; its multiplier moves after each pass.
 
     References
     ----------
@@ -122,9 +131,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     constraints = Constraints(epochs=count(most=EPOCHS))
 
     def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Regularized):
-            return None
-        return f"BlockAscent solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+        return require_regularized(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> BlockAscentState:
         d, full, dual = problem.d, problem.lam * problem.total, first_dual()
@@ -146,9 +153,9 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     def advance(self, problem: Regularized, state: BlockAscentState, n_iter: int) -> BlockAscentState:
         cut, place = cut_of(problem), state.place
         for _ in range(n_iter):
-            block = dealt(cut, state.key, int(place.passes), int(place.done))
-            ahead = dealt(cut, state.key, *divmod(int(place.passes * cut.blocks + place.done) + 1, cut.blocks))
-            rows = taken(problem, block, ahead)
+            block = shuffled_block(cut, state.key, int(place.passes), int(place.done))
+            ahead = shuffled_block(cut, state.key, *divmod(int(place.passes * cut.blocks + place.done) + 1, cut.blocks))
+            rows = load_block(problem, block, ahead)
             if place.t == 0:
                 free = problem.bias == "free"
                 sq = rows.typical_sq_norm(TYPICAL) if free else 0.0
@@ -163,7 +170,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
         return state
 
     def solution(self, problem: Regularized, state: BlockAscentState) -> Solution:
-        """The best answer that is certified; before there is one, the present one. Of rows in memory, with its dual."""
+        """The best certified answer, or the present one before there is any; with its dual if rows are in memory."""
         alpha = state.alpha if problem.in_memory else None
         if state.place.primal < np.inf:
             return Solution(state.best, float(state.place.best_b), alpha)
@@ -181,7 +188,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
         return cut_of(problem).blocks - int(state.place.done)
 
     def estimate(self, problem: Regularized, state: BlockAscentState) -> Certificate:
-        """That of the best answer so far; the second pass is the first that certifies one."""
+        """The certificate of the best answer so far; the second pass is the first to compute one."""
         place = state.place
         if place.primal == np.inf:
             return Certificate.unknown(_bias(state.dual))
@@ -189,16 +196,16 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
         return Certificate(primal, bound, problem.relative(primal, bound), float(place.best_b))
 
 
-def cut_of(problem: Regularized) -> Cut:
-    """The stretches of the data, and the blocks of a pass."""
+def cut_of(problem: Regularized, *, parts: int = 64, in_block: int = 8) -> Cut:
+    """The stretches of the data, and the blocks of a pass; an array has 64 stretches, of which 8 make a block."""
     matrix = problem.matrix
     if isinstance(matrix, Streamed):
         return Cut(matrix.stretches, -(-len(matrix.stretches) // matrix.layout.stretches))
-    parts = min(problem.n, IN_MEMORY)
-    return Cut(stretches(problem.n, parts), -(-parts // AT_ONCE))
+    parts = min(problem.n, parts)
+    return Cut(stretches(problem.n, parts), -(-parts // in_block))
 
 
-def dealt(cut: Cut, key: np.uint64, passes: int, k: int) -> Ranges:
+def shuffled_block(cut: Cut, key: np.uint64, passes: int, k: int) -> Ranges:
     """Block k of a pass: its stretches, in the order of the file."""
     count = len(cut.stretches)
     order = np.empty(count, np.uint32)
@@ -207,7 +214,7 @@ def dealt(cut: Cut, key: np.uint64, passes: int, k: int) -> Ranges:
     return tuple(cut.stretches[at] for at in sorted(order[first:stop].tolist()))
 
 
-def taken(problem: Regularized, block: Ranges, ahead: Ranges) -> Matrix:
+def load_block(problem: Regularized, block: Ranges, ahead: Ranges) -> Matrix:
     """The rows of a block, in memory."""
     if isinstance(problem.matrix, Streamed):
         return problem.matrix.take(block, ahead)
@@ -218,13 +225,13 @@ def _bias(dual: Scalars) -> float:
     return float(dual.beta + dual.kappa * dual.u / (dual.Lam or 1.0))
 
 
-def picked(a: np.ndarray, block: Ranges) -> np.ndarray:
-    """What an array has of the rows of a block; all of it, where there is one number for all rows."""
+def rows_of(a: np.ndarray, block: Ranges) -> np.ndarray:
+    """The entries of an array for the rows of a block; the whole array if it has one entry for all rows."""
     return a if len(a) == 1 else np.concatenate([a[lo:hi] for lo, hi in block])
 
 
 def _put(values: np.ndarray, a: np.ndarray, block: Ranges) -> None:
-    """Write it back."""
+    """Write values for the rows of a block back into an array."""
     at = 0
     for lo, hi in block:
         a[lo:hi] = values[at : at + hi - lo]
@@ -232,7 +239,7 @@ def _put(values: np.ndarray, a: np.ndarray, block: Ranges) -> None:
 
 
 def _visit(problem: Regularized, state: BlockAscentState, block: Ranges, rows: Matrix, epochs: int) -> None:
-    """All that is done with a block while it is in memory; the state changes at the end."""
+    """Do all that is done with a block while it is in memory; the state changes at the end."""
     matrix, place, dual = problem.matrix, state.place, state.dual
     if place.done == 0:
         state.w[:] = state.v / (dual.Lam or 1.0)
@@ -240,11 +247,11 @@ def _visit(problem: Regularized, state: BlockAscentState, block: Ranges, rows: M
         place.b, place.loss = _bias(dual), 0.0
     loss = _loss_of(problem, state, block, rows) if place.passes > 0 else 0.0
     known = matrix.sq_norms
-    sq = np.full(rows.n, np.nan) if known is None else picked(known, block) if len(known) > 1 else known.copy()
-    alpha = picked(state.alpha, block) if problem.n > 1 else state.alpha.copy()
+    sq = np.full(rows.n, np.nan) if known is None else rows_of(known, block) if len(known) > 1 else known.copy()
+    alpha = rows_of(state.alpha, block) if problem.n > 1 else state.alpha.copy()
     _ascend(problem, state, block, rows, alpha, sq, epochs)
-    weight = picked(problem.weight, block)
-    coef, z = alpha * picked(problem.y, block) * (weight / problem.total), np.zeros_like(state.sums)
+    weight = rows_of(problem.weight, block)
+    coef, z = alpha * rows_of(problem.y, block) * (weight / problem.total), np.zeros_like(state.sums)
     rows.combine(np.maximum(coef, 0.0), 0, rows.n, z[0])
     rows.combine(np.minimum(coef, 0.0), 0, rows.n, z[1])
     state.sums[:] += z
@@ -256,7 +263,7 @@ def _visit(problem: Regularized, state: BlockAscentState, block: Ranges, rows: M
 
 
 def _loss_of(problem: Regularized, state: BlockAscentState, block: Ranges, rows: Matrix) -> float:
-    """What a block has of the mean loss of w, at most."""
+    """An upper bound on the contribution of a block to the mean loss of w."""
     b, at, loss = float(state.place.b), 0, 0.0
     if isinstance(problem.matrix, Streamed):  # the first pass has measured the rows, in whatever process
         problem.matrix.largest_sq = max(problem.matrix.largest_sq, float(state.place.largest))
@@ -277,15 +284,17 @@ def _ascend(
     sq: np.ndarray,
     epochs: int,
 ) -> None:
-    """Dual steps on the rows of a block, whose α and squared norms are given; v and u follow."""
+    """Take dual steps on the rows of a block, whose α and squared norms are given; update v and u."""
     place, dual, deal = state.place, state.dual, np.zeros(1, np.uint32)
-    weight = frozen(picked(problem.weight, block))
+    weight = frozen(rows_of(problem.weight, block))
     active = np.arange(rows.n) if len(problem.weight) == 1 else np.flatnonzero(weight)
     active, met = active.astype(np.uint32), np.inf
     listed, first = len(active), OWN + EPOCHS * int(place.t)  # whatever the number of epochs was before
-    part = Rows(rows.rows, picked(problem.y, block), picked(problem.target, block), weight, problem.loss, problem.lam)
+    part = AscentRows(
+        rows.rows, rows_of(problem.y, block), rows_of(problem.target, block), weight, problem.loss, problem.lam
+    )
     for epoch in range(epochs):
-        share = Share(active, listed, deal, 0, 1, listed, GROUP, state.key, first + epoch)
+        share = Share(active, listed, deal, 0, 1, listed, 2, state.key, first + epoch)
         change = local_ascent(part, share, alpha, sq, state.v, dual, 1.0)
         state.v[:] += change.dv
         dual.u += change.du
@@ -294,7 +303,7 @@ def _ascend(
         listed = int(unmarked(active, listed))
         dual.upper = change.highest if change.highest > 0.0 else np.inf
         dual.lower = change.lowest if change.lowest < 0.0 else -np.inf
-        if listed == 0 or (epoch > 0 and change.gap <= DONE * met):
+        if listed == 0 or (epoch > 0 and change.gap <= 0.1 * met):  # another block is worth more then
             break
     dual.upper, dual.lower = np.inf, -np.inf
 

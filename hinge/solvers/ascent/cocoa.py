@@ -1,35 +1,39 @@
-"""Dual coordinate ascent in parts: rows are dealt out, and the parts, each with a v of its own, work at once."""
+"""Dual coordinate ascent by several threads: each works on a random part of the rows with its own copy of v."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import CSRRows, DenseRows
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, count
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.ascent.active_rows import list_rows, rows_to_look, shuffle
-from hinge.solvers.ascent.local_ascent import Change, Rows, Share, local_ascent
-from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, begin_bias, end_epoch
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.ascent.local_ascent import AscentRows, Change, Share, end_epoch, local_ascent
+from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, begin_bias
+from hinge.solvers.base import Paper, Solver, require_regularized
 from hinge.threads import each
 
 NEIGHBOURS = 64  # rows that are dealt out together, so that parts do not write to the same lines of memory
-HANDS = 8  # such blocks that a part gets in a round, at least: a part should be a sample of all rows
 MOST = 1 << 24  # cells of a part in a round, so that Ctrl-C is heard
 LEAST = 1 << 17  # cells of a part in a round, so that a thread is worth its waking
-WIDTH = 8  # cells of a part in a round for each feature, since each part copies v
-UNAWARE = 1.5  # a part does not see what the others change, so the gap that it meets is too small by about this factor
-FORGET = 0.5  # where σ' may shrink, this share of the old one is kept
+FORGET = 0.5  # where σ' may shrink, it keeps this share of its old value
 
 
 class CoCoAState(NamedTuple):
-    """The state of the ascent, whose `order` is the deal, and the place among the rounds.
+    """The state of the ascent, and the place in its rounds.
 
-    `rounds` has `t`, the rounds so far, and σ'; of the present epoch the `parts`, the rounds that it is cut into
-    (`cuts`), those that are done, and the `blocks` that are dealt out, of so many `neighbours` each.
+    ===================== ==========================================================================
+    `ascent`              the state of the ascent; its `order` is the random order of blocks of rows
+    `rounds.t`            rounds so far
+    `rounds.sigma`        σ'
+    `rounds.parts`        parts in the present epoch
+    `rounds.cuts`         rounds in the present epoch
+    `rounds.done`         rounds done in the present epoch
+    `rounds.blocks`       blocks of rows that the epoch distributes over parts and rounds
+    `rounds.neighbours`   rows in a block
+    ===================== ==========================================================================
     """
 
     ascent: SDCAState
@@ -43,7 +47,7 @@ class CoCoAState(NamedTuple):
 
 @dataclass(frozen=True)
 class CoCoA(Solver[Regularized, CoCoAState]):
-    """Stochastic dual coordinate ascent for `Regularized` by several threads at once.
+    """Stochastic dual coordinate ascent for `Regularized` by several threads.
 
     An epoch deals all rows out at random, to K parts in each of some rounds. In a round every part ascends on its own
     rows, as `SDCA` does, with a v of its own, and maximises its share of the dual as if what the others do at the same
@@ -63,19 +67,19 @@ class CoCoA(Solver[Regularized, CoCoAState]):
     Parameters
     ----------
     parts : int
-        K, and the most threads that work at once; there are never more than cores.
+        K, and the largest number of threads; never more are used than there are cores.
     cuts : int
         Rounds of an epoch over all rows. More keep the parts closer together, and cost more.
     least : int, optional
-        Cells that a part should have in a round; of fewer there are fewer rounds, and fewer parts. By default as many
-        as are visited in some times the time that it takes to begin and end a round: 131,072, or 8 for each feature.
+        Cells that a part should have in a round; with less data there are fewer rounds and fewer parts. The default
+        takes several times as long to visit as a round takes to start and end: 131,072, or 8 for each feature.
     first_pass, shrinking, block_rows
         As for `SDCA`.
 
     Notes
     -----
-    In a gradient pass each part takes the step of :math:`\\Lambda_t/K`, that of the rows that it has seen itself: all
-    parts together are as far as one that has seen t rows.
+    In a gradient pass each part takes steps with :math:`\\Lambda_t/K`, for the rows that it has visited itself: the
+    parts together are as far as a single ascent that has visited t rows.
 
     *Differs* from CoCoA+: σ' follows the parts instead of being K; rows are dealt anew in every epoch (SySCD), so that
     they need not be alike in any part; a round is a fraction of an epoch, for threads are quick to meet.
@@ -120,13 +124,11 @@ class CoCoA(Solver[Regularized, CoCoAState]):
 
     @property
     def plain(self) -> SDCA:
-        """The ascent whose steps these are."""
+        """The ascent that takes the same steps."""
         return SDCA(self.first_pass, self.shrinking, self.block_rows)
 
     def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Regularized):
-            return None
-        return f"CoCoA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+        return require_regularized(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> CoCoAState:
         ascent = self.plain.init(problem, seed, start)
@@ -136,7 +138,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
     def advance(self, problem: Regularized, state: CoCoAState, n_iter: int) -> CoCoAState:
         dual = state.ascent.dual
         if n_iter == 0:  # compile: the same calls, over no rows
-            local_ascent(_rows(problem, problem.matrix.rows), _share(state, 1, 0, 0, 0), *_given(state), 1.0)
+            local_ascent(AscentRows.from_problem(problem), _share(state, 1, 0, 0, 0), *_initial_arrays(state), 1.0)
             _add(np.zeros(0), np.zeros(0))
         elif state.t == 0:
             begin_bias(problem, dual)
@@ -154,14 +156,14 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         return state
 
     def _cut(self, problem: Regularized, rows: int) -> tuple[int, int]:
-        """Parts and rounds of an epoch over so many rows."""
-        cells, least = rows * problem.matrix.n_cells // problem.n, self.least or max(LEAST, WIDTH * problem.d)
+        """Numbers of parts and of rounds of an epoch over a number of rows."""
+        cells, least = rows * problem.matrix.n_cells // problem.n, self.least or max(LEAST, 8 * problem.d)
         parts = max(1, min(self.parts, cells // least, rows))
         rounds = max(1, min(self.cuts, cells // (parts * least), rows // parts))
         return parts, min(rows, max(rounds, -(-cells // (parts * MOST))))
 
     def _round(self, problem: Regularized, state: CoCoAState) -> None:
-        """All parts at once, each on its own blocks; then what they changed is added up."""
+        """Run all parts, each on its own blocks, and add up their changes."""
         (ascent, rounds), dual, epoch = state, state.ascent.dual, state.ascent.epoch
         parts, number = int(rounds.parts), int(epoch.draws)
         first, stop = (int(rounds.blocks * (rounds.done + more) // rounds.cuts) for more in (0, 1))
@@ -170,8 +172,9 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         shares = [_share(state, group, ends[k], ends[k + 1], number + k) for k in range(parts)]
         sigma = float(parts if dual.growing else min(rounds.sigma, parts))
         with problem.matrix.shared(parts) as A:
+            rows = [AscentRows.from_problem(problem, A[k]) for k in range(parts)]
             changes = each(
-                lambda k: local_ascent(_rows(problem, A[k]), shares[k], *_given(state), sigma), parts, self.parts
+                lambda k: local_ascent(rows[k], shares[k], *_initial_arrays(state), sigma), parts, self.parts
             )
         epoch.draws += parts
         needed = _add_up(ascent, changes)
@@ -184,12 +187,12 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         return answer_of(state.ascent)
 
     def cost(self, problem: Regularized, state: CoCoAState | None = None) -> Cost:
-        """A round may be all of an epoch, which reads no more than all rows."""
+        """A round, which may be a whole epoch."""
         _, cuts = self._cut(problem, problem.n)
         return self.plain.cost(problem)._replace(rows=0, cells=problem.matrix.n_cells, a_pass=cuts)
 
     def pause(self, problem: Regularized, state: CoCoAState) -> int:
-        """The end of the epoch, or later where epochs are short against a look at the answer."""
+        """The end of the epoch, or later if an evaluation costs more than an epoch."""
         rounds, epoch = state.rounds, state.ascent.epoch
         rows = rows_to_look(problem, epoch)
         if rounds.done:
@@ -201,9 +204,9 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         return cuts - int(rounds.done) + later
 
     def estimate(self, problem: Regularized, state: CoCoAState) -> float:
-        """As in `SDCA`, but for what the parts did not know of each other: certificates were so much above that."""
+        """The estimate of `SDCA`; half more with several parts, which do not see what the others change meanwhile."""
         estimate = self.plain.estimate(problem, state.ascent)
-        return estimate * UNAWARE if state.rounds.parts > 1 else estimate
+        return estimate * 1.5 if state.rounds.parts > 1 else estimate
 
     def refresh(self, problem: Regularized, state: CoCoAState) -> CoCoAState:
         """Bring all rows back."""
@@ -211,37 +214,35 @@ class CoCoA(Solver[Regularized, CoCoAState]):
 
 
 def _deal(state: CoCoAState, listed: bool, parts: int, cuts: int, group: int) -> None:
-    """Begin an epoch: deal out the rows on the list, which may have all rows again, in blocks of neighbours."""
+    """Begin an epoch: distribute the rows on the list, which may have all rows again, in blocks of neighbours.
+
+    A part gets at least 8 blocks in a round, so that its rows are a sample of all.
+    """
     (ascent, rounds), dual, epoch = state, state.ascent.dual, state.ascent.epoch
     if listed:
         dual.upper, dual.lower = np.inf, -np.inf
     dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
-    neighbours = min(int(epoch.active) // (HANDS * parts * cuts), NEIGHBOURS)
+    neighbours = min(int(epoch.active) // (8 * parts * cuts), NEIGHBOURS)
     rounds.parts, rounds.cuts, rounds.neighbours = parts, cuts, max(1, neighbours // group) * group
     rounds.blocks = -(-epoch.active // rounds.neighbours)
     epoch.draws = shuffle(ascent.order, rounds.blocks, ascent.key, epoch.draws)
 
 
 def _share(state: CoCoAState, group: int, first: int, stop: int, number: int) -> Share:
-    """Blocks of the deal, for the part that draws by this number."""
+    """The blocks of one part in a round; `number` is the stream of its random numbers."""
     ascent, rounds = state
     listed, size = int(ascent.epoch.active), int(rounds.neighbours)
     return Share(ascent.active, listed, ascent.order, first, stop, size, group, ascent.key, number)
 
 
-def _rows(problem: Regularized, A: DenseRows | CSRRows) -> Rows:
-    """The examples as a part sees them, through its own counter."""
-    return Rows(A, problem.y, problem.target, problem.weight, problem.loss, problem.lam)
-
-
-def _given(state: CoCoAState) -> tuple[np.ndarray, np.ndarray, np.ndarray, Scalars]:
-    """What all parts begin with."""
+def _initial_arrays(state: CoCoAState) -> tuple[np.ndarray, np.ndarray, np.ndarray, Scalars]:
+    """The arrays that every part starts from."""
     ascent = state.ascent
     return ascent.alpha, ascent.sq, ascent.v, ascent.dual
 
 
 def _add_up(ascent: SDCAState, changes: list[Change]) -> float:
-    """Add what the parts changed, in their order; returns ρ, the σ' that would have done."""
+    """Add the changes of the parts, in their order; returns ρ, the least σ' that would have been safe."""
     dual, epoch, kappa = ascent.dual, ascent.epoch, float(ascent.dual.kappa)
     du, rows = sum(change.du for change in changes), sum(change.rows for change in changes)
     dual.u += du

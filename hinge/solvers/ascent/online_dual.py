@@ -5,13 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.problems import Regularized, Solution
-from hinge.solvers.ascent.sdca import SDCA, aim_of
-
-LEAST_ROWS = 16  # between two iterates that enter the average
+from hinge.solvers.ascent.sdca import SDCA, stopping_target
 
 
 class Stream(NamedTuple):
-    """What a stream of rows has taught.
+    """What has been learned from a stream of rows.
 
     v = Σ sᵢαᵢyᵢxᵢ, u = Σ sᵢαᵢyᵢ, κ and Λ as in `SDCA`, the weight of the rows seen, the average of
     the iterates (w, b) with weights proportional to the weight seen, with the sum of these weights; and β, which is
@@ -30,7 +28,7 @@ class Stream(NamedTuple):
 
 
 def begin(d: int) -> Stream:
-    """Nothing seen yet."""
+    """The state before any row."""
     return Stream(np.zeros(d), 0.0, 0.0, 0.0, 0.0, np.zeros(d), 0.0, 0.0)
 
 
@@ -51,8 +49,8 @@ def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Str
     Every row takes the exact dual step of the problem of all rows seen so far, as in the first pass of
     `SDCA`: with λ fixed, :math:`\\Lambda = \\lambda\\sum_{j\\le t}s_j` grows with the rows; with C fixed,
     Λ = 1/C. All rows seen keep a feasible dual, of which v and u are all that need be kept. The model
-    is the average of the iterates with weights t, taken every so many rows that it costs no more than
-    reading them.
+    is the average of the iterates with weights t, updated so rarely that it costs no more than reading
+    the rows.
 
     Notes
     -----
@@ -72,13 +70,13 @@ def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Str
     full = 1.0 / C if C is not None else piece.lam * seen
     dual.Lam = full if C is not None else stream.Lam
     dual.growing = C is None
-    aim = aim_of(piece)._replace(Lam=full)
+    goal = stopping_target(piece)._replace(Lam=full)
     w, b, averaged = stream.w.copy(), stream.b, stream.averaged
     left = rows = solver.pause(piece, state)
-    step = max(LEAST_ROWS, piece.d * piece.n // max(1, piece.matrix.n_cells))
+    step = max(16, piece.d * piece.n // max(1, piece.matrix.n_cells))
     while left > 0:
         n = min(step, left)
-        solver.run(piece, state, n, aim, moves=False)
+        solver.run(piece, state, n, goal, moves=False)
         left -= n
         t = stream.seen + piece.total * (1 - left / rows)
         averaged += n / rows * piece.total * t

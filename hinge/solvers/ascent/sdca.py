@@ -1,38 +1,43 @@
 """Stochastic dual coordinate ascent, begun by a stochastic gradient pass."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.access import dot, read_row
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import OneClass, Problem, Regularized, Solution
 from hinge.problems.base import Combination, Cost
-from hinge.problems.svm.losses import gap_share
 from hinge.sampling import key_of
-from hinge.solvers.ascent.active_rows import begin, first_epoch, rows_a_block, rows_to_look, unmarked
-from hinge.solvers.ascent.local_ascent import visit
-from hinge.solvers.ascent.subspace_step import products, subspace_step
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.ascent.active_rows import begin, first_epoch, rows_a_block, rows_to_look
+from hinge.solvers.ascent.local_ascent import (
+    SAMPLE,
+    AscentRows,
+    end_epoch,
+    predict_gap,
+    sampled_gap,
+    target_reached,
+    visit,
+)
+from hinge.solvers.ascent.subspace_step import subspace_step
+from hinge.solvers.base import Paper, Solver, require_regularized
 
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
-TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
-LEAST_LEFT = 0.25  # of the gap as an epoch met it, what is left at its end, measured on text: 0.2 to 0.5
-SPARE, CARE = 0.25, 3.0  # passes by which a run goes on to make sure of its certificate, at most to a third of the gap
-PATIENCE = 16  # times n visits in which the gap of a short list should halve: else the rows that left it are looked at
-DOUBT = 2.0  # factor by which more of a gap is foreseen after a certificate that was not good enough
-SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
-PACE = 0.2  # a subspace step comes after visits of this share of the rows: shrunk epochs are short, but a step is not
+TYPICAL = 16  # this many rows, or up to twice this, whose norms set the scale of a free bias
 
 
-class Aim(NamedTuple):
-    """Which gap is wanted, 0 for as small as can be, and what it consists of besides the rows.
+class StoppingTarget(NamedTuple):
+    """The gap to reach, and the parts of a gap that do not depend on single rows.
 
-    It is relative to the dual, or to `unit` where that is less. Then Λ; the squared constant feature of a bias that
-    costs; and where the bias is free, the u that it asks for and what a unit of another u costs.
+    ============= ====================================================================================
+    `tol`         the relative gap to reach; 0 for as small as possible
+    `unit`        the gap is relative to the dual objective, or to this if that is smaller
+    `Lam`         Λ
+    `constant_sq` squared constant feature of a penalised bias
+    `u`           if the bias is free, the value of u that its constraint requires
+    `spread`      if the bias is free, what a unit of violation of that constraint adds to the gap
+    ============= ====================================================================================
     """
 
     tol: float
@@ -64,15 +69,36 @@ class Subspace(NamedTuple):
 class SDCAState(NamedTuple):
     """A dual point and the place in the current epoch.
 
-    `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ, its `pull` and the share that β `keep`s, the Λ in use and whether it
-    still grows; of the dual's derivatives the bounds `upper` and `lower` beyond which rows leave the list, and this
-    epoch's extremes; the gap as this epoch has met it so far, as the last one did and the one before, the `doubt` and
-    the `care` by which what these foretell is multiplied, and whether an epoch has `ended` whose gap was not asked for
-    yet; `short` is what the margin of a row lacked most in the last epoch, and there is that of the one before; in the
-    next epochs, as many as one is `wary`, no row leaves the list; `moved` is Σ sᵢ|Δαᵢ| over all steps; `since` counts
-    the visits since the gap was half of the last gap that it was compared with, which is `halved`; `rows_gap` is the
-    rows' part of the gap if it has just been measured, and then `r` has all ⟨w, xᵢ⟩. `epoch` is described in
-    `first_epoch`.
+    ================================ ================================================================================
+    `alpha`, `v`                     the dual weights, and :math:`v = \\sum_is_i\\alpha_iy_ix_i`
+    `sq`                             squared norms of the rows, nan where not yet computed
+    `active`, `order`                the list of rows that an epoch visits, and the order of its blocks
+    `epoch`                          the place in the epoch, see `first_epoch`
+    `key`                            key of the random numbers
+    `r`                              all ⟨w, xᵢ⟩, if `dual.rows_gap` is not nan
+    `subspace`                       what an accelerated ascent needs besides
+    `dual.u`                         :math:`u = \\sum_is_i\\alpha_iy_i`
+    `dual.beta`                      the multiplier β of the bias
+    `dual.kappa`                     κ, the squared constant feature of the bias
+    `dual.pull`                      subtracted from β after each epoch, if the bias costs ν
+    `dual.keep`                      factor on β after each epoch, below 1 if the bias is penalised
+    `dual.Lam`                       the Λ in use
+    `dual.growing`                   whether Λ still grows with the rows, in a first pass of gradient steps
+    `dual.upper`, `lower`            derivatives of the dual beyond which rows leave the list
+    `dual.highest`, `lowest`         largest and least derivative in this epoch
+    `dual.gap_so_far`                the rows' part of the gap as this epoch has met it so far
+    `dual.gap`, `gap_before`         the same of the last epoch, and of the epoch before it
+    `dual.gap_inflation`             factor on the predicted gap, which grows with each certificate above `tol`
+    `dual.gap_safety`                factor on the predicted gap, so that a run continues for a part of a pass
+    `dual.ended`                     whether an epoch has ended whose gap has not been compared with `tol` yet
+    `dual.max_violation`             largest violation of a margin in the last epoch
+    `dual.max_violation_before`      the same in the epoch before it
+    `dual.epochs_without_shrinking`  number of coming epochs in which no row leaves the list
+    `dual.reference_gap`             the gap that has to be halved next
+    `dual.visits_since_halved`       visits since it was set
+    `dual.moved`                     :math:`\\sum s_i|\\Delta\\alpha_i|` over all steps
+    `dual.rows_gap`                  the rows' part of the gap, if it has just been measured; else nan
+    ================================ ================================================================================
     """
 
     alpha: np.ndarray
@@ -93,7 +119,7 @@ class SDCAState(NamedTuple):
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """What the plain ascent works on, in the order of its compiled loop."""
+        """The fields that the plain ascent works on, in the order of its compiled loop."""
         return self.alpha, self.v, self.sq, self.active, self.order, self.dual, self.epoch, self.key, self.r
 
 
@@ -109,8 +135,8 @@ class SDCA(Solver[Regularized, SDCAState]):
               \\qquad v \\leftarrow v + s_i\\,\\Delta\\alpha_i\\, y_i x_i .
 
     That is the step for the hinge. For any loss of :mod:`hinge.problems.svm.losses`, with
-    :math:`h = s_i\\|x_i\\|^2/\\Lambda` and g as the row is short of, :math:`h\\alpha_i + g` is moved towards 0 by
-    ε, divided by h + q and projected onto the loss's bounds.
+    :math:`h = s_i\\|x_i\\|^2/\\Lambda` and :math:`g = t_i - y_i(\\langle w, x_i\\rangle + b)`,
+    :math:`h\\alpha_i + g` is moved towards 0 by ε, divided by h + q and projected onto the loss's bounds.
 
     An iteration reads one row. Theorem of the talk: with probability 1-δ,
     :math:`\\rho \\le \\frac{8\\ln(1/\\delta)}{T}(\\frac1\\lambda + m)`.
@@ -125,13 +151,13 @@ class SDCA(Solver[Regularized, SDCAState]):
         Every certificate that is not good enough brings all rows back.
     block_rows : int, optional
         An epoch visits blocks of this many neighbouring rows in random order. By default 2: the ascent needs
-        a random order, since rows have a direction in common (that of a bias, or of data that is not centred)
+        a random order, since rows have a direction in common (as with a bias, or if data is not centred)
         and neighbours are often alike; but a row alone costs memory more time than two. Of data so large that
         it may be a file mapped into memory, some pages.
     tol : float
-        `advance` ends after the first epoch that foretells a gap of no more than this, however many iterations are
-        left: so that looks at the answer, each of which takes as long as an epoch over some thousand short rows, can be
-        few. By default it never does.
+        `advance` ends after the first epoch that predicts a gap of no more than this, even if iterations are left, so
+        that the driver need not evaluate the answer often: an evaluation takes as long as an epoch over some thousand
+        short rows. By default it never ends early.
     acceleration : {"none", "subspace"}
         "subspace" maximises the dual, after an epoch or some short ones, over :math:`\\alpha + \\tau_0 p + \\tau_1 q`,
         with p for what these epochs changed and q for what the last such step did: conjugate gradients from one epoch
@@ -148,11 +174,11 @@ class SDCA(Solver[Regularized, SDCAState]):
     **"Can we combine SGD and DCA?"**, the talk asks. In the first pass the step above is taken with
     :math:`\\Lambda_t = \\lambda\\sum_{j\\le t}s_j`, the dual of the t rows seen so far: rows enter with
     weight 1/t as in Pegasos, the step is the exact dual step and so never too aggressive, and the
-    pass ends on a feasible dual point of the whole problem from which the ascent goes on. Measured
+    pass ends on a feasible dual point of the whole problem from which the ascent continues. Measured
     on CCAT-like text of 100,000 rows (``benchmarks/first_pass.py``), relative suboptimality after
     passes 1, 2, 3: at λm = 10 it is 1.1e-2, 2.3e-3, 6.0e-4 instead of 1.4e-1, 2.1e-2, 3.4e-3, a pass
-    and a half saved; at λm = 100 both are below 5e-5 at once; at λm = 1 it is 3.5e-1, 1.2e-1, 4.4e-2
-    instead of 1.8e-1, 9.5e-2, 3.5e-2, no gain, as the talk's λm ≷ log T foretells.
+    and a half saved; at λm = 100 both are below 5e-5 after one pass; at λm = 1 it is 3.5e-1, 1.2e-1, 4.4e-2
+    instead of 1.8e-1, 9.5e-2, 3.5e-2, no gain, as the talk's λm ≷ log T predicts.
 
     *Differs* from the talk: rows are visited without replacement, in blocks. A free bias is the
     multiplier β of the dual constraint :math:`u = \\sum_i s_i\\alpha_i y_i = 0`: each row gets a
@@ -210,10 +236,7 @@ class SDCA(Solver[Regularized, SDCAState]):
     )
 
     def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, Regularized):
-            name = type(self).__name__
-            return f"{name} solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
-        return None
+        return require_regularized(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
         n, full, dual = problem.n, problem.lam * problem.total, first_dual()
@@ -249,7 +272,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         )
 
     def restart(self, problem: Regularized, state: SDCAState) -> SDCAState:
-        """Go on with the best multiple of α for another λ; rows that were left alone are still left alone."""
+        """Continue with the best multiple of α for another λ; rows that have left the list stay away."""
         if state.dual.growing or not state.dual.Lam:
             return self.init(problem, 0, self.solution(problem, state))
         dual, Lam = state.dual, problem.lam * problem.total
@@ -272,67 +295,56 @@ class SDCA(Solver[Regularized, SDCAState]):
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         if state.t == 0 and n_iter > 0:
             begin_bias(problem, state.dual)
-        aim, walk = aim_of(problem, self.tol), state.subspace.walk
+        goal, walk, moves = stopping_target(problem, self.tol), state.subspace.walk, problem.bias != "none"
         if self.acceleration == "none":
-            self.run(problem, state, n_iter, aim, moves=problem.bias != "none")
-        elif (left := n_iter if walk.begun else _run_before_steps(self, problem, state, n_iter, aim)) > 0:
-            _run_accelerated(self, problem, state, left, aim)
+            self.run(problem, state, n_iter, goal, moves=moves)
+        elif (left := n_iter if walk.begun else _run_before_steps(self, problem, state, n_iter, goal)) > 0:
+            settings = moves, self.shrinking, self.rows_a_block(problem), left
+            _visit_accelerated(AscentRows.from_problem(problem), goal, *settings, *state.arrays, *state.subspace)
         return state
 
-    def run(self, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim, *, moves: bool) -> None:
-        """Iterations towards a given Λ; whether the bias multiplier moves."""
-        _visit(
-            problem.matrix.rows,
-            problem.y,
-            problem.target,
-            problem.weight,
-            problem.loss,
-            problem.lam,
-            aim,
-            moves,
-            self.shrinking,
-            self.rows_a_block(problem),
-            n_iter,
-            *state.arrays,
-        )
+    def run(self, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget, *, moves: bool) -> None:
+        """Run iterations of the plain ascent with a given Λ; `moves` says whether the bias multiplier moves."""
+        settings = goal, moves, self.shrinking, self.rows_a_block(problem), n_iter
+        _visit(AscentRows.from_problem(problem), *settings, *state.arrays)
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
         dual, answer = state.dual, Combination(*answer_of(state))
         if not np.isnan(dual.rows_gap):
             answer.responses = state.r
-        if not dual.growing and dual.Lam and not state.subspace.walk.begun:  # so w is that of α
+        if not dual.growing and dual.Lam and not state.subspace.walk.begun:  # so w = v/Λ belongs to α
             answer.mass, answer.chain = float(dual.moved / problem.total), problem.n + state.t
         return answer
 
     def cost(self, problem: Regularized, state: SDCAState | None = None) -> Cost:
-        """A row; with subspace steps, which push rows to their bounds, the first of an epoch may read any number."""
+        """A row; with subspace steps, the first iteration of an epoch may read any number of rows."""
         setup = 2 * TYPICAL * problem.matrix.max_row_cells if problem.bias != "none" else 0
         cells = problem.matrix.n_cells if self.acceleration == "subspace" else 0
         return Cost(rows=1, cells=cells, setup=setup, a_pass=problem.n)
 
     def pause(self, problem: Regularized, state: SDCAState) -> int:
-        """The end of the epoch, or later where epochs are short against a look at the answer."""
+        """The end of the epoch, or later if an evaluation costs more than an epoch."""
         return rows_to_look(problem, state.epoch, ends_itself=self.tol > 0)
 
     def estimate(self, problem: Regularized, state: SDCAState) -> float:
-        """The gap as the last epochs foretell it; after a long one a sample is asked again."""
+        """The gap as the last epochs predict it; after a long epoch, as a sample of the rows does."""
         if state.dual.growing:
             return np.inf
-        aim, gap = aim_of(problem), float(state.dual.rows_gap)
+        goal, gap = stopping_target(problem), float(state.dual.rows_gap)
         if np.isnan(gap) and state.epoch.rows > 16 * SAMPLE:
-            A, y, t, s, loss = problem.matrix.rows, problem.y, problem.target, problem.weight, problem.loss
-            gap = _sampled_gap(A, y, t, s, loss, aim.Lam, state.alpha, state.v, state.dual)
-        gap, dual, sq = foreseen(
-            problem.target, problem.weight, problem.loss, aim, gap, state.alpha, state.v, state.dual
+            gap = sampled_gap(AscentRows.from_problem(problem), goal.Lam, state.alpha, state.v, state.dual)
+        gap, dual, sq = predict_gap(
+            problem.target, problem.weight, problem.loss, goal, gap, state.alpha, state.v, state.dual
         )
-        if isinstance(problem, OneClass) and problem.vanishes(sq / aim.Lam**2):
+        if isinstance(problem, OneClass) and problem.vanishes(sq / goal.Lam**2):
             return 0.0  # more epochs make w smaller still
         return problem.relative((dual + gap) / problem.total, dual / problem.total)
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
-        """Bring all rows back, for two epochs: the second tells what the first has left. Foresee more of a gap."""
+        """Visit all rows for two epochs, as the second measures what the first has left; predict a larger gap."""
         dual = state.dual
-        state.epoch.stale, dual.ended, dual.doubt, dual.wary = True, False, DOUBT * dual.doubt, 2
+        state.epoch.stale, dual.ended, dual.epochs_without_shrinking = True, False, 2
+        dual.gap_inflation *= 2.0
         return state
 
     def rows_a_block(self, problem: Regularized) -> int:
@@ -340,12 +352,12 @@ class SDCA(Solver[Regularized, SDCAState]):
         return self.block_rows or rows_a_block(problem.matrix)
 
 
-def _run_before_steps(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim) -> int:
-    """Iterations before the first subspace step; returns how many are left for when it has come."""
+def _run_before_steps(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget) -> int:
+    """Run the iterations before the first subspace step; returns how many are left after it."""
     first, epoch, moves = int(solver.after * problem.n), state.epoch, problem.bias != "none"
     while state.t < first or epoch.visited:  # to the end of an epoch
         due, before = first - state.t if state.t < first else int(epoch.active - epoch.visited), state.t
-        solver.run(problem, state, min(n_iter, due), aim, moves=moves)
+        solver.run(problem, state, min(n_iter, due), goal, moves=moves)
         n_iter -= state.t - before
         if state.t - before < due:  # no more are allowed, or the gap is expected to be small enough
             return 0
@@ -354,29 +366,10 @@ def _run_before_steps(solver: SDCA, problem: Regularized, state: SDCAState, n_it
     return n_iter
 
 
-def _run_accelerated(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim) -> None:
-    _visit_accelerated(
-        problem.matrix.rows,
-        problem.y,
-        problem.target,
-        problem.weight,
-        problem.loss,
-        problem.lam,
-        aim,
-        problem.bias == "free",
-        problem.bias != "none",
-        solver.shrinking,
-        solver.rows_a_block(problem),
-        n_iter,
-        *state.arrays,
-        *state.subspace,
-    )
-
-
-def aim_of(problem: Regularized, tol: float = 0.0) -> Aim:
-    """What an ascent on a problem goes for."""
+def stopping_target(problem: Regularized, tol: float = 0.0) -> StoppingTarget:
+    """The target of an ascent on a problem."""
     free, total = problem.bias == "free", problem.total
-    return Aim(
+    return StoppingTarget(
         float(tol),
         float(problem.unit * total),
         problem.lam * total,
@@ -387,9 +380,9 @@ def aim_of(problem: Regularized, tol: float = 0.0) -> Aim:
 
 
 def answer_of(state: SDCAState) -> Solution:
-    """The answer by v and α, however they came about."""
+    """The answer that belongs to v and α."""
     dual = state.dual
-    Lam = dual.Lam or 1.0  # within the first pass, that of the rows seen so far
+    Lam = dual.Lam or 1.0  # within the first pass, Λ of the rows visited so far
     return Solution(state.v / Lam, float(dual.beta + dual.kappa * dual.u / Lam), state.alpha)
 
 
@@ -399,7 +392,7 @@ def bias_constant(problem: Regularized) -> float:
 
 
 def begin_bias(problem: Regularized, dual: Scalars) -> None:
-    """Set what a bias moves by, see the Notes of `SDCA`."""
+    """Set κ and the initial multiplier of a bias, see the Notes of `SDCA`."""
     if problem.bias == "none":
         return
     rho, c = bias_constant(problem), problem.constant_sq
@@ -439,22 +432,22 @@ FIRST_DUAL = dict(
     gap_so_far=0.0,
     gap=np.inf,
     gap_before=np.inf,
-    short=np.inf,
-    short_before=np.inf,
-    wary=0,
-    doubt=1.0,
-    care=1.0,
-    halved=np.inf,
-    since=0,
+    max_violation=np.inf,
+    max_violation_before=np.inf,
+    epochs_without_shrinking=0,
+    gap_inflation=1.0,
+    gap_safety=1.0,
+    reference_gap=np.inf,
+    visits_since_halved=0,
     moved=0.0,
     ended=False,
     rows_gap=np.nan,
 )
-"""The numbers of `SDCAState.dual` before the first step."""
+"""Initial values of `SDCAState.dual`."""
 
 
 def first_dual() -> Scalars:
-    """A record of these numbers."""
+    """The numbers of `SDCAState.dual` before the first step."""
     return scalars(**FIRST_DUAL)
 
 
@@ -465,204 +458,42 @@ def dual_step(alpha_i, tau):
 
 
 @compiled
-def _visit(
-    A,
-    y,
-    target,
-    weight,
-    loss,
-    lam,
-    aim,
-    moves,
-    shrinking,
-    block_rows,
-    n_iter,
-    alpha,
-    v,
-    sq,
-    active,
-    order,
-    dual,
-    epoch,
-    key,
-    r,
-):
+def _visit(rows, goal, moves, shrinking, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch, key, r):
+    A, y, target, weight, loss, lam = rows
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
-            if reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
+            if target_reached(rows, goal, alpha, v, dual, epoch, r):
                 return
             if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf
             dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
         left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
         if over:
-            end_epoch(dual, epoch, active, aim.Lam, moves, shrinking)
+            end_epoch(dual, epoch, active, goal.Lam, moves, shrinking)
 
 
 @compiled
 def _visit_accelerated(
-    A,
-    y,
-    target,
-    weight,
-    loss,
-    lam,
-    aim,
-    free,
-    moves,
-    shrinking,
-    block_rows,
-    n_iter,
-    alpha,
-    v,
-    sq,
-    active,
-    order,
-    dual,
-    epoch,
-    key,
-    r,
-    walk,
-    p,
-    v_p,
-    q,
-    v_q,
+    rows, goal, moves, shrinking, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch, key, r, walk, *changes
 ):
+    A, y, target, weight, loss, lam = rows
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
-            if reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
+            if target_reached(rows, goal, alpha, v, dual, epoch, r):
                 return
-            if walk.rows >= PACE * len(alpha):  # not at the end of an epoch: the gap that it met would be out of date
-                c, beta = (dual.kappa, dual.beta) if free else (aim.constant_sq, 0.0)
-                subspace_step(A, y, target, weight, loss, aim.Lam, c, beta, alpha, v, dual, walk, p, v_p, q, v_q)
+            # A step costs O(m + d), so it comes after visits to a fifth of the rows: shrunk epochs may be shorter. It
+            # does not come at the end of an epoch, since it would change the gap that the epoch has met.
+            if walk.rows >= 0.2 * len(alpha):
+                # A bias that is penalised is a feature, a free one has its multiplier; without one both are zero.
+                c, beta = (goal.constant_sq, 0.0) if goal.constant_sq > 0.0 else (dual.kappa, dual.beta)
+                subspace_step(A, y, target, weight, loss, goal.Lam, c, beta, alpha, v, dual, walk, *changes)
                 walk.rows = 0
             if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf
             dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
         left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
         if over:
-            end_epoch(dual, epoch, active, aim.Lam, moves, shrinking)
+            end_epoch(dual, epoch, active, goal.Lam, moves, shrinking)
             walk.rows += epoch.rows
-
-
-@compiled(inline="always")
-def end_epoch(dual, epoch, active, full, moves, shrinking):
-    """After the last row of an epoch: a bias `moves`, and rows that were marked leave the list."""
-    growing, highest, lowest = dual.growing, dual.highest, dual.lowest
-    dual.gap_before, dual.gap = dual.gap, dual.gap_so_far if not growing else np.inf
-    dual.short_before, dual.short = dual.short, np.inf if growing else highest if highest > 0.0 else 0.0
-    dual.Lam = full
-    if moves and not growing:
-        dual.beta = dual.keep * (dual.beta + dual.kappa * dual.u / full) - dual.pull
-    dual.wary -= 1 if dual.wary > 0 else 0
-    leave = shrinking and not growing and dual.wary == 0
-    dual.upper = highest if leave and highest > 0.0 else np.inf
-    dual.lower = lowest if leave and lowest < 0.0 else -np.inf
-    dual.ended, dual.growing = True, False
-    epoch.active = unmarked(active, epoch.active)
-    dual.since += epoch.rows
-    if dual.gap <= 0.5 * dual.halved:
-        dual.halved, dual.since = dual.gap, 0
-    elif dual.since > PATIENCE * len(active) and epoch.active < len(active):
-        epoch.stale, dual.halved, dual.since = True, dual.gap, 0
-    # A certificate that is not good enough costs more than some visits to what is left on the list.
-    dual.care = 1.0
-    if dual.gap < dual.gap_before < np.inf and epoch.active > 0:
-        dual.care = min(CARE, (dual.gap_before / dual.gap) ** (SPARE * len(active) / epoch.active))
-
-
-@compiled
-def reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
-    """Whether the gap is small enough after the epoch that has just ended: measured, once it is expected to be.
-
-    If it is not, rows that left the list come back.
-    """
-    ended, dual.ended, dual.rows_gap = dual.ended, False, np.nan
-    if not (ended and aim.tol > 0.0):
-        return False
-    rows_gap = np.nan
-    if epoch.rows > 16 * SAMPLE:
-        rows_gap = _sampled_gap(A, y, target, weight, loss, aim.Lam, alpha, v, dual)
-    gap, value, _ = foreseen(target, weight, loss, aim, rows_gap, alpha, v, dual)
-    if gap > aim.tol * (value if value > aim.unit else aim.unit):
-        return False
-    rows_gap = _measure_gap(A, y, target, weight, loss, aim.Lam, alpha, v, dual, r)
-    gap, value, _ = foreseen(target, weight, loss, aim, rows_gap, alpha, v, dual)
-    if gap <= aim.tol * (value if value > aim.unit else aim.unit):
-        dual.rows_gap = rows_gap
-        return True
-    epoch.stale, dual.doubt = True, DOUBT * dual.doubt
-    return False
-
-
-@compiled
-def _sampled_gap(A, y, target, weight, loss, Lam, alpha, v, dual):
-    """The rows' shares in the gap over rows at equal distances, scaled to all; plus two standard errors."""
-    total, squares, rows, every = 0.0, 0.0, 0, len(y) // SAMPLE
-    for i in range(every // 2, len(y), every):
-        s = weight[i] if len(weight) > 1 else weight[0]
-        t = target[i] if len(target) > 1 else target[0]
-        vx = dot(A, read_row(A, i), v)
-        g = t - y[i] * (dual.beta + (vx + dual.kappa * dual.u) / Lam)
-        share = s * gap_share(loss, g, alpha[i])
-        total += share
-        squares += share * share
-        rows += 1
-    mean = total / rows
-    return dual.doubt * len(y) * (mean + 2.0 * np.sqrt(max(0.0, squares / rows - mean * mean) / rows))
-
-
-@compiled
-def _measure_gap(A, y, target, weight, loss, Lam, alpha, v, dual, r):
-    """The rows' part of the gap at w = v/Λ by a pass over all rows, and what the margin of a row lacks most."""
-    w, b, total, short = v / Lam, dual.beta + dual.kappa * dual.u / Lam, 0.0, 0.0
-    for i in range(len(alpha)):
-        r[i] = dot(A, read_row(A, i), w)
-        s = weight[i] if len(weight) > 1 else weight[0]
-        if s > 0.0:
-            t = target[i] if len(target) > 1 else target[0]
-            g = t - y[i] * (r[i] + b)
-            total += s * gap_share(loss, g, alpha[i])
-            short = g if g > short else short
-    dual.short = dual.short_before = short
-    return total
-
-
-@compiled
-def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
-    """The gap, the dual, and ‖v‖². Where `gap`, the part that rows have in it, is nan, it is as epochs foretell it.
-
-    Or the gap of the least multiple of w with which every row has its margin, where that is less (as for the
-    certificate, see `Regularized.sharpened`): of data that can be separated the hinge of a margin that is just short
-    of 1 may cost far more than w.
-    """
-    # Of two rows alike the second has what the first is short of.
-    short = dual.short if dual.short > dual.short_before else dual.short_before
-    value, separable = 0.0, loss.low == 0.0 == loss.curvature and len(target) == 1 and target[0] > short
-    for i in range(len(alpha)):  # Σ sᵢ(tᵢαᵢ - ℓ*(αᵢ)), what the dual has besides its norm
-        a = alpha[i]
-        if a != 0.0:
-            t = target[i] if len(target) > 1 else target[0]
-            s = weight[i] if len(weight) > 1 else weight[0]
-            value += s * (t * a - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a)
-            if a >= loss.high:
-                separable = False
-    sq, c, u, Lam = products(v, v)[1], aim.constant_sq, dual.u, aim.Lam
-    if gap != gap:
-        gap = dual.gap * dual.care
-        if dual.gap < dual.gap_before < np.inf:
-            # Rows were met from the beginning of the epoch, when the gap was larger, to its end.
-            gap *= min(1.0, dual.doubt * max(LEAST_LEFT, math.sqrt(dual.gap / dual.gap_before)))
-    half = (sq + c * u * u) / (2.0 * Lam)
-    if separable:
-        s = target[0] / (target[0] - short)
-        other = half * s * s - (value - half)
-        gap = other if other < gap else gap
-    gap += abs(u - aim.u) * aim.spread  # of a free bias, by how much its constraint is missed
-    if c > 0.0:  # b may not be that of α yet
-        b = dual.beta + dual.kappa * u / Lam
-        off = b - c * u / Lam
-        gap += 0.5 * Lam * off * off / c
-    return gap, value - half, sq

@@ -13,7 +13,7 @@ from hinge.problems.base import Cost
 from hinge.sampling import draw_unit
 from hinge.solvers.ascent.active_rows import begin, ends_epoch, next_rows
 from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, bias_constant, dual_step
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Paper, Solver, require_regularized
 
 
 class StaleState(NamedTuple):
@@ -32,7 +32,7 @@ class StaleState(NamedTuple):
 class StaleSDCA(Solver[Regularized, StaleState]):
     """Dual coordinate ascent for `Regularized` where every read counts.
 
-    The steps are those of `SDCA`. The first pass visits all rows. From the second on an epoch visits row i
+    It takes the steps of `SDCA`. The first pass visits all rows. From the second on an epoch visits row i
     with probability
 
     .. math:: \\pi_i = \\begin{cases}
@@ -99,13 +99,11 @@ class StaleSDCA(Solver[Regularized, StaleState]):
 
     @property
     def plain(self) -> SDCA:
-        """The ascent whose steps these are."""
+        """The ascent that takes the same steps."""
         return SDCA("plain", shrinking=False, block_rows=self.block_rows)
 
     def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Regularized):
-            return None
-        return f"StaleSDCA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+        return require_regularized(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> StaleState:
         return StaleState(self.plain.init(problem, seed, start), np.full(problem.n, np.nan))
@@ -137,11 +135,11 @@ class StaleSDCA(Solver[Regularized, StaleState]):
         return self.plain.cost(problem)
 
     def pause(self, problem: Regularized, state: StaleState) -> int:
-        """The end of the epoch, or later where epochs are short against a look at the answer."""
+        """The end of the epoch, or later if an evaluation costs more than an epoch."""
         return self.plain.pause(problem, state.ascent)
 
     def estimate(self, problem: Regularized, state: StaleState) -> float:
-        """The gap as the last epoch met the rows, those that it passed over made up for by the others."""
+        """The gap as the last epoch met it; visited rows are weighted to represent the rows that were passed over."""
         return self.plain.estimate(problem, state.ascent)
 
     def refresh(self, problem: Regularized, state: StaleState) -> StaleState:

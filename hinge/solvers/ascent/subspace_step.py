@@ -24,9 +24,6 @@ from hinge.compiled import compiled
 
 SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered, which lets them use vector instructions
 TINY = 1e-300  # the smallest divisor
-PARALLEL = 1e-10  # the sine of two directions, squared, below which they are one
-LONGEST = 100.0  # steps are no longer than this times a direction: where the dual is nearly a line the maximum is far
-# away, and v would be all rounding
 
 
 # Conditions in place of `min`, `max` and `sign`: Numba compiles a function for each of these, a tenth of a second. Sums
@@ -35,7 +32,7 @@ LONGEST = 100.0  # steps are no longer than this times a direction: where the du
 
 @compiled
 def subspace_step(A, y, target, weight, loss, full, c, beta, alpha, v, dual, walk, p, v_p, q, v_q):
-    """α moves along p and q as far as the dual rises.
+    """Move α along p and q to the maximum of the dual.
 
     p, `v_p` and ``walk.u_before`` are α, v and u as they were at the beginning of the epoch, and then as they are at
     the end of the step; q, `v_q` and ``walk.u_step`` are the last step, and then this one.
@@ -83,7 +80,7 @@ def subspace_step(A, y, target, weight, loss, full, c, beta, alpha, v, dual, wal
 
 @compiled(fastmath=SUMS, no_cpython_wrapper=True)
 def _best(target, weight, loss, full, c, beta, alpha, v, u, p, v_p, u_p, q, v_q, u_q):
-    """τ of the maximum on the plane of p and q, or on the way there; p and `v_p` become what has changed."""
+    """The steps along p and q to the maximum on their plane, or towards it; p and `v_p` become the changes."""
     h_p, h_q, h_pq, g_p, g_q = c * u_p * u_p, c * u_q * u_q, c * u_p * u_q, c * u * u_p, c * u * u_q
     for j in range(len(v)):
         now, other = v[j], v_q[j]
@@ -109,10 +106,11 @@ def _best(target, weight, loss, full, c, beta, alpha, v, u, p, v_p, u_p, q, v_q,
             h_pq += loss.curvature * to_p * other
     apart = h_p * h_q - h_pq * h_pq
     tau_p, tau_q = g_p / (h_p if h_p > TINY else TINY), 0.0
-    if apart > PARALLEL * h_p * h_q:
+    if apart > 1e-10 * h_p * h_q:  # the squared sine of the angle between both directions
         tau_p, tau_q = (h_q * g_p - h_pq * g_q) / apart, (h_p * g_q - h_pq * g_p) / apart
-    # Longer steps would let the rounding of v_q grow from step to step.
-    longest, other = abs(tau_p) / LONGEST, abs(tau_q)
+    # At most 100 p: where the dual is nearly linear its maximum is far away, and v would be all rounding. At most q:
+    # longer steps would let the rounding of v_q grow from step to step.
+    longest, other = abs(tau_p) / 100.0, abs(tau_q)
     longest = other if other > longest else longest
     shorter = 1.0 / (longest if longest > 1.0 else 1.0)
     return shorter * tau_p, shorter * tau_q

@@ -9,8 +9,9 @@ from hinge.monitoring import Status
 from hinge.problems import Multiclass, Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.ascent.cocoa import CoCoAState
+from hinge.solvers.ascent.local_ascent import SAMPLE
 from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCAState
-from hinge.solvers.ascent.sdca import SAMPLE, SDCA, SDCAState
+from hinge.solvers.ascent.sdca import SDCA, SDCAState
 from hinge.solvers.base import Paper, Solver, gap_of
 from hinge.solvers.choice.cost_model import LEAST_TOL, multiclass_passes, newton_cost
 from hinge.solvers.newton.newton import Newton
@@ -91,8 +92,8 @@ class Adaptive(Solver[Regularized | Multiclass, AdaptiveState]):
 
     Work is counted in rows, not measured by a clock: a run decides the same each time.
 
-    An iteration is one of the ascent; a step of Newton's method stands for as many as a pass has, of which the first
-    does it all.
+    An iteration is an iteration of the ascent; a step of Newton's method counts as the iterations of a pass, and the
+    first of them does all its work.
 
     Parameters
     ----------
@@ -103,8 +104,8 @@ class Adaptive(Solver[Regularized | Multiclass, AdaptiveState]):
     ascent : Solver
         `SDCA`, or `CoCoA` for several threads; `MulticlassSDCA` of a `Multiclass` problem.
     newton : Solver
-        `Newton`; or `RowSpace`, of fewer rows than features, which goes on from where the ascent is, as does
-        `MulticlassNewton` where `MulticlassSDCA` is the ascent.
+        `Newton`; or `RowSpace`, for fewer rows than features, which continues from the dual point of the ascent, as
+        does `MulticlassNewton` where `MulticlassSDCA` is the ascent.
     price : float, optional
         Passes that this is thought to cost; by default as the sizes of the problem tell.
 
@@ -190,7 +191,7 @@ class Adaptive(Solver[Regularized | Multiclass, AdaptiveState]):
         passes, log_gap, due = passes_of(problem, own), min(watch.log_gap, math.log(gap)), False
         log_tol = math.log(max(self.tol, LEAST_TOL))
         watch = watch._replace(gap=gap, log_gap=log_gap)
-        # From one look to the next the gap wavers: a rate is that of half as much growth at least.
+        # The gap wavers from one evaluation to the next: a rate is taken over at least half of the growth.
         apart = passes - watch.before >= 0.5 * (GROWTH - 1.0) * watch.before > 0.0
         if watch.before_log < math.inf and log_gap > log_tol and apart:
             rate = (watch.before_log - log_gap) / (passes - watch.before)
@@ -243,7 +244,7 @@ class Adaptive(Solver[Regularized | Multiclass, AdaptiveState]):
         return answer
 
     def cost(self, problem: Regularized | Multiclass, state: AdaptiveState | None = None) -> Cost:
-        """A step of Newton's method, and a pass to hand over; or the ascent's, and the sample that a look takes."""
+        """A step of Newton's method, and a pass to switch to it; or a row, and the sample that an evaluation reads."""
         cost = self.ascent.cost(problem)
         if self.begin == "newton" if state is None else state.watch.by_newton or state.watch.switch_due:
             other = self.newton.cost(problem)
@@ -260,14 +261,14 @@ class Adaptive(Solver[Regularized | Multiclass, AdaptiveState]):
         return ascent_due(self, problem, state.ascent)
 
     def estimate(self, problem: Regularized | Multiclass, state: AdaptiveState) -> float:
-        """The gap that the last look saw; between looks, that of the method at work."""
+        """The gap of the last evaluation; between evaluations, the estimate of the running method."""
         if state.watch.due == 0 and state.watch.t:
             return state.watch.gap
         method, own = running(self, state)
         return gap_of(method.estimate(problem, own))
 
     def refresh(self, problem: Regularized | Multiclass, state: AdaptiveState) -> AdaptiveState:
-        """Tell the method at work; the gaps that the ascent saw were too small, and are forgotten."""
+        """Refresh the running method; the gaps of the ascent were underestimated, and are discarded."""
         if state.watch.by_newton:
             newton, watch = self.newton.refresh(problem, state.newton), state.watch
             ended = watch.switches < 2 and self.newton.pause(problem, newton) == 0
@@ -277,7 +278,7 @@ class Adaptive(Solver[Regularized | Multiclass, AdaptiveState]):
 
 
 def running(solver: Adaptive, state: AdaptiveState) -> tuple[Solver, Any]:
-    """Who is at work, and its state."""
+    """The running method, and its state."""
     return (solver.newton, state.newton) if state.watch.by_newton else (solver.ascent, state.ascent)
 
 

@@ -24,10 +24,10 @@ from hinge.solvers.kernel.active_set import LARGEST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
 from hinge.solvers.l1.cdn import CDN
 from hinge.solvers.newton.finite_newton import FiniteNewton
-from hinge.solvers.newton.hessians import form_of
 from hinge.solvers.newton.multiclass_newton import MulticlassNewton
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
+from hinge.solvers.newton.systems import form_of
 from hinge.solvers.unit_costs import pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
@@ -48,7 +48,7 @@ class Choice(NamedTuple):
 
 
 def frugal_for(cells: int, max_reads: float, tol: float = 1e-3) -> Solver | None:
-    """The frugal learner, if a limit of reads is too low for several passes over so many cells; else None.
+    """The frugal learner, if a limit of reads is too low for several passes over this many cells; else None.
 
     With less than one pass it stops when little changes; from one pass on it continues to the SVM of all rows.
 

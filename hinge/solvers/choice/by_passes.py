@@ -8,19 +8,20 @@ from hinge.compiled import Scalars, scalars
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.base import Cost
-from hinge.solvers.ascent.block_ascent import BlockAscent, BlockAscentState, cut_of, dealt, taken
+from hinge.solvers.ascent.block_ascent import BlockAscent, BlockAscentState, cut_of, load_block, shuffled_block
 from hinge.solvers.ascent.sdca import TYPICAL
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.choice.adaptive import passes_left
 from hinge.solvers.choice.cost_model import LEAST_TOL, BlockCosts, block_costs, plain_stiffness
 from hinge.solvers.newton.block_newton import ROWS, BlockNewton, BlockNewtonState
-from hinge.solvers.newton.hessians import MOST_DIRECT
+from hinge.solvers.newton.systems import MOST_DIRECT
 
 
 class ByPassesState(NamedTuple):
-    """The state of the ascent, and that of Newton's method, where it can be.
+    """The states of the ascent and of Newton's method, which is empty if that cannot solve the problem.
 
-    `watch` has the blocks visited, `t`; who is at work, `by_newton`; and the logarithm of the gap after the last pass.
+    `watch` has the number of blocks visited, `t`; whether Newton's method runs, `by_newton`; and the logarithm of the
+    gap after the last pass.
     """
 
     ascent: BlockAscentState
@@ -37,7 +38,7 @@ class ByPassesState(NamedTuple):
 class ByPasses(Solver[Regularized, ByPassesState]):
     """What ``solver="auto"`` runs where rows do not fit into memory: `BlockAscent` or `BlockNewton`.
 
-    The passes of the ascent grow with :math:`R^2/\\Lambda`, those of Newton's method hardly at all, but each costs
+    The ascent needs more passes the larger :math:`R^2/\\Lambda` is. Newton's method hardly does, but a pass of it costs
     d² for a row on the parabola, and it needs more rows than features: `block_costs`
     says what both should cost, by the sizes of the problem and a few rows. The ascent is watched: where the rate at
     which its gap fell in the last pass promises more work than all of Newton's method, that takes over, from there.
@@ -91,8 +92,8 @@ class ByPasses(Solver[Regularized, ByPassesState]):
 
     def _choose(self, problem: Regularized, state: ByPassesState) -> None:
         """Who begins, by some rows of the first block; Newton's method leaves α of the ascent untouched."""
-        block = dealt(cut_of(problem), state.ascent.key, 0, 0)
-        rows = taken(problem, block, block)
+        block = shuffled_block(cut_of(problem), state.ascent.key, 0, 0)
+        rows = load_block(problem, block, block)
         prices = self._prices(problem, plain_stiffness(problem, rows.typical_sq_norm(TYPICAL) + problem.constant_sq))
         state.watch.by_newton = prices.newton < prices.ascent
 

@@ -35,7 +35,7 @@ class ByTurns(Solver[MaxMargin, ByTurnsState]):
     If the margin is not tiny the working set finishes within its first turn. If it is, either method may be many times
     as fast as the other, and which one is not known beforehand. Alternation with doubling turns costs at most four
     times the work of the better one alone. Any x and any p bound σ, so the answer is the best x and the best p of both
-    methods. PDHG begins with those of the working set.
+    methods. PDHG starts from the x and p of the working set.
 
     An iteration is one of the method whose turn it is. Work is counted in passes over all rows.
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from hinge.problems import Multiclass, Regularized
 from hinge.solvers.ascent.sdca import TYPICAL
-from hinge.solvers.newton.hessians import CURVED, form_of
 from hinge.solvers.newton.newton import begins_with
+from hinge.solvers.newton.systems import CURVED, form_of
 from hinge.solvers.unit_costs import CELL, FLOP, NONZERO, ROW, SPARSE_FLOP, STEP, factor_cost, hessian_cost, pass_cost
 
 LEAST_TOL = 1e-16  # a relative gap of rounding
@@ -25,7 +25,7 @@ CG_PASSES = 5.0  # passes that the products of a step without a Hessian take; fe
 SEPARABLE = 16.0  # rows for each feature below which a plane may separate them, and steps are hard to foresee
 SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing
 CLASS_STEPS = 15.0  # of MulticlassNewton, whatever the scales and λ: 4 to 44 in 106 random problems
-CLASS_ROW, CLASS_CELL = 4.0, 2.3  # visits of MulticlassSDCA in those of SDCA: to a row, and to a cell in each class
+CLASS_ROW, CLASS_CELL = 4.0, 2.3  # visits of MulticlassSDCA to a row, and to a cell in each class, in visits of SDCA
 NEWTON_PASSES = 6.0  # of BlockNewton, which begins with a sample in memory
 
 
@@ -84,7 +84,7 @@ class Differences(NamedTuple):
 
 
 def row_differences(problem: Regularized, some: int = 32) -> Differences:
-    """How rows differ, by the inner products of `some` of them or up to twice as many:
+    """How rows differ, by the inner products of `some` of them or up to twice that number:
     :math:`(\\operatorname{tr}\\Sigma)^2/\\operatorname{tr}\\Sigma^2` and :math:`\\operatorname{tr}\\Sigma` of their
     covariance.
     """
@@ -165,7 +165,7 @@ def block_costs(
 ) -> BlockCosts:
     """The costs of dual ascent and Newton's method where every pass reads rows that are not in memory.
 
-    Rows have so many `cells` of d each. `stiff` is R²/Λ, `read` the cost of getting a cell (by default from a disk,
+    Rows have `cells` nonzeros each. `stiff` is R²/Λ, `read` the cost of getting a cell (by default from a disk,
     decoded), and `visits` the ascent's to a row while it is in memory, which are worth their root in passes.
     """
     visit = ROW + (NONZERO if sparse else CELL) * cells

@@ -18,9 +18,9 @@ from hinge.monitoring.clock import is_over
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.base import Certificate
 from hinge.sampling import draw_units, key_of
+from hinge.solvers.base import Result
 from hinge.solvers.kernel.device_block import GAINS, PATIENCE, ROOM, UNIFORM, DeviceBlock, balanced
 from hinge.solvers.kernel.device_rounds import Lines, Seen, first_sets, look, move, working_sets
-from hinge.solvers.result import Result
 
 if TYPE_CHECKING:
     import torch

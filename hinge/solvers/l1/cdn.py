@@ -27,27 +27,31 @@ from hinge.solvers.l1.face_newton import (
     shares,
 )
 
-SIGMA = 0.01  # a step is taken if the objective falls by this share of what the model promises (Armijo)
-HALVINGS = 30  # a step that falls short is halved this often before it is given up
 FAINT = 1e-12  # a slope that exceeds λ by less than this share is rounding: the weight stays zero
-NOTHING = 1e-15  # a smaller relative decrease of the objective counts as none
-STALLED = 3  # iterations without a decrease after which the run ends: only rounding is left
-VISIT = 3.0  # visiting a column takes as long as this many passes over it
-RIDGE = 1e-2  # ridge of the first Newton step
 STEPS = 3  # Newton steps in an iteration
 
 _SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
 
 
 class CDNState(NamedTuple):
-    """A point, what its rows are short of, the best dual so far, and the columns that come next.
+    """A point and its residuals, the best dual point so far, and the next working set.
 
-    `w` has the weight of the constant column as its last entry, and `e` holds yᵢ - ⟨w, xᵢ⟩ - b. `alpha` is the
-    dual of the largest objective so far, which is `dual`; `primal` that of w, both up to rounding. The next epochs
-    visit the first `size` of `columns`, which have so many `cells`, until none of them is off by more
-    than a share of `worst`, by which the worst of all columns was off. `spent` is what the epochs since the last
-    Newton step have cost, and `ridge` what the next one adds. `still` counts iterations that brought nothing; `stale`
-    says that e is to be computed anew.
+    ========= ====================================================================================
+    `w`       weights; the weight of the constant column is the last entry
+    `e`       residuals yᵢ - ⟨w, xᵢ⟩ - b
+    `alpha`   dual point of the largest objective so far
+    `columns` the first `size` entries are the working set
+    `size`    columns in the working set
+    `cells`   their cells
+    `worst`   largest violation of the optimality conditions over all columns
+    `primal`  objective at w, up to rounding
+    `dual`    objective at `alpha`, up to rounding
+    `spent`   cost of the epochs since the last Newton step
+    `ridge`   ridge of the next Newton step
+    `still`   iterations without progress
+    `stale`   whether e is to be computed anew
+    `t`       iterations so far
+    ========= ====================================================================================
     """
 
     w: np.ndarray
@@ -70,7 +74,7 @@ class CDNState(NamedTuple):
 class CDN(Solver[L1Regularized, CDNState]):
     """Coordinate descent by Newton steps for `L1Regularized`, over working sets of columns.
 
-    With :math:`e_i = y_i - \\langle w, x_i\\rangle - b`, and sums over the rows short of their margin,
+    With :math:`e_i = y_i - \\langle w, x_i\\rangle - b`, and sums over the rows that violate their margin,
     :math:`y_i e_i > 0`, a visit of column j minimises a parabola with the absolute value,
 
     .. math:: z_j = 2\\sum_i c_i e_i x_{ij},\\quad h_j = 2\\sum_i c_i x_{ij}^2,\\quad
@@ -78,14 +82,14 @@ class CDN(Solver[L1Regularized, CDNState]):
               S_\\lambda(u) = \\mathrm{sign}(u)\\max(0, |u| - \\lambda),
 
     and halves the step until the objective falls by a hundredth of what that promises, which the first nearly always
-    does. An iteration takes the columns that have a weight and those zero ones that violate
-    :math:`|z_j| \\le \\lambda` most, as many again; goes through them until the worst of them is off by a share of
-    what the worst of all was off by; and then looks at all columns, which gives the gap: the dual point is
+    does. The working set of an iteration has the columns with a weight, and the same number of columns without one
+    that violate :math:`|z_j| \\le \\lambda` most. An iteration visits it until its largest violation is a share of the
+    largest violation at first, and then evaluates all columns, which gives the gap: the dual point is
     :math:`\\alpha_i = 2\\max(0, y_i e_i)`, scaled until the constraints hold.
 
     Where columns hang together, epochs gain little. As soon as those since the last one have cost as much, and
     then for as long as it gains more for its cost, a Newton step is made for all weights that are not zero, see
-    `face_newton`. It finds the optimum once signs and rows short of their margin are those of the optimum.
+    `face_newton`. It finds the optimum once signs and violated margins are the same as at the optimum.
 
     An iteration reads all columns once, and those it takes once an epoch: it costs their nonzeros. The first
     copies the data by columns.
@@ -160,7 +164,7 @@ class CDN(Solver[L1Regularized, CDNState]):
             primal=np.inf,
             dual=0.0,
             spent=0.0,
-            ridge=RIDGE,
+            ridge=1e-2,
             still=0,
             stale=False,
             t=0,
@@ -169,15 +173,15 @@ class CDN(Solver[L1Regularized, CDNState]):
     def advance(self, problem: L1Regularized, state: CDNState, n_iter: int) -> CDNState:
         for _ in range(n_iter):
             if state.t == 0:
-                state = self._look(problem, state)
+                state = self._evaluate(problem, state)
             if state.stale:
                 _compute_anew(problem, state)
             spent, ridge = self._descend(problem, state)
-            state = self._look(problem, state)._replace(stale=False, spent=spent, ridge=ridge, t=state.t + 1)
+            state = self._evaluate(problem, state)._replace(stale=False, spent=spent, ridge=ridge, t=state.t + 1)
         return state
 
     def _descend(self, problem: L1Regularized, state: CDNState) -> tuple[float, float]:
-        """Epochs over the working set, until it is solved as well as asked for; w and e are written.
+        """Run epochs over the working set until it is solved well enough; w and e are overwritten.
 
         Returns what the epochs since the last Newton step have cost, and the ridge of the next.
         """
@@ -185,7 +189,7 @@ class CDN(Solver[L1Regularized, CDNState]):
         taken = state.columns[: state.size]
         if state.worst <= FAINT * problem.lam:
             return spent, ridge
-        rate, cost, steps = 0.0, VISIT * (state.cells + problem.n), 0
+        rate, cost, steps = 0.0, 3.0 * (state.cells + problem.n), 0  # a visit takes as long as three passes
         for epoch in range(self.epochs if state.t else 1):
             worst, fall = _epoch(problem, c, taken, problem.lam, w, e)
             spent += cost
@@ -198,8 +202,8 @@ class CDN(Solver[L1Regularized, CDNState]):
                 spent, rate, steps = 0.0, fall / (price * systems), steps + 1
         return spent, ridge
 
-    def _look(self, problem: L1Regularized, state: CDNState) -> CDNState:
-        """The objectives at w, from all columns, and the columns to take next."""
+    def _evaluate(self, problem: L1Regularized, state: CDNState) -> CDNState:
+        """The objectives at w, from all columns, and the next working set."""
         w, c, d, lam = state.w, shares(problem), problem.d, problem.lam
         short = np.maximum(problem.y * state.e, 0.0)
         pull = 2.0 * c * problem.y * short
@@ -216,11 +220,12 @@ class CDN(Solver[L1Regularized, CDNState]):
         dual = scale * (mass - scale * loss)
         if dual > state.dual:
             np.multiply(short, 2.0, out=state.alpha)
-        moved = primal < state.primal * (1.0 - NOTHING) or dual > state.dual * (1.0 + NOTHING)
+        rounding = 1e-15
+        moved = primal < state.primal * (1.0 - rounding) or dual > state.dual * (1.0 + rounding)
         support = np.flatnonzero(w[:d])
         off = np.abs(z) - lam
         off[support] = np.abs(z[support] - lam * np.sign(w[support]))
-        taken = self._taken(off, support, lam)
+        taken = self._working_set(off, support, lam)
         state.columns[: len(taken)] = taken
         return state._replace(
             size=len(taken),
@@ -231,8 +236,8 @@ class CDN(Solver[L1Regularized, CDNState]):
             still=0 if moved else state.still + 1,
         )
 
-    def _taken(self, off: np.ndarray, support: np.ndarray, lam: float) -> np.ndarray:
-        """The columns that have a weight, and the worst of the others, as many again; in their order."""
+    def _working_set(self, off: np.ndarray, support: np.ndarray, lam: float) -> np.ndarray:
+        """The columns that have a weight, and the same number of others with the largest violations, in their order."""
         outside = np.flatnonzero(off > FAINT * lam)
         outside = np.setdiff1d(outside, support, assume_unique=True)
         room = max(self.first, len(support))
@@ -245,7 +250,7 @@ class CDN(Solver[L1Regularized, CDNState]):
         return Solution(state.w[:-1], b, state.alpha)
 
     def cost(self, problem: L1Regularized, state: CDNState | None = None) -> Cost:
-        """A look at all columns, and epochs and Newton steps over those taken; the first looks twice, for one epoch."""
+        """All columns, and epochs and Newton steps over the working set; first, all columns twice and one epoch."""
         cells = problem.matrix.n_cells
         if state is None or state.t == 0:
             return Cost(cells=3 * cells, setup=0 if problem.matrix.has_columns else cells)
@@ -253,10 +258,11 @@ class CDN(Solver[L1Regularized, CDNState]):
         return Cost(cells=cells + (1 + self.epochs + STEPS * most) * state.cells)
 
     def pause(self, problem: L1Regularized, state: CDNState) -> int:
-        return int(state.still < STALLED)
+        """1, or 0 after three iterations without progress: only rounding is left."""
+        return int(state.still < 3)
 
     def estimate(self, problem: L1Regularized, state: CDNState) -> float:
-        """The gap of the last look, but for rounding and a free bias."""
+        """The gap of the last evaluation, but for rounding and a free bias."""
         return problem.relative(state.primal, state.dual)
 
     def refresh(self, problem: L1Regularized, state: CDNState) -> CDNState:
@@ -264,7 +270,7 @@ class CDN(Solver[L1Regularized, CDNState]):
 
 
 def _pieces(problem: L1Regularized, count: int) -> Iterator[tuple[int, int]]:
-    """So many columns in ranges that a compiled call takes some milliseconds for, so that Ctrl-C is heard."""
+    """A number of columns in ranges that take some milliseconds each, so that Ctrl-C takes effect soon."""
     step = max(1, ROW_BLOCK_CELLS * problem.d // max(1, problem.matrix.n_cells))
     for lo in range(0, count, step):
         yield lo, min(lo + step, count)
@@ -273,7 +279,7 @@ def _pieces(problem: L1Regularized, count: int) -> Iterator[tuple[int, int]]:
 def _epoch(
     problem: L1Regularized, c: np.ndarray, taken: np.ndarray, lam: float, w: np.ndarray, e: np.ndarray
 ) -> tuple[float, float]:
-    """Visit the columns taken, and the constant one; by how much the worst was off."""
+    """Visit the working set and the constant column; returns the largest violation, and the decrease."""
     A, y, worst, fall, least = problem.matrix.columns, problem.y, 0.0, 0.0, FAINT * lam
     for lo, hi in _pieces(problem, len(taken)):
         off, more = _visit(A, taken[lo:hi], y, c, lam, least, w, e)
@@ -287,14 +293,14 @@ def _epoch(
 
 
 def _off(problem: L1Regularized, tilt: float, lam: float, weight: float) -> float:
-    """By how much the constant column is off, of which `tilt` is the z."""
+    """The violation of the constant column, whose z is `tilt`."""
     if problem.bias == "penalized":
         return abs(tilt) - lam if weight == 0.0 else abs(tilt - lam * np.sign(weight))
     return abs(tilt) if problem.bias == "free" else 0.0
 
 
 def _compute_anew(problem: L1Regularized, state: CDNState) -> None:
-    """e from w, without what its changes have lost."""
+    """Compute e from w, without the rounding errors of its updates."""
     e = state.e
     e[:] = problem.y
     support = np.flatnonzero(state.w[:-1])
@@ -308,7 +314,8 @@ def _compute_anew(problem: L1Regularized, state: CDNState) -> None:
 def _visit(A, taken, y, weight, lam, least, w, e):
     """A Newton step for each of these columns that is off by more than the least.
 
-    Returns by how much the worst of them was off, and by how much the objective fell.
+    A step is accepted if the objective falls by a hundredth of what the model promises (Armijo's rule), and halved up
+    to 30 times if not. Returns by how much the worst column was off, and by how much the objective fell.
     """
     worst = fall = 0.0
     for k in range(len(taken)):
@@ -326,8 +333,8 @@ def _visit(A, taken, y, weight, lam, least, w, e):
         promised = lam * (abs(new) - abs(old)) - z * step
         change = _move(A, column, y, weight, step, e)
         tries = 0
-        while change + lam * (abs(old + step) - abs(old)) > SIGMA * promised:
-            back = -step if tries == HALVINGS else -0.5 * step
+        while change + lam * (abs(old + step) - abs(old)) > 0.01 * promised:
+            back = -step if tries == 30 else -0.5 * step
             change += _move(A, column, y, weight, back, e)
             step, promised, tries = step + back, 0.5 * promised, tries + 1
             if step == 0.0:

@@ -9,17 +9,10 @@ from hinge.access import add_row, cell, dot, held_row, read_row, span
 from hinge.access.rows import CSRRows, DenseRows
 from hinge.compiled import compiled
 from hinge.problems import L1Regularized
-from hinge.solvers.newton.systems import conjugate_gradient, solved
+from hinge.solvers.newton.systems import MOST_DIRECT, conjugate_gradient, solved
 
-MOST_DIRECT = 2048  # weights beyond which the Hessian is never formed
-CG_STEPS = 30  # products with it at most where it is not formed
-FULL_ROW, SPARSE_ROW = 30.0, 4.0  # the outer product of a row of c cells costs as much as c²/this cells
-FACTOR = 50.0  # a factorisation of d weights takes as long as visiting d³ divided by this many cells
+CG_STEPS = 30  # products with the Hessian at most where it is not formed
 TRIALS, CG_TRIALS = 4, 2  # systems of one step, each with ten times the ridge of the one before
-GOOD = 0.25  # a step that brings this share of the promised decrease makes the next ridge smaller
-ROUNDING = 1e-13  # relative rounding of the objective
-LEAST, WIDEST = 1e-12, 1.0  # ridges
-NOT_GOOD, WORSE = 2.0, 10.0  # factors by which the ridge grows after a poor step and after one that was refused
 
 
 class Face(NamedTuple):
@@ -35,7 +28,7 @@ class Face(NamedTuple):
 
 
 class Stepped(NamedTuple):
-    """What came of a step: the ridge of the next, the decrease of the objective, and how many systems were solved."""
+    """The result of a step: the ridge of the next, the decrease of the objective, and the number of systems solved."""
 
     ridge: float
     fall: float
@@ -43,17 +36,21 @@ class Stepped(NamedTuple):
 
 
 def face_of(problem: L1Regularized, taken: np.ndarray, w: np.ndarray) -> Face:
-    """That of w among some columns; a free bias is always in it."""
+    """The face of w among some columns; a free bias is always in it."""
     biased = problem.bias == "free" or (problem.bias == "penalized" and w[-1] != 0.0)
     return Face(taken[w[taken] != 0.0], biased)
 
 
 def cost_of(problem: L1Regularized, face: Face) -> tuple[float, bool]:
-    """What a step should cost, in cells that are visited in the same time; and whether by a factorisation."""
+    """What a step should cost, in cells that are visited in the same time; and whether by a factorisation.
+
+    The outer product of a row of c cells takes as long as c²/30 cells if rows are dense, else c²/4; the factorisation
+    of a system of m weights as long as m³/50 cells.
+    """
     m, cells = face.size, float(count_cells(problem.matrix.columns, face.columns))
     full = 3.0 * cells > problem.n * m
     vectors = 10.0 * problem.n
-    direct = vectors + cells * (4.0 + cells / problem.n / (FULL_ROW if full else SPARSE_ROW)) + m**3 / FACTOR
+    direct = vectors + cells * (4.0 + cells / problem.n / (30.0 if full else 4.0)) + m**3 / 50.0
     products = vectors + cells * (4.0 + 2.0 * CG_STEPS)
     is_direct = m <= MOST_DIRECT and direct < products
     return (direct, True) if is_direct else (products, False)
@@ -62,18 +59,18 @@ def cost_of(problem: L1Regularized, face: Face) -> tuple[float, bool]:
 def face_step(
     problem: L1Regularized, c: np.ndarray, lam: float, face: Face, w: np.ndarray, e: np.ndarray, ridge: float
 ) -> Stepped:
-    """One Newton step on the face from (w, e), which are written.
+    """One Newton step on the face from (w, e), which are overwritten.
 
-    With the rows short of their margin, as in `CDN`, and the signs :math:`\\sigma` of w,
+    With sums over the rows that violate their margin, as in `CDN`, and the signs :math:`\\sigma` of w,
 
     .. math:: (H + \\rho\\,\\mathrm{diag}\\,H)\\,p = z - \\lambda\\sigma, \\qquad
               H_{jk} = 2\\sum_i c_i x_{ij} x_{ik} .
 
     Weights that w + p gives another sign become zero. That is wrong where columns are alike and the weight of one
     should become zero for another's sake, so if the objective does not fall, the step ends where the first weight
-    would change its sign, and the others go on without it. If it still does not, the ridge ρ grows; a good step
-    lessens it. Where the rows short of their margin are few, H says nothing of many directions, which is why it
-    needs one.
+    would change its sign, and the others continue without it. If it still does not, the ridge ρ grows tenfold.
+    A step that brings a quarter of the promised decrease divides it by ten, down to 1e-12; a poorer one doubles it, up
+    to 1. H needs a ridge because few rows may violate their margin, so that it is singular.
 
     Reads the columns of the face twice, and three times for each system; and, where they are too many for a
     factorisation, twice for each product with H.
@@ -103,19 +100,19 @@ def face_step(
             there = e - _along(A, face, new - old, ones, problem.n)
             np.maximum(y * there, 0.0, out=short)
             fall = now - float(paid @ np.abs(new)) - float((c * short) @ short)
-            rounding = ROUNDING * now
+            rounding = 1e-13 * now
             if fall > 0.0 or (fall >= -rounding and promised <= rounding):  # below that the objective tells nothing
                 w[places], e[:] = new, there
                 now, total = now - fall, total + fall
                 if new is whole:
-                    good = fall >= GOOD * promised - rounding
-                    ridge = max(ridge / WORSE, LEAST) if good else min(WIDEST, ridge * NOT_GOOD)
+                    good = fall >= 0.25 * promised - rounding
+                    ridge = max(ridge / 10.0, 1e-12) if good else min(1.0, 2.0 * ridge)
                     return Stepped(ridge, total, trial + 1)
                 old, moving = new, moving & ((new != 0.0) | (paid == 0.0))
                 break
         else:
-            ridge *= WORSE
-    return Stepped(min(WIDEST, ridge), total, trials)
+            ridge *= 10.0
+    return Stepped(min(1.0, ridge), total, trials)
 
 
 def most_reads(problem: L1Regularized, face: Face) -> int:

@@ -1,4 +1,4 @@
-"""Newton's method on a GPU: all classes at once, by products of all rows with all of their vectors."""
+"""Newton's method on a GPU, for all classes jointly: by products of all rows with a matrix of weight vectors."""
 
 import weakref
 from dataclasses import dataclass
@@ -20,26 +20,17 @@ from hinge.problems.svm.penalized import primal_value, relative_gap
 from hinge.problems.svm.regularized import DualShare, dual_value
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton.device_sums import dual_sums, trial_sums
-from hinge.solvers.newton.hessians import penalty_of
-from hinge.solvers.newton.newton import GROWTH, begins_with
-from hinge.solvers.newton.newton_sums import center_of
-from hinge.solvers.newton.smoothing import FIRST, next_trial
+from hinge.solvers.newton.newton import GROWTH, NARROWEST, PROGRESS, STALLED, begins_with
+from hinge.solvers.newton.pass_sums import center_of
+from hinge.solvers.newton.row_sums import FIRST, next_trial
+from hinge.solvers.newton.systems import penalty_of
 
 if TYPE_CHECKING:  # imported when a device is asked for
     import torch
 
-STALLED = 50  # steps without a thousandth of progress that end a run: rounding is all that is left
-NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the centre does the rest
-WIDE = 2.0  # from w = 0 every row has e = 1: only a width above this puts them on the parabola
 CG_STEPS = 60  # products with the Hessian in a step that does not form it
-CG_TOL = 0.1  # such a step ends when the residual is this share of the gradient
-CG_LOOK = 4  # products between two looks at the residual
-SAMPLE = 16  # a run begins with a sample of at least one row in this many
 WORTH = 2e10  # from this many multiplications on, a step takes longer than launching its kernels does
-A_CELL = 100  # multiplications of a step for each cell where no Hessian is formed
 SAMPLE_STEPS = 20  # steps on the sample at most
-TINY = 1e-300
-TRIES = 20  # ridges, each ten times the one before, from 1e-12 of the trace on
 
 
 class Placed(NamedTuple):
@@ -56,11 +47,19 @@ class Placed(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """Where each task is, a number each: what the host knows.
+    """The numbers that the host knows of each task.
 
-    `mu` is the width of the smoothing; `leaving` says that the next step begins a new stage. `slope` is what the last
-    step promised, `gap` and `distance` are the parts of the gap after it. `primal` and `bound` are the best so far, of
-    which `least` is the smallest gap, not improved on in `still` steps.
+    ========== ==============================================================================
+    `mu`       width of the smoothing
+    `leaving`  whether the next step begins a new stage
+    `slope`    derivative of the objective along the last step, at its start
+    `gap`      the rows' part of the gap
+    `distance` the gradient's part of the gap
+    `primal`   least objective so far
+    `bound`    largest dual objective so far
+    `least`    least gap so far
+    `still`    steps in which it has not improved
+    ========== ==============================================================================
     """
 
     mu: np.ndarray
@@ -75,10 +74,19 @@ class Stage(NamedTuple):
 
 
 class DeviceNewtonState(NamedTuple):
-    """Points and dual weights on the device, a column for each task, and what the host knows.
+    """Points and dual weights on the device, a column for each task, and the numbers on the host.
 
-    `W` has w, the bias and zeros; `M` the margins; `alpha` the dual weights, of which `z` are the sums of rows;
-    `center` the centres of smoothing. `best` is the best answer so far, and `dual` the α of the best bound.
+    ======== ============================================================================
+    `W`      w, the bias, and zeros
+    `M`      margins
+    `alpha`  dual weights
+    `z`      their combination of the rows
+    `center` centres of the smoothing
+    `best`   best answer so far
+    `dual`   dual weights of the best bound so far
+    `stage`  numbers of each task
+    `t`      steps so far
+    ======== ============================================================================
     """
 
     W: "torch.Tensor"
@@ -96,7 +104,7 @@ class DeviceNewtonState(NamedTuple):
 class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     """Newton steps on `Regularized`, or on several such problems over the same rows, where torch computes.
 
-    The steps of `Newton`, of all tasks at once and on all rows: with :math:`e_i = 1 - y_i\\langle w, x_i\\rangle`, and
+    The steps of `Newton`, for all tasks jointly and on all rows: with :math:`e_i = 1 - y_i\\langle w, x_i\\rangle`, and
     the constant feature in x,
 
     .. math:: \\alpha_i = \\Pi_{[0,h]}\\Big(\\frac{e_i + \\mu\\hat\\alpha_i}{\\mu + q}\\Big),\\qquad
@@ -107,7 +115,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     :math:`\\hat\\alpha` move in the end. The columns of W are the w of all tasks, so that a step is three products with
     X, for all of them together: the responses to W and to the directions, and the sums of rows. Up to 2,048 features
     the Hessian of each task is formed, of the rows on its parabola, and factored; of more, conjugate gradients with a
-    diagonal preconditioner go on for all tasks at once, over the rows that are on any parabola.
+    diagonal preconditioner run for all tasks jointly, over the rows that are on the parabola of any task.
 
     A run begins at the answer of a sample of the rows. All numbers on the device are in float64, which cards for
     computing do at full speed; what they are worth is decided on the host by the sums that come back, rounding
@@ -118,7 +126,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     Parameters
     ----------
     tol : float
-        The gap that is wanted: tasks that have it rest while others go on.
+        The gap to reach; tasks that have reached it rest while others continue.
     device : str
         A torch device.
     width, shrink : float
@@ -163,9 +171,9 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         for j, answer in enumerate([start] if isinstance(start, Solution) else start or [None] * k):
             if answer is not None:
                 W[: len(answer.w), j], W[len(answer.w), j] = answer.w, answer.b
-            while 0.0 < mu[j] <= WIDE and answer is None:
+            while 0.0 < mu[j] <= 2.0 and answer is None:  # from w = 0 every row has e = 1, as in `Newton`
                 mu[j] /= self.shrink
-        return _at(sent(torch, W, self.device), mu, n, center_of(tasks[0].loss))
+        return _initial_state(sent(torch, W, self.device), mu, n, center_of(tasks[0].loss))
 
     def advance(self, problem: Regularized | Batch, state: DeviceNewtonState, n_iter: int) -> DeviceNewtonState:
         if n_iter == 0:
@@ -173,7 +181,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         placed = placed_on(problem, self.device)
         if state.t == 0:
             self._begin(problem, placed, state)
-            _look(problem, placed, state)
+            _evaluate(problem, placed, state)
         for _ in range(n_iter):
             self._iterate(problem, placed, state, self.tol)
             state = state._replace(t=state.t + 1)
@@ -182,20 +190,21 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     def _begin(self, problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState) -> None:
         """Begin at the answer of a sample of the rows, evenly spread, where there are many and no other start."""
         rows, n, d = placed.rows, placed.rows.n, placed.rows.d
-        every = n // max(begins_with(members_of(problem)[0]), n // SAMPLE)
-        cells = n * rows.width**2 if rows.forms_squares else A_CELL * members_of(problem)[0].matrix.n_cells
+        every = n // max(begins_with(members_of(problem)[0]), n // 16)
+        # Without a Hessian a step takes about a hundred multiplications a cell.
+        cells = n * rows.width**2 if rows.forms_squares else 100 * members_of(problem)[0].matrix.n_cells
         if every < GROWTH or cells * state.W.shape[1] < WORTH or bool(state.W.any()):
             return
         on = placed.y.new_zeros(n, dtype=rows.xp.bool)
         on[::every] = True
         few, used = rows.some(on)
         share = placed.share[used]
-        sample = Placed(few, placed.y[used], share / share.sum(0).clamp(min=TINY), placed.penalty, placed.largest)
-        within = _at(state.W, state.stage.mu, few.n, center_of(members_of(problem)[0].loss))
+        sample = Placed(few, placed.y[used], share / share.sum(0).clamp(min=1e-300), placed.penalty, placed.largest)
+        within = _initial_state(state.W, state.stage.mu, few.n, center_of(members_of(problem)[0].loss))
         tol = min(
             0.1, max(1e-4, d / few.n)
         )  # a sample is no more exact than this: other rows would give another answer
-        _look(problem, sample, within)
+        _evaluate(problem, sample, within)
         for _ in range(SAMPLE_STEPS):
             if (_gaps(within.stage) <= tol).all():
                 break
@@ -205,12 +214,12 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
             state.stage.mu[:] = within.stage.mu
 
     def _iterate(self, problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, tol: float) -> None:
-        """A step of the tasks whose gap is too large; of all of them, where none is."""
+        """A step of the tasks whose gap is too large, or of all tasks if none is."""
         wanting = _gaps(state.stage) > tol
         on = wanting if wanting.any() else ~wanting
         self._next_stage(problem, placed, state, on)
         _step(problem, placed, state, on)
-        _look(problem, placed, state)
+        _evaluate(problem, placed, state)
         stage = state.stage  # which is left where smoothing hides more than what there is to gain in it
         wide = stage.mu > self.width * 1.01
         stage.leaving[:] = (stage.distance <= stage.gap) | (wide & (-stage.slope <= stage.gap))
@@ -262,7 +271,7 @@ _PLACED: "weakref.WeakKeyDictionary[Problem, dict[str, Placed]]" = weakref.WeakK
 
 
 def placed_on(problem: Regularized | Batch, device: str) -> Placed:
-    """A problem on a device; sent by the first who asks, and gone with the problem."""
+    """The copy of a problem on a device, cached while the problem is alive."""
     placed = _PLACED.setdefault(problem, {})
     if device not in placed:
         tasks, torch = members_of(problem), import_torch(device)
@@ -279,7 +288,7 @@ def placed_on(problem: Regularized | Batch, device: str) -> Placed:
     return placed[device]
 
 
-def _at(W: "torch.Tensor", mu: np.ndarray, n: int, center: float) -> DeviceNewtonState:
+def _initial_state(W: "torch.Tensor", mu: np.ndarray, n: int, center: float) -> DeviceNewtonState:
     """The state of a run over n rows that is to begin at W."""
     k = W.shape[1]
     far, none = np.full(k, np.inf), np.zeros(k)
@@ -306,9 +315,9 @@ def _gaps(stage: Stage) -> np.ndarray:
 def _duals(
     problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, apart: bool = False
 ) -> "tuple[torch.Tensor, torch.Tensor]":
-    """The dual weights at the margins, and their sums of rows; those of positive rows alone, too, if `apart`.
+    """Update the dual weights at the margins, and their combination of the rows.
 
-    What is given back are these, and the sums of `dual_sums`.
+    Returns the combination of the rows with a positive label (empty unless `apart`), and the sums of `dual_sums`.
     """
     torch, mu = placed.rows.xp, sent(placed.rows.xp, state.stage.mu, state.W.device)
     loss = members_of(problem)[0].loss
@@ -322,8 +331,8 @@ def _duals(
     return up, sums
 
 
-def _look(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState) -> None:
-    """Margins, dual weights and the certificate at W; what is better than before is kept."""
+def _evaluate(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState) -> None:
+    """Update the margins, the dual weights and the certificate at W; store the best answer and the best bound."""
     tasks, torch, stage = members_of(problem), placed.rows.xp, state.stage
     free = tasks[0].bias == "free"
     torch.mul(placed.y, placed.rows.responses(state.W), out=state.M)
@@ -343,7 +352,7 @@ def _look(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState
         if mask.any():
             best.copy_(now if mask.all() else torch.where(sent(torch, mask, now.device), now, best))
     gaps = _gaps(stage)
-    gains = gaps < 0.999 * stage.least
+    gains = gaps < PROGRESS * stage.least
     stage.still[:] = np.where(gains, 0, stage.still + 1)
     stage.least[:] = np.where(gains, gaps, stage.least)
 
@@ -362,7 +371,7 @@ def _certified(
     square_down: float,
     largest: float,
 ) -> tuple[float, float]:
-    """P at most and D at least, by sums that were made in any order: each of n terms, one after the other at worst.
+    """Bounds on P and D from sums of n terms that were added in any order.
 
     Where every response may be off by ε, the mean loss is larger by ε at most, and the mean of squares L, of which the
     root is at least the mean, by :math:`2\\varepsilon\\sqrt L + \\varepsilon^2`.
@@ -392,7 +401,7 @@ def _certified(
 
 
 def _step(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, on: np.ndarray) -> None:
-    """W goes along the directions of Newton's method to the least objective; of tasks that rest nothing moves."""
+    """Move W along the Newton directions to the least objective; tasks that rest do not move."""
     task, torch = members_of(problem)[0], placed.rows.xp
     loss, mu = task.loss, sent(torch, state.stage.mu, state.W.device)
     sharpness = 1.0 / (mu + loss.curvature)
@@ -434,7 +443,7 @@ def _lengths(
 def _by_features(
     rows: FullRows, curved: "torch.Tensor", penalty: "torch.Tensor", g: "torch.Tensor", bias: str, on: np.ndarray
 ) -> "torch.Tensor":
-    """(P + Σ sᵢxᵢxᵢᵀ)⁻¹g of each task that is on, by a factor of each matrix; those of small ones at once."""
+    """(P + Σ sᵢxᵢxᵢᵀ)⁻¹g of each task that is on, by Cholesky factors, which small matrices get in one call."""
     torch, d, tasks = rows.xp, rows.d, np.flatnonzero(on).tolist()
     p, together = torch.zeros_like(g), len(tasks) if rows.width <= SHORT else 1
     for some in (tasks[k : k + together] for k in range(0, len(tasks), together)):
@@ -455,10 +464,10 @@ def _by_features(
 
 
 def _with_ridge(torch: ModuleType, H: "torch.Tensor", g: "torch.Tensor") -> "torch.Tensor":
-    """H⁻¹g where rounding made H singular: with the least ridge, of ten times the one before, that helps."""
+    """H⁻¹g where rounding made H singular: with the least ridge that helps, of 1e-12, 1e-11, … of the trace."""
     size = float(H.diagonal().abs().sum())
     ridge = 1e-12 * size
-    for _ in range(TRIES):
+    for _ in range(20):
         L, info = torch.linalg.cholesky_ex(H + ridge * torch.eye(len(H), dtype=H.dtype, device=H.device))
         if not int(info):
             return torch.cholesky_solve(g, L)
@@ -469,7 +478,10 @@ def _with_ridge(torch: ModuleType, H: "torch.Tensor", g: "torch.Tensor") -> "tor
 def _by_products(
     rows: FullRows | CompressedRows, curved: "torch.Tensor", penalty: "torch.Tensor", g: "torch.Tensor", bias: str
 ) -> "torch.Tensor":
-    """The same by conjugate gradients with a diagonal preconditioner, of all tasks at once."""
+    """The same by conjugate gradients with a diagonal preconditioner, for all tasks jointly, to a tenth of g.
+
+    The residual is checked after every fourth product, since the device has to be waited for.
+    """
     torch, d = rows.xp, rows.d
     few, used = rows.some((curved > 0.0).any(1))
     s = curved if used is None else curved[used]
@@ -482,9 +494,9 @@ def _by_products(
     x, residual = torch.zeros_like(g), g.clone()
     y = residual / M
     p, ry = y.clone(), (residual * y).sum(0)
-    target, tiny = CG_TOL**2 * ry, torch.finfo(g.dtype).tiny
+    target, tiny = 0.1**2 * ry, torch.finfo(g.dtype).tiny
     for k in range(CG_STEPS):
-        if k % CG_LOOK == 0 and not bool((ry > target).any()):
+        if k % 4 == 0 and not bool((ry > target).any()):
             break
         Hp = few.combine(s * few.responses(p)) + held * p
         if bias == "none":

@@ -15,26 +15,16 @@ from hinge.problems.base import Cost
 from hinge.problems.batch import Batch, BatchSolution, members_of
 from hinge.problems.svm.losses import Loss
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.newton.hessians import CANCELLED, MOST_DIRECT, MOST_MOVES, penalty_of
-from hinge.solvers.newton.systems import solved
+from hinge.solvers.newton.newton import PROGRESS
+from hinge.solvers.newton.row_sums import MOST_TRIALS, SLOPE
+from hinge.solvers.newton.systems import CANCELLED, MOST_DIRECT, MOST_MOVES, penalty_of, solved
 
-GATHERED = 4096
-"""Rows that are copied at once for the squares of a Hessian."""
-MOST_STEPS = 1000
-"""Steps of a run: far more than it takes, so that one that rounding keeps from its tolerance ends."""
-NO_LESS, IDLE = 0.999, 10
-"""A run ends after this many steps none of which brings ‖∇F‖² below this share of its least value: it is rounding."""
-SLOPE = 0.05
-"""A line search ends where the slope is this share of the slope at its start."""
-MOST_TRIALS = 60
-CHEAP = 1e5
-"""Multiplications that take about as long as a call of NumPy: a Hessian of fewer is summed up anew at each step."""
-SMALL = 1 << 16
-"""Numbers up to which the Hessians of all members are made by one product, in a copy of the rows for each."""
+CHEAP = 1e5  # multiplications that take as long as a call of NumPy: a smaller Hessian is summed up anew at each step
+SMALL = 1 << 16  # numbers up to which the Hessians of all members are made by one product, with copies of the rows
 
 
 class FiniteNewtonState(NamedTuple):
-    """Where each member is, a column each, in arrays that `advance` overwrites.
+    """The points of all members, a column each, in arrays that `advance` overwrites.
 
     ============ ======================= ==========================================================================
     `W`          (d + 1, k)              w, and the bias in the last row
@@ -48,7 +38,7 @@ class FiniteNewtonState(NamedTuple):
     `least`      (k,)                    least :math:`\\|\\nabla F\\|^2/2\\lambda` so far
     `idle`       (k,)                    steps since then
     `target`     ()                      the gap to reach, as a multiple of `tol`
-    `known`      ()                      whether G is that of W
+    `known`      ()                      whether G has been computed for W
     `t`          int                     steps so far
     ============ ======================= ==========================================================================
     """
@@ -72,8 +62,8 @@ Members = slice | np.ndarray
 """Which members of a batch: all of them, or some by their numbers."""
 
 
-class Columns(NamedTuple):
-    """What a step asks of the members, as columns: labels, targets, shares :math:`c_i`, penalties, a unit of the gap.
+class Stacked(NamedTuple):
+    """The members' data as columns: labels, targets, shares :math:`c_i`, penalties, units of the gap.
 
     Where all rows and members have the same target or share, it is one number.
     """
@@ -172,7 +162,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         )
 
     def restart(self, problem: Regularized | Batch, state: FiniteNewtonState) -> FiniteNewtonState:
-        """Go on at the same place for other λ: the products with the rows, and the sums in H, stay."""
+        """Continue at the same point for other λ; the products with the rows, and the sums in H, remain valid."""
         state.gap[:], state.least[:], state.idle[:], state.target[()] = np.inf, np.inf, 0, 1.0
         return state._replace(t=0)
 
@@ -204,7 +194,8 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return Cost(cells=(2 + len(members)) * cells, setup=2 * cells)
 
     def pause(self, problem: Regularized | Batch, state: FiniteNewtonState) -> int:
-        return int(state.t < MOST_STEPS and not (state.idle >= IDLE).any())
+        """1, or 0 after ten steps without progress, when only rounding is left, or after far more steps than needed."""
+        return int(state.t < 1000 and not (state.idle >= 10).any())
 
     def estimate(self, problem: Regularized | Batch, state: FiniteNewtonState) -> float:
         return float(state.gap.max())
@@ -215,7 +206,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return state
 
 
-def _columns(problem: Regularized | Batch) -> Columns:
+def _columns(problem: Regularized | Batch) -> Stacked:
     members = members_of(problem)
     first, shares = members[0], [member.share() for member in members]
     y = np.stack([member.y for member in members], 1).astype(np.float64)
@@ -228,17 +219,17 @@ def _columns(problem: Regularized | Batch) -> Columns:
     penalty = np.stack([penalty_of(member) for member in members], 1)
     if first.bias == "none":
         penalty[-1] = first.lam  # of a bias that stays 0
-    return Columns(y, target, share, penalty, np.array([member.unit for member in members]), first.bias != "none")
+    return Stacked(y, target, share, penalty, np.array([member.unit for member in members]), first.bias != "none")
 
 
-def _take(columns: Columns, members: Members) -> Columns:
+def _take(columns: Stacked, members: Members) -> Stacked:
     """The columns of some members."""
     if isinstance(members, slice):
         return columns
     y, target, share, penalty, unit, has_bias = columns
     target = target if isinstance(target, float) else target[:, members]
     share = share if isinstance(share, float) else share[:, members]
-    return Columns(y[:, members], target, share, penalty[:, members], unit[members], has_bias)
+    return Stacked(y[:, members], target, share, penalty[:, members], unit[members], has_bias)
 
 
 def _responses(matrix: Matrix, W: np.ndarray) -> np.ndarray:
@@ -248,19 +239,19 @@ def _responses(matrix: Matrix, W: np.ndarray) -> np.ndarray:
     return R
 
 
-def _slopes(loss: Loss, columns: Columns, G: np.ndarray) -> np.ndarray:
+def _slopes(loss: Loss, columns: Stacked, G: np.ndarray) -> np.ndarray:
     """α at G; zero for rows without a weight."""
     alpha = loss.slope(G)
     return alpha if isinstance(columns.share, float) else alpha * (columns.share > 0.0)
 
 
 def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """The inner products of the columns of A with those of B."""
+    """The inner products of corresponding columns of A and B."""
     return np.einsum("ij,ij->j", A, B)
 
 
 def _evaluate(
-    problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, members: Members, alpha: np.ndarray
+    problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, members: Members, alpha: np.ndarray
 ) -> None:
     """The gradient and the gap of some members at W, where the loss has the slopes α."""
     _, _, share, penalty, unit, has_bias = columns
@@ -277,12 +268,12 @@ def _evaluate(
     state.alpha[:, members], state.gradient[:, members] = alpha, gradient
     scale = np.maximum(dual, unit)
     state.gap[members] = np.divide(distance, scale, out=np.full_like(scale, np.inf), where=scale > 0.0)
-    better = distance < NO_LESS * state.least[members]
+    better = distance < PROGRESS * state.least[members]
     state.idle[members] = np.where(better, 0, state.idle[members] + 1)
     state.least[members] = np.where(better, distance, state.least[members])
 
 
-def _step(problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, members: Members) -> None:
+def _step(problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, members: Members) -> None:
     """Newton's direction of some members, the minimum on it, and the gap there."""
     numbers = np.arange(len(state.gap))[members]
     columns, loss, gradient = _take(columns, members), problem.loss, state.gradient[:, members]
@@ -296,7 +287,7 @@ def _step(problem: Regularized | Batch, columns: Columns, state: FiniteNewtonSta
 
 
 def _solve_newton(
-    problem: Regularized | Batch, columns: Columns, state: FiniteNewtonState, numbers: np.ndarray, gradient: np.ndarray
+    problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, numbers: np.ndarray, gradient: np.ndarray
 ) -> np.ndarray:
     """:math:`(\\nabla^2F)^{-1}\\nabla F` of some members; of few rows for all of them in one call of LAPACK."""
     _, _, share, penalty, _, has_bias = columns
@@ -321,7 +312,7 @@ def _solve_newton(
 
 
 def _minimise_along(
-    loss: Loss, columns: Columns, G: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, P: np.ndarray, Q: np.ndarray
+    loss: Loss, columns: Stacked, G: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, P: np.ndarray, Q: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The step τ to the minimum of each member along its direction P, and what G and α are there.
 
@@ -352,7 +343,7 @@ def _minimise_along(
 
 
 def _update_hessian(matrix: Matrix, share: np.ndarray | float, state: FiniteNewtonState, j: int) -> None:
-    """Bring H of a member to the rows that have a loss now: d² for each that came or went, if these are fewer."""
+    """Update H of a member for the rows that have a loss now: d² for each that changed, or for each row if fewer."""
     H, held, curved = state.H[j], state.held[j], state.alpha[:, j] != 0.0
     count = int(np.count_nonzero(curved))
     if count * H.size > CHEAP:
@@ -369,10 +360,12 @@ def _update_hessian(matrix: Matrix, share: np.ndarray | float, state: FiniteNewt
     _add_squares(matrix, np.flatnonzero(curved), share, 1.0, H)
 
 
-def _add_squares(matrix: Matrix, rows: np.ndarray, share: np.ndarray | float, sign: float, H: np.ndarray) -> None:
-    """H ± Σ cᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over some rows."""
-    for lo in range(0, len(rows), GATHERED):
-        some = rows[lo : lo + GATHERED]
+def _add_squares(
+    matrix: Matrix, rows: np.ndarray, share: np.ndarray | float, sign: float, H: np.ndarray, *, block: int = 4096
+) -> None:
+    """H ± Σ cᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over some rows, by copies of `block` rows."""
+    for lo in range(0, len(rows), block):
+        some = rows[lo : lo + block]
         B = np.empty((len(some), len(H)))
         B[:, :-1], B[:, -1] = matrix.gather_dense(some), 1.0
         if isinstance(share, float):

@@ -16,7 +16,7 @@ SUMS = 7
 
 @triton.jit
 def _clipped(a, low, high):
-    """Between both bounds; what is no number stays none, so that nothing is certified with it."""
+    """Clip to both bounds; nan stays nan, so that nothing is certified with it."""
     a = tl.where(a <= low, low, a)
     return tl.where(a >= high, high, a)
 
@@ -41,7 +41,7 @@ def _dual_sums(
     ROWS: tl.constexpr,
     SUMS: tl.constexpr,
 ):
-    """Those of one block of rows of one task; `of_row` and `of_task` are the strides of `share`."""
+    """The sums of one block of rows of one task; `of_row` and `of_task` are the strides of `share`."""
     block, j = tl.program_id(0).to(tl.int64), tl.program_id(1)
     i = block * ROWS + tl.arange(0, ROWS)
     inside, at, width = i < n, i * TASKS + j, tl.load(mu + j)

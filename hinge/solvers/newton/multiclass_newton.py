@@ -11,7 +11,7 @@ from hinge.monitoring import Status
 from hinge.problems import Multiclass, Problem, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.newton.hessians import MOST_DIRECT
+from hinge.solvers.newton.systems import MOST_DIRECT
 
 TO_BOUNDARY = 0.99
 """Share of the way to the boundary that a step goes."""

@@ -10,31 +10,35 @@ from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.newton import hessians
-from hinge.solvers.newton.hessians import form_of, most_products, penalty_of
-from hinge.solvers.newton.row_sums import dual_at, margins_along, step_along
-from hinge.solvers.newton.smoothing import add_outers, along, slopes
+from hinge.solvers.newton import systems
+from hinge.solvers.newton.row_sums import add_outers, along, dual_at, margins_along, slopes, step_along
+from hinge.solvers.newton.systems import form_of, most_products, penalty_of
 from hinge.solvers.unit_costs import STEP, factor_cost, hessian_cost, pass_cost
 
-BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
-GROWTH = 4
-RARE = 25  # rows of the rarer class that the first sample has, if there are as many
-STALLED = 50  # steps without a thousandth of progress, on all rows, that end a run: rounding is all that is left
+GROWTH = 4  # factor by which the rows in use grow from stage to stage
+RARE = 25  # rows of the rarer class in the first sample, or all if there are fewer
+STALLED = 50  # steps without progress, on all rows, that end a run: rounding is all that is left
+PROGRESS = 0.999  # progress is a gap or an objective below this share of the least one so far
 NOTHING = 1e-14  # a decrease of the objective, which is at most about one, that is not worth a step
 NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the centre does the rest
-SMALLEST = 500  # rows of the first level at least
-ENOUGH = 4  # rows of the first level for each feature, at least
 MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
-DEAR = 5.0  # steps that a Hessian of all rows may cost before a start is looked at narrowly; that takes twice the steps
-HIDDEN = 8.0  # the width of a parabola over what it hides of the hinge, at most
-LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
+DEAR = (
+    5.0  # start with a narrow smoothing width if a full Hessian costs more than this many steps: it takes twice as long
+)
 
 
-class Look(NamedTuple):
-    """What a look at x found: gᵀp, the row-wise gap, ‖∇F‖²/(2λ), the dual objective, and what the rows weigh.
+class Evaluation(NamedTuple):
+    """The objective, its gradient and the duality gap at x.
 
-    `primal` and `bound` are what the objective and the dual come to at the best multiples of x and α, as far as these
-    are known: at one of x where every row has its margin, and at one of α that is not larger.
+    ========== ====================================================================================
+    `slope`    gᵀp, the derivative along the next direction
+    `gap`      the rows' part of the gap
+    `distance` ‖∇F‖²/(2λ), the gradient's part of the gap
+    `dual`     dual objective
+    `mass`     total weight of the rows in use
+    `primal`   objective at x, or at the least multiple of x where every row has its margin if less
+    `bound`    dual objective at α, or at a smaller multiple of α if larger
+    ========== ====================================================================================
     """
 
     slope: float
@@ -49,13 +53,26 @@ class Look(NamedTuple):
 class NewtonState(NamedTuple):
     """The point and the next direction, the margins, the dual, and the level.
 
-    `x` and `p` have the bias as their last entry; `m` holds the margins yᵢ⟨x, (xᵢ, 1)⟩ and `center` the
-    centre of smoothing, both in the order of `rows`; `alpha` is the dual, `z` its combination of the rows.
-    `curved` says which rows are on the parabola, `H` is the sum of their (xᵢ, 1)(xᵢ, 1)ᵀ, of which the lower
-    triangle is used, and `moved` counts those that came and went; or `H` has the inner products of all rows. `mu` is
-    the width; the first `level` rows are in use, and the first `known` margins are known; `least` is the smallest gap
-    and `lowest` the lowest objective so far, neither improved on in `still` iterations; `leaving` says that the next
-    iteration begins a new stage.
+    ============ ==================================================================================
+    `x`, `p`     the point and the next direction; the bias is the last entry
+    `m`          margins yᵢ⟨x, (xᵢ, 1)⟩, in the order of `rows`
+    `alpha`      dual weights
+    `center`     centres of the smoothing, in the order of `rows`
+    `z`          the combination of the rows with the dual weights
+    `rows`       the rows in random order
+    `curved`     which rows are on the parabola, in the order of `rows`
+    `H`          lower triangle of the sum of their (xᵢ, 1)(xᵢ, 1)ᵀ; or the inner products of all rows
+    `mu`         width of the smoothing
+    `evaluation` the objective and the gap at x
+    `level`      the first `level` rows are in use
+    `known`      the first `known` margins are known
+    `moved`      rows added to H or removed from it since it was summed up from scratch
+    `least`      least gap so far
+    `lowest`     least objective so far
+    `still`      iterations in which neither has improved
+    `leaving`    whether the next iteration begins a new stage
+    `t`          iterations so far
+    ============ ==================================================================================
     """
 
     x: np.ndarray
@@ -68,7 +85,7 @@ class NewtonState(NamedTuple):
     curved: np.ndarray
     H: np.ndarray
     mu: float
-    look: Look
+    evaluation: Evaluation
     level: int
     known: int
     moved: int
@@ -104,7 +121,7 @@ class Newton(Solver[Regularized, NewtonState]):
     plus d² for each row that comes to the parabola or leaves it, and d³/3. Of fewer rows than features the inner
     products are kept instead, and factored. Where a factorisation would cost more than products with the rows, none
     is made: conjugate gradients multiply with the rows on the parabola, or a sample of them. See
-    :mod:`hinge.solvers.newton.hessians`.
+    :mod:`hinge.solvers.newton.systems`.
 
     Squared losses are parabolas themselves: μ = 0, and stages differ by their rows alone. For losses of
     regression α lies within [-1, 1], e is the residual, moved towards 0 by ε, and the first centre is 0. Where the bias
@@ -117,8 +134,8 @@ class Newton(Solver[Regularized, NewtonState]):
     shrink : float
         Factor from one μ to the next.
     parts : int
-        Stretches into which sums over rows are cut, and the most threads that work on them at once; there are never
-        more than cores. The answer depends on `parts`, by rounding alone, and not on how fast the threads ran.
+        Stretches into which sums over rows are cut, and the largest number of threads; never more are used than there
+        are cores. The answer depends on `parts`, by rounding alone, and not on how fast the threads ran.
 
     References
     ----------
@@ -155,7 +172,7 @@ class Newton(Solver[Regularized, NewtonState]):
         return None
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> NewtonState:
-        d, rows = problem.d, _shuffled_blocks(problem.n, seed)
+        d, rows = problem.d, _shuffled_rows(problem.n, seed)
         if len(problem.weight) > 1:
             rows = rows[problem.weight[rows] > 0]
         n = len(rows)
@@ -174,7 +191,7 @@ class Newton(Solver[Regularized, NewtonState]):
                 level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
         else:
             x[:d], x[d] = start.w, start.b
-            if start.alpha is not None and mu > 0.0 and not problem.pull and _squares_are_dear(problem):
+            if start.alpha is not None and mu > 0.0 and not problem.pull and _hessian_is_expensive(problem):
                 # Few rows are on a narrow parabola about the dual of the start, and many on a wide one.
                 center[:] = start.alpha[rows]
             else:
@@ -188,9 +205,9 @@ class Newton(Solver[Regularized, NewtonState]):
             np.zeros(d + 1),
             rows,
             np.zeros(n, bool),
-            hessians.room_for(problem, n),
+            systems.allocate_hessian(problem, n),
             mu,
-            Look(0.0, np.inf, np.inf, 0.0, 1.0, np.inf, 0.0),
+            Evaluation(0.0, np.inf, np.inf, 0.0, 1.0, np.inf, 0.0),
             level=level,
             known=0,
             moved=0,
@@ -229,37 +246,37 @@ class Newton(Solver[Regularized, NewtonState]):
         if state.known < level:
             margins_along(problem, rows, x, state.known, level, m, self.parts)
         if state.leaving or state.t == 0:
-            state = _look(problem, state, self.parts)
+            state = _evaluate(problem, state, self.parts)
         q = np.empty(level)
         margins_along(problem, rows, p, 0, level, q, self.parts)
         penalty = penalty_of(problem)
         first, second = float(penalty @ (x * p)) + problem.pull * float(p[-1]), float(penalty @ (p * p))
-        tau = step_along(problem, rows[:level], m, q, center, mu, state.look.mass, first, second, self.parts)
+        tau = step_along(problem, rows[:level], m, q, center, mu, state.evaluation.mass, first, second, self.parts)
         x += tau * p
         q *= tau
         m[:level] += q
         del q
-        state = _look(problem, state, self.parts)
-        look = state.look
+        state = _evaluate(problem, state, self.parts)
+        evaluation = state.evaluation
         if level == len(rows) and mu <= self._width(problem) * 1.01:
-            leaving = look.distance <= look.gap or -look.slope <= NOTHING * look.gap
+            leaving = evaluation.distance <= evaluation.gap or -evaluation.slope <= NOTHING * evaluation.gap
         else:  # what smoothing hides; or, where nothing is smoothed, what so few rows cannot tell
-            error = look.gap if mu > 0.0 else look.dual * min(1.0, (problem.d + 1) / level)
-            leaving = -look.slope <= LEAVE * error + NOTHING * problem.spread
-        total = look.gap + look.distance
+            error = evaluation.gap if mu > 0.0 else evaluation.dual * min(1.0, (problem.d + 1) / level)
+            leaving = -evaluation.slope <= error + NOTHING * problem.spread
+        total = evaluation.gap + evaluation.distance
         # The gap may long stay as it is while steps bring rows to the parabola one by one; the objective falls then.
-        better = level < len(rows) or total < 0.999 * state.least or look.primal < 0.999 * state.lowest
+        better = level < len(rows) or total < PROGRESS * state.least or evaluation.primal < PROGRESS * state.lowest
         return state._replace(
             known=max(state.known, level),
             least=min(total, state.least) if better else state.least,
-            lowest=min(look.primal, state.lowest) if better else state.lowest,
+            lowest=min(evaluation.primal, state.lowest) if better else state.lowest,
             still=0 if better else state.still + 1,
             leaving=leaving,
             t=state.t + 1,
         )
 
     def _width(self, problem: Regularized) -> float:
-        """μ at which all rows are in use, in units of what rows are short of; 0 where the loss is smooth."""
+        """μ at which all rows are in use, in units of the spread of the targets; 0 if the loss is smooth."""
         return 0.0 if problem.loss.curvature else self.width * problem.spread
 
     def solution(self, problem: Regularized, state: NewtonState) -> Solution:
@@ -268,7 +285,7 @@ class Newton(Solver[Regularized, NewtonState]):
         return Solution(state.x[:d], b, state.alpha)
 
     def cost(self, problem: Regularized, state: NewtonState | None = None) -> Cost:
-        """Margins of new rows, two looks, the direction; and the products where the Hessian is not formed."""
+        """Margins of new rows, two evaluations, the direction; and the products if the Hessian is not formed."""
         passes = 6 + 2 * most_products(problem) if form_of(problem) == "products" else 8
         return Cost(cells=passes * problem.matrix.n_cells)
 
@@ -276,40 +293,41 @@ class Newton(Solver[Regularized, NewtonState]):
         return int(state.still < STALLED)
 
     def estimate(self, problem: Regularized, state: NewtonState) -> float:
-        """The exact gap of the last look, once it saw all rows (but for the bias constraint)."""
+        """The exact gap of the last evaluation, once all rows are in use (but for the bias constraint)."""
         if state.level < len(state.rows):
             return np.inf
-        return problem.relative(state.look.primal, state.look.bound)
+        return problem.relative(state.evaluation.primal, state.evaluation.bound)
 
     def refresh(self, problem: Regularized, state: NewtonState) -> NewtonState:
         return state._replace(leaving=True)
 
 
-def begins_with(problem: Regularized, n: int | None = None) -> int:
-    """Rows of the first level, of n: fewer than there are features are separable, and mislead."""
+def begins_with(problem: Regularized, n: int | None = None, *, least: int = 500, per_feature: int = 4) -> int:
+    """Rows of the first level, of n: at least 500, and 4 per feature, since few rows are separable and mislead."""
     level = problem.n if n is None else n
-    while level > GROWTH * max(SMALLEST, ENOUGH * problem.d):
+    while level > GROWTH * max(least, per_feature * problem.d):
         level = -(-level // GROWTH)
     return level
 
 
-def _squares_are_dear(problem: Regularized) -> bool:
-    """Whether a Hessian that all rows are part of costs as much as several steps without it."""
+def _hessian_is_expensive(problem: Regularized) -> bool:
+    """Whether a Hessian of all rows costs more than several steps without it."""
     step = STEP + pass_cost(problem) + factor_cost(problem.d)
     return form_of(problem) == "features" and hessian_cost(problem) > DEAR * step
 
 
 def _width_at(problem: Regularized, start: Solution, mu: float, shrink: float) -> float:
-    """The width to begin with at a start: mu, or so wide that smoothing hides as much as the duality gap, if known."""
+    """The first width at a start: mu, or so wide that the smoothing error is the duality gap of the start, if known."""
     if start.alpha is None or mu == 0.0 or problem.pull:
         return mu
     found = problem.certificate(start)
-    while mu <= 2.0 * problem.spread and mu < HIDDEN * (found.objective - found.bound):
+    # A hinge that is smoothed with the width μ differs from the hinge by up to μ/8.
+    while mu <= 2.0 * problem.spread and mu < 8.0 * (found.objective - found.bound):
         mu /= shrink
     return mu
 
 
-def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
+def _evaluate(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
     """The dual, the parts of the gap and the next direction at x, from the margins there."""
     x, p, alpha, z, rows, mu = state.x, state.p, state.alpha, state.z, state.rows, state.mu
     level, penalty, before = state.level, penalty_of(problem), state.curved.copy()
@@ -322,18 +340,18 @@ def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
         g[-1] = 0.0
     scale, moved, form = sharpness / mass, state.moved, form_of(problem)
     if form == "features":
-        moved = hessians.follow(problem, state.H, rows, before, state.curved, moved, parts)
-        p[:] = -hessians.by_features(problem, state.H, g, scale)
+        moved = systems.update_hessian(problem, state.H, rows, before, state.curved, moved, parts)
+        p[:] = -systems.by_features(problem, state.H, g, scale)
     elif form == "rows":
         if not moved:
             state.H[:], moved = problem.matrix.inner_products(rows), len(rows)
-        p[:] = -hessians.by_rows(problem, state.H, rows, state.curved, g, scale)
+        p[:] = -systems.by_rows(problem, state.H, rows, state.curved, g, scale)
     else:
-        p[:] = -hessians.by_products(problem, rows[:level][state.curved[:level]], g, scale, parts)
+        p[:] = -systems.by_products(problem, rows[:level][state.curved[:level]], g, scale, parts)
     paid = penalty if penalty[-1] > 0.0 else penalty[:-1]  # a free bias costs nothing
     n = len(paid)
     gained, square = float(linear / mass), float((combined[:n] ** 2 / paid).sum())
-    look = Look(
+    evaluation = Evaluation(
         slope=float(g @ p),
         gap=float(gap / mass),
         distance=0.5 * float((g[:n] ** 2 / paid).sum()),
@@ -342,26 +360,30 @@ def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
         primal=float(gap / mass + gained + x[:n] @ (0.5 * paid * x[:n] - combined[:n])),
         bound=gained - 0.5 * square,
     )
-    return state._replace(look=_at_multiples(problem, look, state.m[:level], paid @ x[:n] ** 2, square), moved=moved)
+    return state._replace(
+        evaluation=_at_multiples(problem, evaluation, state.m[:level], paid @ x[:n] ** 2, square), moved=moved
+    )
 
 
-def _at_multiples(problem: Regularized, look: Look, m: np.ndarray, paid: float, square: float) -> Look:
-    """The look with what other multiples of x and α come to: those count where data can be separated, and λ is small.
+def _at_multiples(
+    problem: Regularized, evaluation: Evaluation, m: np.ndarray, paid: float, square: float
+) -> Evaluation:
+    """The evaluation with the objectives at the best multiples of x and α: for separable data and a small λ.
 
-    Then an α of the right direction may be too long by far, and a margin that is just short of 1 cost far more than w.
+    Then an α of the right direction may be far too long, and a slightly violated margin may cost far more than w.
     """
-    primal, bound = look.primal, look.dual
+    primal, bound = evaluation.primal, evaluation.dual
     if problem.loss.low == 0.0 == problem.loss.curvature and not problem.pull:
-        gained = look.dual + 0.5 * square
+        gained = evaluation.dual + 0.5 * square
         if 0.0 < gained < square:
             bound = 0.5 * gained**2 / square
         if (least := m.min() / problem.spread) > 0.0:
             primal = min(primal, 0.5 * float(paid) / least**2)
-    return look._replace(primal=primal, bound=bound)
+    return evaluation._replace(primal=primal, bound=bound)
 
 
-def _shuffled_blocks(n: int, seed: int) -> np.ndarray:
-    """All rows, blocks of neighbours in random order: any prefix is a sample."""
-    order = np.random.default_rng(seed).permutation(-(-n // BLOCK_ROWS)).astype(np.uint32)
-    rows = (order[:, None] * np.uint32(BLOCK_ROWS) + np.arange(BLOCK_ROWS, dtype=np.uint32)).ravel()
-    return rows[rows < n] if n % BLOCK_ROWS else rows
+def _shuffled_rows(n: int, seed: int, *, block: int = 64) -> np.ndarray:
+    """All rows, in blocks of neighbours that are in random order: any prefix is a sample, and reads are local."""
+    order = np.random.default_rng(seed).permutation(-(-n // block)).astype(np.uint32)
+    rows = (order[:, None] * np.uint32(block) + np.arange(block, dtype=np.uint32)).ravel()
+    return rows[rows < n] if n % block else rows

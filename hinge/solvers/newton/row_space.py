@@ -12,7 +12,7 @@ from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Paper, Solver, gap_of
-from hinge.solvers.newton.hessians import MOST_CELLS, MOST_DIRECT
+from hinge.solvers.newton.systems import MOST_CELLS, MOST_DIRECT
 from hinge.solvers.unit_costs import pass_cost
 
 DENIED = 4  # certificates that were not good enough, after which what is left is what the coordinates are off
@@ -59,8 +59,8 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
     Rows that depend on each other, as far as rounding can tell, are left out of the factor by pivots, and have
     coordinates by the others.
 
-    An iteration is as many epochs of that method as cost a pass over X, or fewer if it foretells the gap that is
-    wanted.
+    An iteration runs the number of epochs of that method that cost a pass over X, or fewer if it expects to have
+    reached `tol`.
 
     Parameters
     ----------
@@ -109,18 +109,18 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
         alpha, b = np.zeros(problem.n), 0.0
         if start is not None and start.alpha is not None:
             alpha[:], b = start.alpha, start.b
-        own = self.inner.init(_on(problem, np.zeros((problem.n, problem.n))), seed)
+        own = self.inner.init(_with_rows(problem, np.zeros((problem.n, problem.n))), seed)
         none = np.zeros((0, problem.n)), np.zeros(0, np.int64)
         return RowSpaceState(*none, own, np.zeros(0), alpha, b, np.inf, 0, over=False, seed=int(seed), t=0)
 
     def advance(self, problem: Regularized, state: RowSpaceState, n_iter: int) -> RowSpaceState:
         inner = self.inner
         if n_iter == 0:  # compile
-            tiny = _on(problem, np.zeros((problem.n, 1)))
+            tiny = _with_rows(problem, np.zeros((problem.n, 1)))
             inner.advance(tiny, inner.init(tiny), 0)
             return state
         L, order = (state.L, state.order) if len(state.L) else coordinates(problem.matrix.inner_products())
-        small, own, gap, over = _on(problem, L), state.inner, state.gap, state.over
+        small, own, gap, over = _with_rows(problem, L), state.inner, state.gap, state.over
         if not len(state.L):
             start = Solution(np.zeros(small.d), state.b, state.alpha) if state.alpha.any() else None
             own = inner.init(small, state.seed, start)
@@ -142,7 +142,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
     def solution(self, problem: Regularized, state: RowSpaceState) -> Solution:
         coef, w = state.alpha * problem.y * problem.share() / problem.lam, np.zeros(problem.d)
         if rank := len(state.order):
-            off = state.u - _on(problem, state.L).combination(state.alpha) / problem.lam
+            off = state.u - _with_rows(problem, state.L).combination(state.alpha) / problem.lam
             triangle = state.L[state.order, :rank]
             coef[state.order] += solve_triangular(triangle, off[:rank], trans="T", lower=True, check_finite=False)
         for lo, hi in problem.blocks():
@@ -150,7 +150,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
         return Solution(w, state.b, state.alpha)
 
     def cost(self, problem: Regularized, state: RowSpaceState | None = None) -> Cost:
-        """All rows once for their inner products, and once for w whenever that is asked for."""
+        """All rows once for their inner products, and once for each w."""
         cells = problem.matrix.n_cells
         return Cost(cells=(2 if state is not None and state.t else 3) * cells, certificate=3 * cells)
 
@@ -158,18 +158,18 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
         return int(not state.over and state.denied < DENIED)
 
     def estimate(self, problem: Regularized, state: RowSpaceState) -> float:
-        """The gap in the coordinates, which rounding may keep from that of the rows."""
+        """The gap in the coordinates, which differs from the gap on X by rounding."""
         return state.gap
 
     def refresh(self, problem: Regularized, state: RowSpaceState) -> RowSpaceState:
         if not len(state.L):
             return state
-        own = self.inner.refresh(_on(problem, state.L), state.inner)
+        own = self.inner.refresh(_with_rows(problem, state.L), state.inner)
         return state._replace(inner=own, gap=np.inf, denied=state.denied + 1)
 
 
 def coordinates(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """L of :math:`LL^T = K`, and as many rows as K has ranks in the order in which L is a lower triangle.
+    """L of :math:`LL^T = K`, and linearly independent rows in the order in which L is a lower triangle.
 
     Columns of L beyond that rank are zero.
     """
@@ -182,8 +182,8 @@ def coordinates(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return L, (order[:rank] - 1).astype(np.int64)
 
 
-def _on(problem: Regularized, L: np.ndarray) -> Regularized:
-    """The problem with other rows."""
+def _with_rows(problem: Regularized, L: np.ndarray) -> Regularized:
+    """The problem with L in place of its rows."""
     small = Regularized(
         Matrix(L, checked=True),
         problem.target if problem.loss.two_sided else problem.y,

@@ -1,14 +1,31 @@
-"""H x = g for a symmetric positive H, given as its lower triangle or by its products."""
+"""The linear systems of Newton steps: general ones, and the Hessians of `Regularized` in the form that costs least.
+
+A Hessian is :math:`\\nabla^2F = P + B^TSB` with the penalties P on the diagonal, the rows (xᵢ, 1) on the parabola in
+B, and their weights in S.
+"""
 
 from collections.abc import Callable
+from typing import Literal, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dposv
 
+from hinge.problems import Regularized
 from hinge.problems.base import EPS
+from hinge.problems.svm.linear import Bias
+from hinge.solvers.newton.row_sums import add_products, add_squares, diagonal
 
 OWN = 10.0 ** np.arange(6)  # ridges that are shares of their own entries, in units of the rounding of a factor
 COMMON = 1e-12 * 10.0 ** np.arange(20)  # ridges after these, as shares of the trace
+DIRECT = 256  # features up to which the Hessian is always formed and factored
+MOST_DIRECT = 2048  # features beyond which it never is; and rows beyond which their inner products are not
+FACTOR_PAYS = 2400  # a factorisation costs as much as conjugate gradients where d³ is this many times the cells
+MOST_CELLS = 1 << 25  # cells at most of the rows that are copied to form their inner products
+MOST_MOVES = 8  # H is made anew once this many rows were added or removed for each row in it
+CANCELLED = 1e-6  # after rows are removed, H is kept only if this share of its largest trace remains
+CURVED = 3  # rows per feature that represent the Hessian where it is not formed
+
+Form = Literal["features", "rows", "products"]
 
 
 def solved(H: np.ndarray, g: np.ndarray) -> np.ndarray:
@@ -52,3 +69,165 @@ def conjugate_gradient(
         rr, before = float(residual @ scaled), rr
         p = scaled + rr / before * p
     return x, rr <= target
+
+
+class Penalised(Protocol):
+    """The properties of a problem that determine its penalties."""
+
+    @property
+    def d(self) -> int:
+        """Features."""
+
+    @property
+    def lam(self) -> float:
+        """λ."""
+
+    @property
+    def bias(self) -> Bias:
+        """How the bias is penalised."""
+
+    @property
+    def bias_scale(self) -> float:
+        """The value of the constant feature, whose weight a penalised bias is."""
+
+
+def form_of(problem: Regularized) -> Form:
+    """The form in which the system is solved.
+
+    By a factorisation of the Hessian, or of the inner products of fewer rows than features, where that costs less
+    than the products which would do without; rows have to be full for it, so that their inner products are cheap.
+    """
+    n, d, cells = problem.n, problem.d, problem.matrix.n_cells
+    if d <= DIRECT:
+        return "features"
+    if n <= min(d, MOST_DIRECT) and cells <= MOST_CELLS and is_full(problem):
+        return "rows"
+    return "features" if d <= MOST_DIRECT and d**3 <= FACTOR_PAYS * cells else "products"
+
+
+def is_full(problem: Regularized) -> bool:
+    """Whether so few cells are zero that dense matrix products are faster."""
+    return 3 * problem.matrix.n_cells > problem.n * problem.d
+
+
+def allocate_hessian(problem: Regularized, n: int) -> np.ndarray:
+    """Zeros for the Hessian of the features, or for the inner products of the n rows in use."""
+    form = form_of(problem)
+    size = problem.d + 1 if form == "features" else n if form == "rows" else 0
+    return np.zeros((size, size))
+
+
+def penalty_of(problem: Penalised) -> np.ndarray:
+    """λ for each weight, and the penalty of the bias."""
+    penalty = np.full(problem.d + 1, problem.lam)
+    penalty[-1] = problem.lam / problem.bias_scale**2 if problem.bias == "penalized" else 0.0
+    return penalty
+
+
+def by_features(problem: Penalised, H: np.ndarray, g: np.ndarray, scale: float) -> np.ndarray:
+    """:math:`(P + sH)^{-1}g` from the sum H of the rows on the parabola, where s is the scale."""
+    H = H * scale
+    H[np.diag_indices(len(H))] += penalty_of(problem)
+    if problem.bias == "none":
+        H[-1, :], H[-1, -1] = 0.0, 1.0
+    elif problem.bias == "free":
+        H[-1, -1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
+    return solved(H, g)
+
+
+def by_rows(
+    problem: Regularized, K: np.ndarray, rows: np.ndarray, curved: np.ndarray, g: np.ndarray, scale: float
+) -> np.ndarray:
+    """The same from the inner products K of the rows, by the identity of Woodbury.
+
+    With the rows X on the parabola, :math:`\\tau = SBp` for the step p that is asked for, and β for what p adds to
+    the bias,
+
+    .. math:: (S^{-1} + XX^T/\\lambda)\\,\\tau = Xg/\\lambda + \\beta 1, \\qquad
+              1^T\\tau + \\pi\\beta = g_b, \\qquad p = (g - X^T\\tau)/\\lambda,
+
+    where π is the penalty of the bias. It costs :math:`m^3/3` and two reads of the m rows on the parabola.
+    """
+    lam, paid = problem.lam, float(penalty_of(problem)[-1])
+    at = np.flatnonzero(curved)
+    used = rows[at]
+    N = K[np.ix_(at, at)] / lam
+    N[np.diag_indices(len(at))] += 1.0 / (scale * (problem.weight[used] if len(problem.weight) > 1 else problem.weight))
+    beta, tau = 0.0, np.zeros(len(at))
+    if len(at):
+        sides = np.column_stack([problem.matrix.responses_at(used, g[:-1]) / lam, np.ones(len(at))])
+        first, ones = solved(N, sides).T
+        tau = first
+    if problem.bias != "none":
+        held = float(ones.sum()) if len(at) else 0.0
+        beta = (g[-1] - float(tau.sum())) / (held + paid or abs(g[-1]) or 1.0)
+        tau = tau + beta * ones if len(at) else tau
+    p = g / lam
+    p[-1] = beta
+    coef = np.zeros(problem.n)
+    coef[used] = -tau / lam
+    problem.matrix.combine(coef, 0, problem.n, p[:-1])
+    return p
+
+
+def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: float, parts: int = 1) -> np.ndarray:
+    """The same by conjugate gradients, which multiply with the rows on the parabola, or a sample of them.
+
+    If they have not converged after `most_products` products, the Hessian of the sample is factored.
+    """
+    every = max(1, len(curved) // (CURVED * problem.d))
+    sample, penalty, out = curved[::every], penalty_of(problem), np.empty_like(g)
+    if problem.bias == "free":
+        penalty[-1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
+
+    def times(v: np.ndarray) -> np.ndarray:
+        add_products(problem, sample, v, out, parts)
+        if problem.bias == "none":
+            out[-1] = 0.0
+        return out * (every * scale) + penalty * v
+
+    own = np.empty_like(g)
+    diagonal(problem.matrix.rows, sample, problem.weight, own)
+    own = own * (every * scale) + penalty
+    own[own == 0.0] = 1.0  # a bias that is not penalised, where no row is on the parabola
+    x, converged = conjugate_gradient(times, g, most_products(problem), own)
+    if converged or problem.d > MOST_DIRECT:
+        return x
+    H = np.zeros((problem.d + 1, problem.d + 1))
+    add_squares(problem, sample, 1.0, H, is_full(problem), parts)
+    return by_features(problem, H, g, every * scale)
+
+
+def most_products(problem: Regularized, least: int = 20) -> int:
+    """The largest number of products with the Hessian in a step: at least 20, and what a factorisation would cost."""
+    equal = least * problem.d**3 // (FACTOR_PAYS * max(1, problem.matrix.n_cells))
+    return min(problem.d, max(least, equal))
+
+
+def update_hessian(
+    problem: Regularized,
+    H: np.ndarray,
+    rows: np.ndarray,
+    before: np.ndarray,
+    curved: np.ndarray,
+    moved: int,
+    parts: int = 1,
+) -> int:
+    """Update H for the rows that are on the parabola now; returns the number of updates since it was last summed up.
+
+    Few rows enter or leave the parabola in a step, and each costs d². H is summed up from scratch if that is cheaper,
+    or if the rounding errors of the updates would matter.
+    """
+    came, went, full = rows[curved > before], rows[curved < before], is_full(problem)
+    changes = len(came) + len(went)
+    held = int(np.count_nonzero(curved))
+    moved += changes
+    if changes <= held and moved <= MOST_MOVES * max(held, problem.d):
+        add_squares(problem, came, 1.0, H, full, parts)
+        most = np.trace(H)
+        add_squares(problem, went, -1.0, H, full, parts)
+        if np.trace(H) > CANCELLED * most:  # else the rounding of long rows that left is what remains
+            return moved
+    H[:] = 0.0
+    add_squares(problem, rows[curved], 1.0, H, full, parts)
+    return held

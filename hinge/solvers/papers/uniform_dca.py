@@ -8,7 +8,7 @@ from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.problems import Problem, Regularized
 from hinge.sampling import draw_index
-from hinge.solvers.ascent.sdca import SDCA, Aim, SDCAState, dual_step
+from hinge.solvers.ascent.sdca import SDCA, SDCAState, StoppingTarget, dual_step
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,11 @@ class UniformDCA(SDCA):
         """Nothing is known between certificates: one is computed after each m draws."""
         return 0.0
 
-    def run(self, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim, *, moves: bool) -> None:
+    def run(self, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget, *, moves: bool) -> None:
         """Iterations with a draw each."""
-        _ascend(problem.matrix.rows, problem.y, aim.Lam, n_iter, state.alpha, state.v, state.sq, state.epoch, state.key)
+        _ascend(
+            problem.matrix.rows, problem.y, goal.Lam, n_iter, state.alpha, state.v, state.sq, state.epoch, state.key
+        )
 
 
 @compiled

@@ -9,7 +9,7 @@ from hinge.monitoring.checkpoint import Checkpoint
 from hinge.problems import NormConstrained, Regularized
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
 from hinge.solvers import SDCA, BlockAscent, solve
-from hinge.solvers.ascent.block_ascent import cut_of, dealt
+from hinge.solvers.ascent.block_ascent import cut_of, shuffled_block
 
 RNG = np.random.default_rng(0)
 X = np.round(8 * RNG.standard_normal((400, 6))) / 8
@@ -70,7 +70,7 @@ def test_the_dual_rises_with_every_block(stream):
 def test_blocks_cover_the_rows_and_are_dealt_anew(stream):
     problem = Regularized(stream(), Y, 0.05)
     cut = cut_of(problem)
-    passes = [[dealt(cut, np.uint64(7), p, k) for k in range(cut.blocks)] for p in (0, 1)]
+    passes = [[shuffled_block(cut, np.uint64(7), p, k) for k in range(cut.blocks)] for p in (0, 1)]
     for blocks in passes:
         assert sorted(part for block in blocks for part in block) == cut.stretches
     assert passes[0] != passes[1]

@@ -7,7 +7,7 @@ from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
 from hinge.sampling import draw_index, key_of, stream_of
 from hinge.solvers import SDCA
 from hinge.solvers.ascent.active_rows import SHRUNK
-from hinge.solvers.ascent.local_ascent import Rows, Share, local_ascent
+from hinge.solvers.ascent.local_ascent import AscentRows, Share, local_ascent
 
 LOSSES = [HINGE, SQUARED_HINGE, epsilon_insensitive(0.2)]
 
@@ -30,7 +30,7 @@ def given(problem, seed=3, Lam=None):
     dual.u = float(weight @ (state.alpha * problem.y))
     dual.beta, dual.kappa, dual.Lam = 0.125, 0.25, problem.lam * problem.total if Lam is None else Lam
     state.active[:] = np.arange(problem.n)
-    rows = Rows(problem.matrix.rows, problem.y, problem.target, problem.weight, problem.loss, problem.lam)
+    rows = AscentRows.from_problem(problem)
     return state, rows
 
 

@@ -1,3 +1,5 @@
+"""The Hessians of Regularized problems, in each of their forms, in systems."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -6,8 +8,8 @@ from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import SDCA, Newton, solve
-from hinge.solvers.newton import hessians
-from hinge.solvers.newton.hessians import DIRECT, form_of
+from hinge.solvers.newton import systems
+from hinge.solvers.newton.systems import DIRECT, form_of
 
 BIASES = ["none", "penalized", "free"]
 
@@ -39,14 +41,14 @@ def test_all_forms_solve_the_same_system(bias, weighted):
         g[-1] = 0.0
     B = np.column_stack([X, np.full(40, bias != "none")])[rows[curved]]
     s = problem.weight[rows[curved]] if weighted else np.ones(curved.sum())
-    H = np.diag(hessians.penalty_of(problem)) + scale * (B.T * s) @ B
+    H = np.diag(systems.penalty_of(problem)) + scale * (B.T * s) @ B
     expected = np.linalg.lstsq(H, g)[0]
-    by_rows = hessians.by_rows(problem, problem.matrix.inner_products(rows), rows, curved, g, scale)
+    by_rows = systems.by_rows(problem, problem.matrix.inner_products(rows), rows, curved, g, scale)
     np.testing.assert_allclose(by_rows, expected, rtol=1e-8, atol=1e-10)
     own = np.zeros((26, 26))
-    hessians.follow(problem, own, rows, np.zeros(40, bool), curved, 0)
+    systems.update_hessian(problem, own, rows, np.zeros(40, bool), curved, 0)
     if bias != "free":  # where a ridge holds the bias
-        np.testing.assert_allclose(hessians.by_features(problem, own, g, scale), expected, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(systems.by_features(problem, own, g, scale), expected, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("bias", BIASES)
@@ -54,7 +56,7 @@ def test_without_rows_on_the_parabola_the_penalty_is_all_there_is(bias):
     X, y = wide(10, 25)
     problem, g = Regularized(X, y, 0.5, bias=bias), np.ones(26)
     K, rows = problem.matrix.inner_products(np.arange(10)), np.arange(10, dtype=np.uint32)
-    p = hessians.by_rows(problem, K, rows, np.zeros(10, bool), g, 1.0)
+    p = systems.by_rows(problem, K, rows, np.zeros(10, bool), g, 1.0)
     np.testing.assert_allclose(p[:-1], 2.0)
     assert np.isfinite(p[-1])
 
@@ -78,5 +80,5 @@ def test_a_free_bias_is_held_where_no_row_is_on_the_parabola():
     problem = Regularized(rng.standard_normal((20, 3)), np.where(np.arange(20) % 2, 1, -1), 0.1, bias="free")
     g = np.array([0.5, -1.0, 0.2, 0.25])
     none = np.zeros(0, np.uint32)
-    np.testing.assert_allclose(hessians.by_products(problem, none, g, 1.0)[:3], g[:3] / 0.1, rtol=0.3)
-    assert np.isfinite(hessians.by_products(problem, none, g, 1.0)).all()
+    np.testing.assert_allclose(systems.by_products(problem, none, g, 1.0)[:3], g[:3] / 0.1, rtol=0.3)
+    assert np.isfinite(systems.by_products(problem, none, g, 1.0)).all()

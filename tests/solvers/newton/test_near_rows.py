@@ -1,3 +1,5 @@
+"""The small problem of near rows and of means of the others, in pass_sums."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -6,7 +8,7 @@ from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import HINGE, epsilon_insensitive
 from hinge.solvers import Newton, solve
-from hinge.solvers.newton.near_rows import both, no_split, small_answer, small_problem, split, squares_of
+from hinge.solvers.newton.pass_sums import merge, no_split, small_answer, small_problem, split, squares_of
 
 RNG = np.random.default_rng(0)
 X = np.round(RNG.standard_normal((400, 5)) * (RNG.random((400, 5)) < [0.02, 0.1, 0.5, 1.0, 1.0]), 3)
@@ -39,7 +41,7 @@ def test_all_rows_are_near_or_in_a_group(loss):
     np.testing.assert_allclose(found.far[:, 6].sum() + found.near.weight.sum(), WEIGHT.sum())
     pieces = [(slice(0, 150), np.asarray), (slice(150, 400), sp.csr_array)]
     parts = [made(loss, *piece) for piece in pieces]
-    total = both(no_split(5), both(*(split(part, short_of(part), 1 / 3, squares) for part in parts)))
+    total = merge(no_split(5), merge(*(split(part, short_of(part), 1 / 3, squares) for part in parts)))
     assert (
         len(total.near.y) == 50 + 84
         and len(split(problem, short_of(problem), 1.0, squares).near.y) == (WEIGHT > 0).sum()

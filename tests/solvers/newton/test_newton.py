@@ -6,8 +6,8 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import SDCA, Newton, solve
-from hinge.solvers.newton.hessians import DIRECT, form_of
-from hinge.solvers.newton.newton import _shuffled_blocks
+from hinge.solvers.newton.newton import _shuffled_rows
+from hinge.solvers.newton.systems import DIRECT, form_of
 
 BIASES = ["none", "free", "penalized"]
 
@@ -128,7 +128,7 @@ def test_the_estimate_is_the_gap(tiny):
         for _ in range(10):
             state = solver.advance(problem, state, 1)
             certificate = problem.certificate(solver.solution(problem, state))
-            split = state.look.gap + state.look.distance
+            split = state.evaluation.gap + state.evaluation.distance
             assert certificate.objective - certificate.bound <= split * (1 + 1e-9) + 1e-12
             assert solver.estimate(problem, state) >= certificate.gap * (1 - 1e-9) - 1e-12
 
@@ -141,7 +141,7 @@ def test_every_iteration_goes_downhill(tiny):
     for _ in range(8):
         state = state._replace(leaving=False)  # stay on this stage
         state = solver.advance(problem, state, 1)
-        distances.append(state.look.distance)
+        distances.append(state.evaluation.distance)
     assert distances[-1] < 1e-20
 
 
@@ -198,11 +198,11 @@ def test_separable_with_little_regularisation():
 
 def test_a_sample_is_blocks_of_neighbours_in_random_order():
     for n in (1, 63, 64, 65, 1000):
-        rows = _shuffled_blocks(n, 3)
+        rows = _shuffled_rows(n, 3)
         assert sorted(rows.tolist()) == list(range(n))
-    rows = _shuffled_blocks(1000, 0)
+    rows = _shuffled_rows(1000, 0)
     assert (np.diff(rows.astype(int)) == 1).mean() > 0.95
-    assert rows.tolist() != _shuffled_blocks(1000, 1).tolist()
+    assert rows.tolist() != _shuffled_rows(1000, 1).tolist()
 
 
 @pytest.mark.parametrize("settings", [{"width": 0.0}, {"width": -1.0}, {"shrink": 0.0}, {"shrink": 1.0}])

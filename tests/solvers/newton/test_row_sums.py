@@ -117,12 +117,12 @@ def test_newton_in_parts_finds_the_same_by_the_same_bits_each_time(bias, loss, s
 
 
 def test_by_products_in_parts(monkeypatch):
-    from hinge.solvers.newton import hessians
+    from hinge.solvers.newton import systems
 
-    monkeypatch.setattr(hessians, "DIRECT", 2)
-    monkeypatch.setattr(hessians, "FACTOR_PAYS", 1e-9)
+    monkeypatch.setattr(systems, "DIRECT", 2)
+    monkeypatch.setattr(systems, "FACTOR_PAYS", 1e-9)
     problem, _ = problem_of(True)
-    assert hessians.form_of(problem) == "products"
+    assert systems.form_of(problem) == "products"
     one, two = (solve(problem, Newton(parts=parts), stop=Stop(1e-5, max_iter=200)) for parts in (1, 3))
     assert max(one.certificate.gap, two.certificate.gap) <= 1e-5
     assert one.certificate.objective == pytest.approx(two.certificate.objective, rel=1e-4)

@@ -1,3 +1,5 @@
+"""The compiled functions of row_sums, one by one."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -6,16 +8,7 @@ from hypothesis import strategies as st
 
 from hinge.access import as_matrix
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
-from hinge.solvers.newton.smoothing import (
-    add_outers,
-    along,
-    copy_rows,
-    even_slope_at,
-    product,
-    search,
-    slope_at,
-    slopes,
-)
+from hinge.solvers.newton.row_sums import add_outers, along, copy_rows, even_slope_at, product, search, slope_at, slopes
 
 N, D, MU = 30, 4, 0.4
 RNG = np.random.default_rng(0)

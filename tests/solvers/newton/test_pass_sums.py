@@ -4,8 +4,8 @@ import scipy.sparse as sp
 
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive, squared_epsilon_insensitive
-from hinge.solvers.newton import newton_sums
-from hinge.solvers.newton.newton_sums import Question, added, dual_bound, no_sums, sums_of
+from hinge.solvers.newton import pass_sums
+from hinge.solvers.newton.pass_sums import PassQuery, add_sums, dual_bound, no_sums, sums_of
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 5)) + 0.3
@@ -34,7 +34,7 @@ def assert_same(one, other):
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_sums_are_those_of_the_formulas(loss):
     problem, mu = made(loss), 0.0 if loss.curvature else 0.2
-    question = Question(U, P, np.array([0.0, -0.5]), mu, mu)
+    question = PassQuery(U, P, np.array([0.0, -0.5]), mu, mu)
     found = sums_of(problem, question)
     center, c = (0.0 if loss.two_sided or loss.curvature else 0.5), WEIGHT / WEIGHT.sum()
     lifted = np.column_stack([X, np.ones(300)])
@@ -67,10 +67,10 @@ def test_sums_are_those_of_the_formulas(loss):
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_parts_make_the_dual_of_the_whole(loss, bias):
     options, mu = {"bias": bias, "bias_scale": 0.7}, 0.0 if loss.curvature else 0.2
-    whole, question = made(loss, **options), Question(U, P, np.zeros(2), mu, mu)
+    whole, question = made(loss, **options), PassQuery(U, P, np.zeros(2), mu, mu)
     pieces = [slice(0, 40), slice(40, 250), slice(250, 300)]
     parts = [made(loss, rows, sp.csr_array if k == 1 else np.asarray, **options) for k, rows in enumerate(pieces)]
-    found = added(*(sums_of(part, question) for part in parts))
+    found = add_sums(*(sums_of(part, question) for part in parts))
     assert_same(found, sums_of(whole, question))
     e = whole.short_of(whole.responses(U[:5]), U[5])
     center = 0.0 if loss.two_sided or loss.curvature else 0.5
@@ -86,7 +86,7 @@ def test_parts_make_the_dual_of_the_whole(loss, bias):
 def test_rows_that_weigh_nothing_and_no_rows_add_nothing():
     nothing = no_sums(5, 2)
     assert dual_bound(nothing, 0.01, HINGE, 0.0, True) == 0.0
-    question = Question(U, P, np.zeros(2), 0.1, 0.1)
+    question = PassQuery(U, P, np.zeros(2), 0.1, 0.1)
     problem = made(HINGE)
     used = WEIGHT > 0
     fewer = Regularized(X[used], Y[used], 0.01, weight=WEIGHT[used])
@@ -100,9 +100,9 @@ def test_thin_curvature_is_that_of_all_rows_nearly(weighted, monkeypatch):
     rows, labels = rng.standard_normal((20_000, 5)), np.where(rng.random(20_000) < 0.5, 1, -1)
     weight = rng.random(20_000) if weighted else None
     problem = Regularized(rows, labels, 0.01, weight=weight, loss=SQUARED_HINGE)
-    exact, question = sums_of(problem, Question(U, P, np.zeros(2), 0.0, 0.0)), Question(U, P, np.zeros(2), 0.0, 0.0)
+    exact, question = sums_of(problem, PassQuery(U, P, np.zeros(2), 0.0, 0.0)), PassQuery(U, P, np.zeros(2), 0.0, 0.0)
     assert_same(sums_of(problem, question._replace(thin=True)), exact)
-    monkeypatch.setattr(newton_sums, "THIN", 256)
+    monkeypatch.setattr(pass_sums, "THIN", 256)
     thin = sums_of(problem, question._replace(thin=True))
     assert not np.array_equal(thin.H, exact.H)
     np.testing.assert_allclose(np.tril(thin.H), np.tril(exact.H), atol=0.15 * abs(exact.H).max())
