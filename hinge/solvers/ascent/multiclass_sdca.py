@@ -1,4 +1,4 @@
-"""Stochastic dual ascent for several classes at once: all dual weights of a row in one exact step."""
+"""Stochastic dual ascent for several classes together: all dual weights of a row in one exact step."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -82,11 +82,11 @@ class MulticlassSDCA(Solver[Multiclass, MulticlassSDCAState]):
     Parameters
     ----------
     shrinking : bool
-        Leave alone classes of a row without weight whose :math:`G_k` is below that of all with weight, and rows of
+        Leave alone classes of a row without weight whose :math:`G_k` is below the G of all with weight, and rows of
         which one class is left or whose violation is small. All come back when the gap of the others has fallen,
         and after every certificate that is not good enough.
     newton : bool
-        With shrinking, and while few weights are between 0 and 1, move them all at once now and then, see
+        With shrinking, and while few weights are between 0 and 1, move them all together now and then, see
         :mod:`hinge.solvers.newton.multiclass_face`.
     block_rows : int, optional
         An epoch visits blocks of this many neighbouring rows in random order; by default some KiB of rows.
@@ -223,7 +223,7 @@ class MulticlassSDCA(Solver[Multiclass, MulticlassSDCAState]):
         return Cost(rows=1 + most, a_pass=problem.n)
 
     def pause(self, problem: Multiclass, state: MulticlassSDCAState) -> int:
-        """The end of the epoch, or later where epochs are short against a look at the answer."""
+        """The end of the epoch, or later where epochs are short beside an evaluation of the answer."""
         return rows_to_look(problem, state.epoch)
 
     def estimate(self, problem: Multiclass, state: MulticlassSDCAState) -> float:
@@ -383,7 +383,7 @@ def _spread(G, p, i, classes, m, old):
 
 @compiled
 def _survivors(G, old, classes, m, least, listed, i):
-    """How many classes have weight or a G of at least this; they are listed, where there is room for all."""
+    """How many classes have weight or a G of at least this; they are listed if all fit."""
     kept = 0
     for j in range(m):
         if old[j] > 0.0 or G[j] >= least:

@@ -24,7 +24,7 @@ from hinge.solvers.kernel.active_rounds import (
     steps_on_face,
 )
 from hinge.solvers.kernel.conjugate_steps import conjugate_steps
-from hinge.solvers.kernel.low_rank import Box, affordable_rank, find_factor, improve_by_rank, is_due
+from hinge.solvers.kernel.low_rank import DualBox, affordable_rank, find_factor, improve_by_rank, is_due
 from hinge.solvers.kernel.stalling import STILL, count_idle, lacks_margin
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
 
@@ -207,7 +207,7 @@ def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float
         return exact.again(rows[used], beta[used], rows)[0]
 
     c = -problem.aims[part].astype(np.float64)
-    box = Box(c, problem.lo[part], problem.hi[part], problem.bias == "free", problem.epsilon or 0.0)
+    box = DualBox(c, problem.lo[part], problem.hi[part], problem.bias == "free", problem.epsilon or 0.0)
     better = improve_by_rank(Z, box, state.beta[part], responses)
     if better is None:
         return

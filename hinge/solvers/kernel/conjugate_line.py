@@ -21,7 +21,7 @@ LARGEST = 1e3
 """Where s or 1/s is larger than this, it becomes 1 again: b and τa must not cancel."""
 
 
-class Line(NamedTuple):
+class ConjugateLine(NamedTuple):
     """b, a, where a may be other than zero, and the scalars τ, s and the ends of τ.
 
     Attributes
@@ -45,7 +45,7 @@ class Line(NamedTuple):
 def new_line(beta):
     """At β, without a direction."""
     n = len(beta)
-    return Line(
+    return ConjugateLine(
         beta.copy(), np.zeros(n), np.zeros(n + 1, np.int64), np.zeros(n, np.bool_), np.array([0.0, 1.0, 0.0, 0.0])
     )
 

@@ -47,7 +47,7 @@ VECTORS = 20
 """Vectors of a number for each point that a step needs."""
 
 
-class Box(NamedTuple):
+class DualBox(NamedTuple):
     """The problem but for Z; see the top of the file."""
 
     c: np.ndarray
@@ -100,7 +100,7 @@ def find_factor(
     return None
 
 
-def solve_low_rank(Z: Stored, box: Box) -> np.ndarray | None:
+def solve_low_rank(Z: Stored, box: DualBox) -> np.ndarray | None:
     """β at the optimum, but for rounding; None where the steps do not lead there."""
     points = _Points(Z, box)
     found = _follow_path(points, box)
@@ -108,7 +108,7 @@ def solve_low_rank(Z: Stored, box: Box) -> np.ndarray | None:
 
 
 def improve_by_rank(
-    Z: Stored, box: Box, beta: np.ndarray, responses: Callable[[np.ndarray], np.ndarray]
+    Z: Stored, box: DualBox, beta: np.ndarray, responses: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """A better β, and its responses, Kβ, as they are computed; None where none is found."""
     found = solve_low_rank(Z, box)
@@ -118,7 +118,7 @@ def improve_by_rank(
     return (found, r) if _gap(box, found, r) < _gap(box, beta, responses(beta)) else None
 
 
-def _gap(box: Box, beta: np.ndarray, r: np.ndarray) -> float:
+def _gap(box: DualBox, beta: np.ndarray, r: np.ndarray) -> float:
     """P - D at the best bias, as the sum of its complementarity terms."""
     width = box.hi - box.lo
     two_sided = bool((box.lo * box.hi < 0.0).any())
@@ -151,7 +151,7 @@ def improve_problem(problem: KernelRegularized, beta: np.ndarray, work: float) -
         Z = find_factor(lambda i: K[i].astype(np.float64), gram.diag, most, gram.dtype)
     if Z is None:
         return None
-    box = Box(-problem.aims.astype(np.float64), *problem.limits, problem.bias == "free", problem.epsilon or 0.0)
+    box = DualBox(-problem.aims.astype(np.float64), *problem.limits, problem.bias == "free", problem.epsilon or 0.0)
     return improve_by_rank(Z, box, beta, responses)
 
 
@@ -161,7 +161,7 @@ class _Points:
     A column about its mean moves the bias alone. `own` is what ‖w‖² is in the units of these columns.
     """
 
-    def __init__(self, Z: Stored, box: Box) -> None:
+    def __init__(self, Z: Stored, box: DualBox) -> None:
         dense = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, np.float64)
         if box.free:
             dense = np.hstack([dense - dense.mean(axis=0), np.ones((len(dense), 1))])
@@ -183,13 +183,13 @@ class _Sides(NamedTuple):
     cost: np.ndarray
 
 
-def _sides(box: Box) -> _Sides:
+def _sides(box: DualBox) -> _Sides:
     up, down = np.flatnonzero(box.hi > 0.0), np.flatnonzero(box.lo < 0.0)
     at, sign = np.concatenate([up, down]), np.repeat([1.0, -1.0], [len(up), len(down)])
     return _Sides(at, sign, np.concatenate([box.hi[up], -box.lo[down]]), sign * box.c[at] + box.epsilon)
 
 
-def _follow_path(points: _Points, box: Box) -> tuple[_Sides, np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+def _follow_path(points: _Points, box: DualBox) -> tuple[_Sides, np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
     """The variables, their values, their multipliers at zero and at their bounds, and x = (w, b); None if it fails."""
     sides, A, own, n = _sides(box), points.A, points.own, len(box.c)
     at, sign, most, cost = sides
@@ -244,7 +244,7 @@ def _length(values: tuple[np.ndarray, ...], changes: tuple[np.ndarray, ...]) -> 
 
 
 def _put_on_bounds(
-    points: _Points, Z: Stored, box: Box, sides: _Sides, a: np.ndarray, v: np.ndarray, t: np.ndarray, x: np.ndarray
+    points: _Points, Z: Stored, box: DualBox, sides: _Sides, a: np.ndarray, v: np.ndarray, t: np.ndarray, x: np.ndarray
 ) -> np.ndarray:
     """β with those on a bound whose multiplier is the larger of the two, in units of their own."""
     at, sign, most, cost = sides

@@ -1,4 +1,4 @@
-"""A Newton step of several classes at once: over all dual weights that are positive, with the others left alone.
+"""A Newton step of several classes together: over all dual weights that are positive, with the others left alone.
 
 Where few rows have weights on more than one class, the row steps of the ascent go round and round among them, and
 one linear system says where they lead.
@@ -29,7 +29,7 @@ def rows_read(problem: Multiclass) -> int:
 
 
 def step_work(problem: Multiclass, rows: int, count: int) -> float:
-    """What a step over so many rows and free weights takes, in multiplications of a row step; none is too large."""
+    """The cost of a step over some rows and free weights, in multiplications of a row step; none is too large."""
     if rows > rows_read(problem) or count > MOST:
         return np.inf
     products = rows**2 * problem.matrix.n_cells / problem.n + count**2 * (problem.k + count / 6.0)

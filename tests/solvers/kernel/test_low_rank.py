@@ -8,7 +8,7 @@ from hinge.kernels import Gaussian, Linear
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.solvers import ActiveSet, BlockDual
-from hinge.solvers.kernel.low_rank import Box, affordable_rank, find_factor, is_due, solve_low_rank
+from hinge.solvers.kernel.low_rank import DualBox, affordable_rank, find_factor, is_due, solve_low_rank
 
 RNG = np.random.default_rng(0)
 
@@ -36,7 +36,7 @@ def test_columns_of_any_scale_are_solved(bias, regression):
     loss = {"loss": epsilon_insensitive(0.1)} if regression else {}
     y = t if regression else np.where(t > 0, 1, -1)
     problem = KernelRegularized.from_C(X, y, 0.1, Linear(), bias=bias, **loss)
-    box = Box(-problem.aims.astype(float), *problem.limits, bias == "free", problem.epsilon or 0.0)
+    box = DualBox(-problem.aims.astype(float), *problem.limits, bias == "free", problem.epsilon or 0.0)
     found = [solve_low_rank(Z, box) for Z in (X, sp.csr_array(X))]
     np.testing.assert_allclose(*found)
     lo, hi = problem.limits
