@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,3 +137,15 @@ def test_who_is_called_off_does_not_wait_for_the_compiler(monkeypatch):
         hinge.compiled.calling_off.reset(token)
         go.set()
     assert not hinge.compiled._Clock.waits
+
+
+def test_numba_has_an_upper_bound():
+    """The cache of compiled code relies on classes of Numba that are not public: untried versions are refused."""
+    from importlib.metadata import version
+
+    from packaging.requirements import Requirement
+
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_bytes().decode()
+    numba = next(one for one in map(Requirement, tomllib.loads(text)["project"]["dependencies"]) if one.name == "numba")
+    assert any(clause.operator in ("<", "<=") for clause in numba.specifier)
+    assert numba.specifier.contains(version("numba"), prereleases=True)
