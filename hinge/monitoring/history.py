@@ -18,9 +18,9 @@ class Record(NamedTuple):
     feature_reads, kernel_evals : int
         Cells read, and kernel values computed so far, certificates included.
     objective : float
-        Exact objective; nan if no certificate was computed.
+        Upper bound on the objective, rounding included; nan if no certificate was computed.
     certificate : float
-        Upper bound on the suboptimality; inf if none is known.
+        The certified gap: an upper bound on the suboptimality; inf if none is known.
     score : float
         Error on held-out rows; nan if there are none.
 

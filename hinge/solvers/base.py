@@ -137,7 +137,10 @@ class Solver(Settings, Generic[P, S]):
         raise NotImplementedError
 
     def pause(self, problem: P, state: S) -> int:
-        """Number of iterations until the answer should next be evaluated; 0 if the run is finished."""
+        """Number of iterations until the answer should next be evaluated; 0 if the run is finished.
+
+        An unwatched run of a solver that `ends_itself` is evaluated at its own end instead.
+        """
         raise NotImplementedError
 
     def estimate(self, problem: P, state: S) -> float | Certificate:

@@ -1,6 +1,7 @@
-"""The loops of dual coordinate ascent: over a part of the rows, which may be all, and the gap after an epoch.
+"""The inner loop of dual coordinate ascent, and the gap after an epoch.
 
-On a part of the rows it is the subproblem of CoCoA+, which SDCA solves on all of them.
+`visit` is the loop of `SDCA`, `CoCoA` and `BlockAscent`, over some rows or all of them. On a part of the rows
+it solves the subproblem of CoCoA+ (`local_ascent`).
 
 With :math:`v = \\sum_i s_i\\alpha_i y_i x_i` and :math:`\\Lambda = \\lambda\\sum_i s_i`, part k changes the α of its
 own rows, and so v by :math:`\\Delta_k`, to maximise

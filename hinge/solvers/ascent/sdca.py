@@ -1,4 +1,4 @@
-"""Stochastic dual coordinate ascent, begun by a stochastic gradient pass."""
+"""Stochastic dual coordinate ascent; where λ is large it begins with a stochastic gradient pass."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -7,9 +7,9 @@ parabola in two variables: with :math:`v = \\sum_is_i\\alpha_iy_ix_i` and :math:
 
 .. math:: H\\tau = g, \\qquad
           g_p = \\sum_is_ip_i(t_i - \\ell^{*\\prime}(\\alpha_i)) - \\langle v, v_p\\rangle/\\Lambda, \\qquad
-          H_{pq} = \\kappa\\sum_is_ip_iq_i + \\langle v_p, v_q\\rangle/\\Lambda,
+          H_{pq} = q\\sum_is_ip_iq_i + \\langle v_p, v_q\\rangle/\\Lambda,
 
-with κ for the curvature of :math:`\\ell^*`. What leaves the bounds of α is projected onto them, v follows, and the best
+with q for the curvature of :math:`\\ell^*`. What leaves the bounds of α is projected onto them, v follows, and the best
 part of the way is gone: as conjugate gradients do, from one epoch to the next, and the dual never falls. It costs
 O(n + d), and a read of the rows that were projected.
 
