@@ -302,7 +302,7 @@ def test_slack_where_no_hyperplane_separates(slack, fit_intercept):
         model = papers_svc(slack=slack, max_time=5, fit_intercept=fit_intercept).fit(X, [0, 1, 0, 1])
         assert model.objective_ == pytest.approx(slack, rel=1e-3)
         assert model.gap_ <= 1e-3
-        assert np.ptp(model.decision_function(X)) <= 1e-12
+        assert np.ptp(model.decision_function(X)) <= 1e-10
 
 
 def test_slack_knows_no_penalized_bias(tiny):

@@ -165,6 +165,10 @@ class BaseGram(ABC, Generic[Array]):
         self.focus(None)
         return self.rows(np.arange(self.n)).block()
 
+    def held(self) -> np.ndarray | None:
+        """A copy of all values if they are in memory; None if some would have to be computed."""
+        return None
+
     @abstractmethod
     def combine(self, i: Indices | Array, coef: Vector | Array) -> Array:
         """``coef @ K[i, columns]`` in float64."""

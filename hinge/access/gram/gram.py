@@ -216,6 +216,12 @@ class Gram(BaseGram[np.ndarray]):
             K[part] = self._cache.slab[self.rows(part).slots]
         return K
 
+    def held(self) -> np.ndarray | None:
+        slots = self._cache.complete_slots(np.arange(self.n))
+        if len(self.columns) < self.n or (slots < 0).any():
+            return None
+        return self._cache.slab[slots][:, self.position]
+
     def combine(self, i: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``coef @ K[i, columns]`` in float64, by rows that are kept."""
         out = np.zeros(len(self.columns))

@@ -380,6 +380,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             new = size + min(self.most, used)
             rows = new * n
         values = rows + (used + new) * (n - m)
+        if problem.gram.weights is not None:
+            values += 4 * n  # the responses of an attempt by `low_rank`, and of what it is compared with
         return Cost(kernel_values=values, answer=used * (n - m), a_pass=max(1, n // max(1, size // 2)))
 
     def restart(self, problem: KernelRegularized, state: BlockState) -> BlockState:

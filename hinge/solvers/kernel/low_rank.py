@@ -135,20 +135,21 @@ def improve_problem(problem: KernelRegularized, beta: np.ndarray, work: float) -
         return None
     # The columns and their copy, beside vectors, take no more memory than the kernel rows that are kept.
     most = min(affordable_rank(work, n), gram.capacity * gram.dtype.itemsize // 16 - VECTORS)
-    every, exact, Z = np.arange(n), gram.weights, None
+    exact, Z, K = gram.weights, None, None
 
     def responses(beta: np.ndarray) -> np.ndarray:
         used = np.flatnonzero(beta)
         if exact is None:
-            return gram.host(gram.pass_over(used, beta[used], every))
+            assert K is not None
+            return beta[used] @ K[used]
         gram.evals += len(used) + n
-        return exact.again(used, beta[used], every)[0]
+        return exact.again(used, beta[used], np.arange(n))[0]
 
     if exact is not None:
         Z = exact.rows if exact.rows.shape[1] <= most else None
-    elif gram.capacity >= n and gram.evals >= n * (n + 1) // 2:  # all values are there: it costs no more of them
-        K = gram.whole()
-        Z = find_factor(lambda i: K[i].astype(np.float64), gram.diag, most, gram.dtype)
+    elif most > 0 and (K := gram.held()) is not None:  # no value is computed for it
+        K = K.astype(np.float64)
+        Z = find_factor(K.__getitem__, gram.diag, most, gram.dtype)
     if Z is None:
         return None
     box = DualBox(-problem.aims.astype(np.float64), *problem.limits, problem.bias == "free", problem.epsilon or 0.0)
