@@ -1,6 +1,7 @@
 """The decorator by which all functions are compiled, the cache of compiled code, and named scalars."""
 
 import gc
+import pickle
 import secrets
 import threading
 import time
@@ -237,8 +238,16 @@ class _CacheFile(IndexDataCacheFile):
 
     Numba numbers the code files, and enters a file in the index before it is written: a process killed in between, or
     two processes that chose the same number, leave an index that refers to wrong code. Here each file has a unique name
-    and is written first; files that are not in the index are deleted with the next write.
+    and is written first; files that are not in the index are deleted with the next write. An index that cannot be read,
+    as of an earlier version that had other classes, is empty.
     """
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            found: dict[Any, str] = super()._load_index()
+        except (AttributeError, EOFError, ImportError, IndexError, TypeError, ValueError, pickle.UnpicklingError):
+            return {}
+        return found
 
     def save(self, key: Any, data: Any) -> None:
         name = self._data_name_pattern.replace("{number:d}", secrets.token_hex(8))

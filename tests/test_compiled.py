@@ -149,3 +149,21 @@ def test_numba_has_an_upper_bound():
     numba = next(one for one in map(Requirement, tomllib.loads(text)["project"]["dependencies"]) if one.name == "numba")
     assert any(clause.operator in ("<", "<=") for clause in numba.specifier)
     assert numba.specifier.contains(version("numba"), prereleases=True)
+
+
+@pytest.mark.parametrize("index", [b"chinge.solvers.kernel.conjugate_line\nGone\n.", b"", b"not a pickle"])
+def test_an_index_of_another_version_is_empty(index, tmp_path, monkeypatch):
+    """After an upgrade the folders of compiled code are those of before, and name classes that may be gone."""
+    import numba
+
+    source = tmp_path / "old.py"
+    source.write_text("def twice(x):\n    return 2 * x\n")
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "cache"))
+    names = {}
+    exec(compile(source.read_text(), str(source), "exec"), names)
+    function = compiled(names["twice"])
+    assert function(3) == 6
+    (path,) = (tmp_path / "cache").rglob("*.nbi")
+    path.write_bytes(pickle.dumps(numba.__version__) + index)
+    again = compiled(names["twice"])
+    assert again(4) == 8
