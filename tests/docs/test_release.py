@@ -28,5 +28,5 @@ def test_the_recipe_needs_what_the_package_needs():
     needs = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     recipe = (ROOT / "conda" / "meta.yaml").read_text(encoding="utf-8")
     for need in needs:
-        name, least = re.fullmatch(r"([a-z-]+)>=([\d.]+)", need).groups()
-        assert f"- {name} >={least}" in recipe
+        name, versions = re.fullmatch(r"([a-z-]+)(>=[\d.,<]+)", need).groups()
+        assert f"- {name} {versions}\n" in recipe
