@@ -11,7 +11,7 @@ CELL = 0.7  # a cell of a dense row: read, multiplied, added
 NONZERO = 2.2  # a nonzero of a sparse row
 FLOP = 0.045  # a multiplication and an addition within a matrix product
 SPARSE_FLOP = 0.5  # the same, added to a random place of a matrix
-STEP = 1.5e5  # what a step of Newton's method takes besides: calls, small arrays
+STEP = 3e5  # what a step of Newton's method takes besides: calls, small arrays
 
 
 def pass_cost(problem: Regularized) -> float:
