@@ -32,7 +32,7 @@ from hinge.solvers.unit_costs import pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
 MANY_PASSES = 8  # a limit of reads of this many passes suffices for SDCA, which also certifies
-UNCOMPILED = 4e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
+UNCOMPILED = 8e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
 PART_ROW = 16  # cells that take as long as what a row costs besides its own
 PART_CELLS = 1 << 20
 """Least cells of an epoch for each thread: some milliseconds. Threads synchronise several times in an epoch, which
