@@ -81,7 +81,10 @@ class Solver(Settings, Generic[P, S]):
     """Whether iterations are always short: then Ctrl-C waits for the end of one, and no copy of the state is kept."""
 
     any_loss: ClassVar[bool] = False
-    """Whether it supports all losses, not only the hinge."""
+    """Whether it supports all piecewise quadratic losses, not only the hinge."""
+
+    curved_loss: ClassVar[bool] = False
+    """Whether it supports losses that are not piecewise quadratic, too."""
 
     tubes: ClassVar[bool] = False
     """Whether it supports the ε-insensitive loss (if not `any_loss`)."""
@@ -206,6 +209,8 @@ def reason_against(solver: Solver, problem: Problem) -> str | None:
             return f"{type(solver).__name__} does not solve problems with the 1-norm (penalty='l1'); use CDN."
         return reason
     loss = problem.loss
+    if not (loss.piecewise or solver.curved_loss):
+        return f"{type(solver).__name__} needs a piecewise quadratic loss, which the {loss.name} loss is not; use SDCA."
     if loss == HINGE or solver.any_loss:
         return None
     if solver.tubes and loss.two_sided and not loss.curvature:

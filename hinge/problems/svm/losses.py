@@ -8,6 +8,9 @@ classification, and with the target t and y = 1 in regression. With the dual wei
 
 so four numbers l, h, ε and q define a loss. A row's contribution to the duality gap,
 :math:`\\ell(g) + \\ell^*(\\alpha) - \\alpha g`, is never negative, and zero if α is a subgradient of the loss at g.
+
+A loss with another conjugate is a class that derives from `Loss` and overrides its methods:
+``tests/test_contributing.py`` adds the logistic loss.
 """
 
 from collections.abc import Callable
@@ -21,6 +24,8 @@ from numba.extending import overload
 class Loss(NamedTuple):
     """A loss, defined by its convex conjugate.
 
+    The static methods are what the dual ascent computes for one row; they are compiled for each class of losses.
+
     Attributes
     ----------
     low, high : float
@@ -28,7 +33,8 @@ class Loss(NamedTuple):
     epsilon : float
         ε: residuals up to this cost nothing.
     curvature : float
-        q of the conjugate: 0 for losses that grow linearly, ½ for squares.
+        q of the conjugate: 0 for losses that grow linearly, ½ for squares. For another conjugate, the least second
+        derivative: ℓ'' is at most 1/q.
     """
 
     low: float
@@ -46,6 +52,11 @@ class Loss(NamedTuple):
     def two_sided(self) -> bool:
         """Whether g of either sign has a loss: true for losses of regression."""
         return self.low < 0.0
+
+    @property
+    def piecewise(self) -> bool:
+        """Whether the four numbers define it, so that it is linear or quadratic between kinks."""
+        return True
 
     def values(self, g: np.ndarray, error: float = 0.0) -> np.ndarray:
         """ℓ(g), or an upper bound on it if each g has an error of at most `error`; overwrites g."""
@@ -67,17 +78,94 @@ class Loss(NamedTuple):
             np.sign(beyond, out=beyond)
         return beyond if self.curvature else np.clip(beyond, self.low, self.high, out=beyond)
 
+    def second(self, alpha: np.ndarray) -> np.ndarray:
+        """ℓ''(g) of a smooth loss where its slope is α."""
+        return (alpha != 0.0) / self.curvature
+
+    def conjugates(self, alpha: np.ndarray) -> np.ndarray:
+        """ℓ*(α), correct within some roundings of the largest of α, ℓ*(α) and 1."""
+        return self.epsilon * np.abs(alpha) + 0.5 * self.curvature * alpha**2
+
+    @staticmethod
+    def conjugate(loss, a):
+        """ℓ*(a)."""
+        return loss.epsilon * abs(a) + 0.5 * loss.curvature * a * a
+
+    @staticmethod
+    def gap_share(loss, g, a):
+        """ℓ(g) + ℓ*(a) - a g, for one row of weight one."""
+        beyond = max(0.0, abs(g) - loss.epsilon)
+        cost = beyond * beyond / (2.0 * loss.curvature) if loss.curvature > 0.0 else beyond
+        return cost + loss.epsilon * abs(a) + 0.5 * loss.curvature * a * a - a * g
+
+    @staticmethod
+    def ascents(loss, a, g):
+        """The right and the left derivative of the dual in α at a, divided by the weight of the row.
+
+        The first is -inf at the upper bound of α, the second inf at the lower one. a is optimal if the first is not
+        positive and the second is not negative.
+        """
+        slope = g - loss.curvature * a
+        up = slope - loss.epsilon if a >= 0.0 else slope + loss.epsilon
+        down = slope - loss.epsilon if a > 0.0 else slope + loss.epsilon
+        return -np.inf if a >= loss.high else up, np.inf if a <= loss.low else down
+
+    @staticmethod
+    def best_weight(loss, a, g, h):
+        """The α that maximises the dual in one coordinate, from a.
+
+        h is the curvature of λ/2 ‖w‖² in it, over the weight of the row.
+        """
+        z = h * a + g
+        z = z - loss.epsilon if z > loss.epsilon else z + loss.epsilon if z < -loss.epsilon else 0.0
+        return min(loss.high, max(loss.low, z / (h + loss.curvature)))
+
+
+# The functions below use ``a if a > b else b``: Numba takes a tenth of a second to compile each min and max.
+
 
 class Hinge(Loss):
     """The hinge, as a type of its own, so that compiled code can be specialised for it."""
 
     __slots__ = ()
 
+    @staticmethod
+    def conjugate(loss, a):
+        return 0.0
+
+    @staticmethod
+    def gap_share(loss, g, a):
+        return (1.0 - a) * g if g > 0.0 else -a * g
+
+    @staticmethod
+    def ascents(loss, a, g):
+        return -np.inf if a >= 1.0 else g, np.inf if a <= 0.0 else g
+
+    @staticmethod
+    def best_weight(loss, a, g, h):
+        new = a + g / h
+        new = new if new > 0.0 else 0.0
+        return new if new < 1.0 else 1.0
+
 
 class SquaredHinge(Loss):
     """The squared hinge, as a type of its own for the same reason."""
 
     __slots__ = ()
+
+    @staticmethod
+    def gap_share(loss, g, a):
+        off = (g if g > 0.0 else 0.0) - 0.5 * a  # zero at the optimal dual weight a = 2 max(0, g)
+        return off * off - a * (g if g < 0.0 else 0.0)
+
+    @staticmethod
+    def ascents(loss, a, g):
+        return g - 0.5 * a, np.inf if a <= 0.0 else g - 0.5 * a
+
+    @staticmethod
+    def best_weight(loss, a, g, h):
+        new = (h * a + g) / (h + 0.5)
+        return new if new > 0.0 else 0.0
 
 
 HINGE = Hinge(0.0, 1.0, 0.0, 0.0)
@@ -102,92 +190,24 @@ def _checked(epsilon: float) -> float:
     return float(epsilon)
 
 
-# The functions below use ``a if a > b else b``: Numba takes a tenth of a second to compile each min and max.
-
-
-def _hinge_share(loss, g, a):
-    return (1.0 - a) * g if g > 0.0 else -a * g
-
-
-def _squared_share(loss, g, a):
-    off = (g if g > 0.0 else 0.0) - 0.5 * a  # zero at the optimal dual weight a = 2 max(0, g)
-    return off * off - a * (g if g < 0.0 else 0.0)
-
-
-def _share(loss, g, a):
-    beyond = max(0.0, abs(g) - loss.epsilon)
-    cost = beyond * beyond / (2.0 * loss.curvature) if loss.curvature > 0.0 else beyond
-    return cost + loss.epsilon * abs(a) + 0.5 * loss.curvature * a * a - a * g
-
-
-def _hinge_ascents(loss, a, g):
-    return -np.inf if a >= 1.0 else g, np.inf if a <= 0.0 else g
-
-
-def _squared_ascents(loss, a, g):
-    return g - 0.5 * a, np.inf if a <= 0.0 else g - 0.5 * a
-
-
-def _ascents(loss, a, g):
-    slope = g - loss.curvature * a
-    up = slope - loss.epsilon if a >= 0.0 else slope + loss.epsilon
-    down = slope - loss.epsilon if a > 0.0 else slope + loss.epsilon
-    return -np.inf if a >= loss.high else up, np.inf if a <= loss.low else down
-
-
-def _hinge_best(loss, a, g, h):
-    new = a + g / h
-    new = new if new > 0.0 else 0.0
-    return new if new < 1.0 else 1.0
-
-
-def _squared_best(loss, a, g, h):
-    new = (h * a + g) / (h + 0.5)
-    return new if new > 0.0 else 0.0
-
-
-def _best(loss, a, g, h):
-    z = h * a + g
-    z = z - loss.epsilon if z > loss.epsilon else z + loss.epsilon if z < -loss.epsilon else 0.0
-    return min(loss.high, max(loss.low, z / (h + loss.curvature)))
-
-
 # Inlining is left to LLVM: functions that Numba inlines are also compiled on their own, which takes time.
 _INSIDE: Any = {"error_model": "numpy", "forceinline": True, "no_cfunc_wrapper": True}
 
 
-def _of_loss(hinge: Callable, squared: Callable, other: Callable, doc: str) -> Callable[..., Any]:
-    """A function with three implementations, one of which is chosen by the type of the loss."""
-    bodies = {Hinge: hinge, SquaredHinge: squared}
+def _of_loss(name: str) -> Callable[..., Any]:
+    """A static method of the loss, as a function that compiled code can call."""
 
-    def chosen(loss, *args):
-        return bodies.get(type(loss), other)(loss, *args)
+    def called(loss, *args):
+        return getattr(loss, name)(loss, *args)
 
-    chosen.__doc__ = doc
+    called.__doc__ = getattr(Loss, name).__doc__
 
-    @overload(chosen, strict=False, jit_options=_INSIDE)
-    def choose(loss, *args):
-        if isinstance(loss, types.BaseNamedTuple):
-            return bodies.get(loss.instance_class, other)  # type: ignore[attr-defined]
-        return None
+    @overload(called, strict=False, jit_options=_INSIDE)
+    def method(loss, *args):
+        return getattr(loss.instance_class, name) if isinstance(loss, types.NamedTuple | types.NamedUniTuple) else None
 
-    return chosen
+    return called
 
 
-gap_share = _of_loss(_hinge_share, _squared_share, _share, "ℓ(g) + ℓ*(a) - a g, for one row of weight one.")
-ascents = _of_loss(
-    _hinge_ascents,
-    _squared_ascents,
-    _ascents,
-    """The right and the left derivative of the dual in α at a, divided by the weight of the row.
-
-    The first is -inf at the upper bound of α, the second inf at the lower one. a is optimal if the first is not
-    positive and the second is not negative.
-    """,
-)
-best_weight = _of_loss(
-    _hinge_best,
-    _squared_best,
-    _best,
-    "The α that maximises the dual in one coordinate, from a; h is the curvature of λ/2 ‖w‖² in it, over the weight.",
-)
+conjugate, gap_share = _of_loss("conjugate"), _of_loss("gap_share")
+ascents, best_weight = _of_loss("ascents"), _of_loss("best_weight")

@@ -46,7 +46,7 @@ def dual_value(share: DualShare, lam: float, loss: Loss, constant_sq: float, ter
     if not share.linear > 0.0:
         return 0.0
     most = 1.0 / share.largest if share.largest > 0 else np.inf
-    scale = min(most, share.linear / quadratic if quadratic > 0 else np.inf)
+    scale = min(most, share.linear / quadratic if quadratic > 0 else np.inf) if loss.piecewise else 1.0
     return scale * (share.linear - error) - 0.5 * scale**2 * (
         quadratic + rounding(terms if share.square else 0, quadratic)
     )
@@ -132,7 +132,7 @@ class Regularized(Penalized):
         nearly separates the rows, and margins slightly below 1 may be all of the gap.
         """
         found = self._summed_finely(answer, found) if 0.0 < wanted < found.gap < np.inf else found
-        if not 0.0 < 1.5 * wanted < found.gap < np.inf or self.loss.two_sided or self.pull:
+        if not 0.0 < 1.5 * wanted < found.gap < np.inf or self.loss.two_sided or self.pull or not self.loss.piecewise:
             return found
         bounded = answer.alpha is not None and float(answer.alpha.max()) >= self.loss.high
         if bounded and found.gap < 10.0 * wanted:
@@ -180,7 +180,15 @@ class Regularized(Penalized):
         return given if certificate.scale == 1.0 else given._replace(w=certificate.scale * given.w)
 
     def conjugates(self, alpha: np.ndarray) -> tuple[float, float, float]:
-        """Σ cᵢ(tᵢαᵢ - ε|αᵢ|), a bound on the sum of its terms' absolute values, and Σ cᵢαᵢ² (0 for linear losses)."""
+        """Σ cᵢ(tᵢαᵢ - ε|αᵢ|), a bound on the sum of its terms' absolute values, and Σ cᵢαᵢ² (0 for linear losses).
+
+        Of a loss that is not piecewise quadratic Σ cᵢ(tᵢαᵢ - ℓ*(αᵢ)), the bound, and 0.
+        """
+        if not self.loss.piecewise:
+            paid = self.loss.conjugates(alpha)
+            c = np.broadcast_to(self.share(), paid.shape)
+            size = np.maximum(np.abs(paid), 1.0) + np.abs(self.target * alpha)
+            return float((self.target * alpha - paid) @ c), 4.0 * float(size @ c), 0.0
 
         def part(lo: int, hi: int) -> tuple[float, float, float]:
             a, c = alpha[lo:hi], self.share(lo, hi)

@@ -26,7 +26,7 @@ from hinge.access import CSRRows, DenseRows, add_row, are_far, dot, fetch, read_
 from hinge.access.rows import prefetch
 from hinge.compiled import Scalars, compiled, copied
 from hinge.problems import Regularized
-from hinge.problems.svm.losses import Loss, ascents, best_weight, gap_share
+from hinge.problems.svm.losses import Loss, ascents, best_weight, conjugate, gap_share
 from hinge.sampling import stream_of
 from hinge.solvers.ascent.active_rows import SHRUNK, counted, first_epoch, shuffle, unmarked
 from hinge.solvers.ascent.subspace_step import products
@@ -263,7 +263,7 @@ def predict_gap(target, weight, loss, goal, gap, alpha, v, dual):
         if a != 0.0:
             t = target[i] if len(target) > 1 else target[0]
             s = weight[i] if len(weight) > 1 else weight[0]
-            value += s * (t * a - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a)
+            value += s * (t * a - conjugate(loss, a))
             if a >= loss.high:
                 separable = False
     sq, c, u, Lam = products(v, v)[1], goal.constant_sq, dual.u, goal.Lam

@@ -219,6 +219,7 @@ class SDCA(Solver[Regularized, SDCAState]):
     after: float = 0.0
 
     any_loss = True
+    curved_loss = True
     free_level = True
     ends_itself = True
     paper = Paper(
@@ -236,7 +237,9 @@ class SDCA(Solver[Regularized, SDCAState]):
     )
 
     def rejects(self, problem: Problem) -> str | None:
-        return require_regularized(self, problem)
+        if (reason := require_regularized(self, problem)) or self.acceleration == "none" or problem.loss.piecewise:
+            return reason
+        return f"Subspace steps are for piecewise quadratic losses, not the {problem.loss.name} loss; use SDCA()."
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
         n, full, dual = problem.n, problem.lam * problem.total, first_dual()
@@ -408,6 +411,8 @@ def best_dual_multiple(problem: Regularized, Lam: float, state: SDCAState) -> fl
     .. math:: \\sum_is_i(t_i\\alpha_i - \\varepsilon|\\alpha_i|) \\Big/
               \\big((\\|v\\|^2 + cu^2)/\\Lambda + q\\sum_is_i\\alpha_i^2\\big).
     """
+    if not problem.loss.piecewise:
+        return 1.0
     linear, _, square = problem.conjugates(state.alpha)
     quadratic = (float(state.v @ state.v) + problem.constant_sq * float(state.dual.u) ** 2) / Lam
     quadratic += problem.loss.curvature * square * problem.total

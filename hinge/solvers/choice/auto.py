@@ -123,6 +123,9 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
 def _choose_linear(problem: Regularized, tol: float) -> Choice:
     """Dual ascent or Newton's method for rows in memory: who begins, and what the other would cost."""
     n, d = problem.n, problem.d
+    if not problem.loss.piecewise:
+        smooth: Solver = SDCA(tol=tol) if FiniteNewton().rejects(problem) else FiniteNewton(tol)
+        return Choice(smooth, f"the {problem.loss.name} loss is smooth")
     if Newton().rejects(problem):
         return Choice(ascent_for(tol), f"{d} features are many for {n} rows")
     if (cost := finite_newton_cost(problem)) < UNCOMPILED:

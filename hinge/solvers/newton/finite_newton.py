@@ -1,4 +1,4 @@
-"""Newton's method for squared losses and few features: all members of a batch as columns, by BLAS and LAPACK."""
+"""Newton's method for smooth losses and few features: all members of a batch as columns, by BLAS and LAPACK."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -78,11 +78,11 @@ class Stacked(NamedTuple):
 
 @dataclass(frozen=True)
 class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
-    """Newton steps on `Regularized` with a squared loss, or on all members of a `Batch` of such problems jointly.
+    """Newton steps on `Regularized` with a smooth loss, or on all members of a `Batch` of such problems jointly.
 
-    The objective is quadratic between the hyperplanes at which a row's loss begins, so that a finite number of steps
-    reaches the optimum. With :math:`c_i = s_i/\\sum_js_j`, the slopes :math:`\\alpha_i = \\ell'(g_i)`, and κ for the
-    curvature of :math:`\\ell^*`,
+    With a squared loss the objective is quadratic between the hyperplanes at which a row's loss begins, so that a
+    finite number of steps reaches the optimum. With :math:`c_i = s_i/\\sum_js_j`, the slopes
+    :math:`\\alpha_i = \\ell'(g_i)`, and κ for the curvature of :math:`\\ell^*`,
 
     .. math:: \\nabla F = \\lambda w - \\sum_ic_i\\alpha_iy_ix_i, \\qquad
               \\nabla^2F = \\lambda I + \\frac1\\kappa\\sum_{\\alpha_i \\ne 0}c_ix_ix_i^T, \\qquad
@@ -90,7 +90,8 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
 
     since α is the slope at w. A step goes along the Newton direction to the minimum on it. It costs two products of
     all rows with one vector for each member that is not done, :math:`d^3/3`, and :math:`d^2` for each row whose
-    loss began or ended since the last step.
+    loss began or ended since the last step. Of another smooth loss (`Loss.second`) the Hessian is summed up anew, for
+    :math:`d^2` a row.
 
     Parameters
     ----------
@@ -117,6 +118,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
     tol: float = 0.0
 
     any_loss = True
+    curved_loss = True
     joint = True
     ends_itself = True
     finished = Status.STALLED
@@ -130,7 +132,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
             if not isinstance(member, Regularized):
                 return f"FiniteNewton solves Regularized problems, not {type(member).__name__}; use SDCA or Newton."
             if not member.loss.curvature or member.bias == "free" or member.pull:
-                return "FiniteNewton is for squared losses, without a free bias; use Newton."
+                return "FiniteNewton is for smooth losses, without a free bias; use Newton."
             if member.d > MOST_DIRECT:
                 return f"FiniteNewton forms a Hessian of all features, and d = {member.d} are many; use SDCA."
         return None
@@ -256,7 +258,10 @@ def _evaluate(
     """The gradient and the gap of some members at W, where the loss has the slopes α."""
     _, _, share, penalty, unit, has_bias = columns
     W, mass = state.W[:, members], alpha * share
-    losses = 0.5 * problem.loss.curvature * _dots(alpha, mass)
+    if problem.loss.piecewise:
+        losses = 0.5 * problem.loss.curvature * _dots(alpha, mass)
+    else:
+        losses = _dots(state.G[:, members], mass) - (problem.loss.conjugates(alpha) * share).sum(0)
     mass *= columns.y
     gradient = penalty * W
     dual = losses + 0.5 * _dots(gradient, W)
@@ -291,19 +296,18 @@ def _solve_newton(
 ) -> np.ndarray:
     """:math:`(\\nabla^2F)^{-1}\\nabla F` of some members; of few rows for all of them in one call of LAPACK."""
     _, _, share, penalty, _, has_bias = columns
-    curvature, (n, k), width = problem.loss.curvature, (problem.n, len(numbers)), len(gradient)
+    loss, (n, k), width = problem.loss, (problem.n, len(numbers)), len(gradient)
     if k > 1 and k * n * width <= SMALL:
         B = np.empty((n, width))
         B[:, :-1], B[:, -1] = problem.matrix.gather_dense(np.arange(n)), has_bias
-        weight = (state.alpha[:, numbers] != 0.0) * (share / curvature)
+        weight = loss.second(state.alpha[:, numbers]) * share
         H = (B.T * weight.T[:, None, :]) @ B
         H[:, range(width), range(width)] += penalty.T
         with suppress(np.linalg.LinAlgError):
             return np.linalg.solve(H, gradient.T[:, :, None])[:, :, 0].T
     found = np.empty_like(gradient)
     for place, j in enumerate(numbers.tolist()):
-        _update_hessian(problem.matrix, share if isinstance(share, float) else share[:, place], state, j)
-        H = state.H[j] * (1.0 / curvature)
+        H = _hessian(problem.matrix, loss, share if isinstance(share, float) else share[:, place], state, j)
         H.flat[:: width + 1] += penalty[:, place]
         if not has_bias:
             H[-1, :-1] = 0.0
@@ -329,7 +333,7 @@ def _minimise_along(
         steep = np.abs(slope) > -SLOPE * start
         if not steep.any():
             break
-        curvature = second + _dots((alpha != 0.0) * Q, weighted) / loss.curvature
+        curvature = second + _dots(loss.second(alpha) * Q, weighted)
         low, high = np.where(slope < 0.0, tau, low), np.where(slope < 0.0, high, tau)
         inside = np.where(low > 0.0, 0.5 * (low + high), 0.1 * high)
         step = tau - slope / np.where(curvature > 0.0, curvature, 1.0)
@@ -340,6 +344,16 @@ def _minimise_along(
         there = G - tau * Q
         alpha = _slopes(loss, columns, there)
     return tau, there, alpha
+
+
+def _hessian(matrix: Matrix, loss: Loss, share: np.ndarray | float, state: FiniteNewtonState, j: int) -> np.ndarray:
+    """The sum of cᵢℓ''(gᵢ)(xᵢ, 1)(xᵢ, 1)ᵀ over the rows of a member."""
+    if loss.piecewise:
+        _update_hessian(matrix, share, state, j)
+        return state.H[j] * (1.0 / loss.curvature)
+    H = np.zeros_like(state.H[j])
+    _add_squares(matrix, np.arange(matrix.shape[0]), loss.second(state.alpha[:, j]) * share, 1.0, H)
+    return H
 
 
 def _update_hessian(matrix: Matrix, share: np.ndarray | float, state: FiniteNewtonState, j: int) -> None:

@@ -75,7 +75,7 @@ def test_rounding_ends_a_run_that_wants_more():
 
 
 def test_it_says_what_it_is_not_for():
-    assert "squared losses" in FiniteNewton().rejects(made(1.0, HINGE))
+    assert "smooth losses" in FiniteNewton().rejects(made(1.0, HINGE))
     assert "without a free bias" in FiniteNewton().rejects(made(1.0, bias="free"))
     with pytest.raises(ValueError, match="tol must be a number of at least 0"):
         FiniteNewton(-1.0)
