@@ -76,9 +76,29 @@ def threads_of(n_jobs: int | None) -> int:
     return threads if n_jobs is not None and n_jobs > 0 else min(threads, cores())
 
 
-def one_blas_thread() -> Any:
-    """A context in which BLAS uses one thread: for small products, or inside threads, more are slower."""
-    return _pools().limit(limits=1, user_api="blas")
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """A context in which BLAS uses one thread: for small products, or inside threads, more are slower.
+
+    Threads of BLAS wait for each other within a product, and each wait takes a time slice if other processes keep the
+    cores busy. The limit is one of the process: the last context that ends, of all threads, lifts it.
+    """
+    with _limiting:
+        if not _limits:
+            _limits.append(_pools().limit(limits=1, user_api="blas"))
+        _limits.append(None)
+    try:
+        yield
+    finally:
+        with _limiting:
+            _limits.pop()
+            if len(_limits) == 1:
+                _limits.pop().restore_original_limits()
+
+
+_limiting = threading.Lock()
+_limits: list[Any] = []
+"""The limit on the threads of BLAS, if there is one, and None for each context in which it is wanted."""
 
 
 @cache

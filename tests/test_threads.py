@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from ctrl_c import interrupt_after, interrupted
 from joblib import Parallel, delayed, parallel_config
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from hinge import threads
+from hinge import SVC, LinearSVC, threads
 from hinge.threads import Begun, OfThread, allowed, allowing, cores, each, one_blas_thread, stretches, threads_of
 
 
@@ -195,17 +196,39 @@ def test_after_a_fork_there_is_a_new_pool():
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)
 
 
+def blas_threads():
+    return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
+
+
 def test_blas_has_one_thread_within():
-    from threadpoolctl import threadpool_info, threadpool_limits
-
-    def most():
-        return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
-
     with threadpool_limits(2, user_api="blas"):
-        before = most()
+        before = blas_threads()
         with one_blas_thread():
-            assert most() == 1
-        assert most() == before
+            assert blas_threads() == 1
+        assert blas_threads() == before
+
+
+def test_contexts_of_several_threads_leave_the_threads_of_blas_as_they_were():
+    with threadpool_limits(2, user_api="blas"):
+        before, first, second = blas_threads(), one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)  # as where a fit ends while another one in another thread still runs
+        assert blas_threads() == 1
+        second.__exit__(None, None, None)
+        assert blas_threads() == before
+
+
+def test_small_fits_use_one_thread_of_blas(monkeypatch):
+    from hinge.estimators.fitting import runs
+
+    met, run_one = [], runs.run_one
+    monkeypatch.setattr(runs, "run_one", lambda *a, **k: met.append(blas_threads()) or run_one(*a, **k))
+    X = np.random.default_rng(0).normal(size=(300, 30))
+    with threadpool_limits(2, user_api="blas"):
+        for model in (LinearSVC(), LinearSVC(loss="hinge"), SVC()):
+            model.fit(X, X[:, 0] > 0)
+    assert met == [1, 1, 1]
 
 
 def test_the_handler_of_ctrl_c_is_left_alone(four_cores):

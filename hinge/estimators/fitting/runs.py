@@ -48,10 +48,8 @@ from hinge.threads import cores, each, one_blas_thread, threads_of
 if TYPE_CHECKING:
     from hinge.access.gram.device import DeviceGram
 
-LONG_VECTOR = 10_000
-"""BLAS uses several threads for vectors of at least this length."""
-FEW_PRODUCTS = 1 << 18
-"""Multiplications of a matrix product up to which BLAS uses one thread anyway; limiting its threads would cost more."""
+FEW_PRODUCTS = 1 << 28
+"""Multiplications of a matrix product that take one core some ten milliseconds, and from which BLAS may use several."""
 
 
 class Plan(NamedTuple):
@@ -93,11 +91,13 @@ def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: 
     If there are more threads than problems, several threads work on each. A solver that can solve all problems jointly
     (`Solver.joint`) does so.
     """
-    if plan.solver is not None and plan.solver.joint and all(isinstance(one, Regularized) for one in problems):
-        return run_jointly(cast(Sequence[Regularized], problems), plan)
     count, threads = len(problems), threads_of(n_jobs)
     plan = plan._replace(threads=max(1, threads // count))
-    with one_blas_thread() if threads > 1 or _has_long_vectors(problems[0]) else nullcontext():
+    matrix = problems[0].matrix
+    few = matrix.is_sparse or matrix.n_cells * matrix.shape[1] <= FEW_PRODUCTS
+    with one_blas_thread() if threads > 1 or few else nullcontext():
+        if plan.solver is not None and plan.solver.joint and all(isinstance(one, Regularized) for one in problems):
+            return run_jointly(cast(Sequence[Regularized], problems), plan._replace(threads=1))
         return run_each(count, lambda k, own: run_one(problems[k], k, own), plan, threads)
 
 
@@ -107,11 +107,6 @@ def joint_solver(problem: LinearProblem, tol: float) -> Solver | None:
         return None
     solver = choose(problem, tol=tol).solver
     return solver if solver.joint else None
-
-
-def _has_long_vectors(problem: LinearProblem | Multiclass) -> bool:
-    """Whether BLAS would use several threads for vectors of sparse data, which is slower than one."""
-    return problem.matrix.is_sparse and max(problem.matrix.shape) >= LONG_VECTOR
 
 
 def run_jointly(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpoint | None = None) -> list[Result]:
@@ -282,11 +277,10 @@ def run_in_batch(
         return None
 
     def run(k: int, own: Plan) -> Result:
-        width = 1 if isinstance(X, list) else X.shape[1]
-        with one_blas_thread() if batches[k].n ** 2 * width > FEW_PRODUCTS else nullcontext():
-            return run_one(batches[k], 0, own, keep_state=True)
+        return run_one(batches[k], 0, own, keep_state=True)
 
-    results = [run(0, plan)] if len(groups) == 1 else run_each(len(groups), run, plan, 1)
+    with one_blas_thread():
+        results = [run(0, plan)] if len(groups) == 1 else run_each(len(groups), run, plan, 1)
     parts = [_runs_of(*one, tol) for one in zip(batches, results, rows, strict=True)]
     return join_runs(cast(list[Runs], parts)) if all(parts) else None
 

@@ -5,6 +5,7 @@ B, and their weights in S.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Literal, Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from hinge.problems import Regularized
 from hinge.problems.base import EPS
 from hinge.problems.svm.linear import Bias
 from hinge.solvers.newton.row_sums import add_products, add_squares, diagonal
+from hinge.threads import one_blas_thread
 
 OWN = 10.0 ** np.arange(6)  # ridges that are shares of their own entries, in units of the rounding of a factor
 COMMON = 1e-12 * 10.0 ** np.arange(20)  # ridges after these, as shares of the trace
@@ -35,7 +37,8 @@ def solved(H: np.ndarray, g: np.ndarray) -> np.ndarray:
     would keep the weights of small ones where they are.
     """
     # The lower triangle of rows is the upper one of columns, which LAPACK expects: nothing is transposed.
-    _, x, failed = dposv(H.T, g)
+    with one_blas_thread() if len(g) <= DIRECT else nullcontext():
+        _, x, failed = dposv(H.T, g)
     if not failed:
         return x.reshape(g.shape)
     own, size = np.diagonal(H), float(np.abs(np.diagonal(H)).sum())
