@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from hinge.access import Matrix
 from hinge.access.streams.base import DataChanged
 from hinge.access.tables.oracle import OutOfBudget
 from hinge.monitoring import History, Record, Status, Stop
@@ -20,13 +21,16 @@ from hinge.problems import Certificate, Problem, Solution
 from hinge.problems.base import Answer, Cost
 from hinge.solvers.base import Result, Solver, cannot_read, gap_of, reason_against
 from hinge.solvers.meter import Meter, Spent, within_budget
-from hinge.threads import allowing
+from hinge.threads import allowing, one_blas_thread
 
 CHUNK_SECONDS = 0.1
 """About the longest time of one compiled call, so that time limits and Ctrl-C take effect soon."""
 
 LAST_ANSWER = 0.2
 """Fraction of a time limit that is reserved for the last answer, if a solver computes it from kept cells."""
+
+FEW_PRODUCTS = 1 << 28
+"""Multiplications that take one core some ten milliseconds: a Hessian of fewer is not worth several threads of BLAS."""
 
 Callback = Callable[[Record, Solution], bool | None]
 
@@ -102,7 +106,8 @@ def solve(
     run.data_has_limit = solver.reads == "kept cells" and not own_limits
     if stop.max_reads is not None and problem.pass_cells > stop.max_reads:
         start = None  # a warm start costs a pass over the data, which the limit does not allow
-    with run.interrupts.heeded(), run.meter, allowing(solver.parts):
+    blas = one_blas_thread() if _has_few_products(problem) else nullcontext()
+    with run.interrupts.heeded(), run.meter, allowing(solver.parts), blas:
         fresh = solver.init(problem, seed, start)
         run.interrupts.spare = False
         if state is not None and not _is_like(state, fresh):
@@ -137,6 +142,12 @@ def check_solver(problem: Problem, solver: Solver) -> None:
     reason = reason_against(solver, problem) or cannot_read(problem, solver)
     if reason:
         raise ValueError(reason)
+
+
+def _has_few_products(problem: Problem) -> bool:
+    """Whether BLAS should use one thread: with sparse data, and if a Hessian of all rows takes milliseconds."""
+    matrix = getattr(problem, "matrix", None)
+    return isinstance(matrix, Matrix) and (matrix.is_sparse or matrix.n_cells * matrix.shape[1] <= FEW_PRODUCTS)
 
 
 def _is_like(state: Any, fresh: Any) -> bool:

@@ -48,9 +48,6 @@ from hinge.threads import cores, each, one_blas_thread, threads_of
 if TYPE_CHECKING:
     from hinge.access.gram.device import DeviceGram
 
-FEW_PRODUCTS = 1 << 28
-"""Multiplications of a matrix product that take one core some ten milliseconds, and from which BLAS may use several."""
-
 
 class Plan(NamedTuple):
     """Settings of the runs, the same for every class.
@@ -93,9 +90,7 @@ def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: 
     """
     count, threads = len(problems), threads_of(n_jobs)
     plan = plan._replace(threads=max(1, threads // count))
-    matrix = problems[0].matrix
-    few = matrix.is_sparse or matrix.n_cells * matrix.shape[1] <= FEW_PRODUCTS
-    with one_blas_thread() if threads > 1 or few else nullcontext():
+    with one_blas_thread() if threads > 1 else nullcontext():
         if plan.solver is not None and plan.solver.joint and all(isinstance(one, Regularized) for one in problems):
             return run_jointly(cast(Sequence[Regularized], problems), plan._replace(threads=1))
         return run_each(count, lambda k, own: run_one(problems[k], k, own), plan, threads)
