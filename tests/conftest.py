@@ -39,6 +39,10 @@ os.environ["NUMBA_CACHE_DIR"] = str(_keyed_cache())  # before numba is imported
 if "PYTEST_XDIST_WORKER" in os.environ:  # there is a worker for each core: threads of BLAS would wait for one another
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
 
+# Else every run rewrites all assertions anew, and each process that a test starts compiles all sources anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # A shell lets what a script starts in the background ignore Ctrl-C, and children inherit that: the tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
