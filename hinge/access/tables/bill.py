@@ -84,6 +84,15 @@ class Bill:
             fresh &= ~_test_bits(self.bits[i], columns)
         return fresh
 
+    def missing_in(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Which of the cells rows × columns were never read."""
+        fresh = ~(self.whole_rows[rows, None] | self.whole_columns[columns])
+        part = np.flatnonzero(self.in_part[rows])
+        if len(part):
+            words = self.bits[rows[part, None], columns >> 6]
+            fresh[part] &= (words >> (columns & 63).astype(np.uint64)) & _1 == 0
+        return fresh
+
     def missing_below(self, j: int) -> np.ndarray:
         """Which cells of column j were never read."""
         if self.whole_columns[j]:
@@ -108,8 +117,7 @@ class Bill:
         """Charge the cells rows × columns, `nonzeros` of them nonzero; with `keep` cells read before are free."""
         count, cost = len(rows) * len(columns), len(rows) * self.price_of(columns)
         if keep and self.prices is not None:
-            size = len(rows), len(columns)
-            fresh = np.array([self.missing(i, columns) for i in rows.tolist()]).reshape(size)
+            fresh = self.missing_in(rows, columns)
             count, cost = int(fresh.sum()), float(fresh.sum(axis=0) @ self.prices[columns])
         elif keep:
             count = self._count_fresh(rows, columns)

@@ -107,13 +107,15 @@ class Fetched(Table):
 
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         out = np.empty((len(rows), len(columns)))
-        for k, i in enumerate(rows.tolist()):
-            if not self.keep:
+        if not self.keep:
+            for k, i in enumerate(rows.tolist()):
                 out[k] = self._fetch_cells(i, columns)
-                continue
-            missing = columns[self.bill.missing(i, columns)]
-            if len(missing):
-                self.kept.put(i, Line(missing, self._fetch_cells(i, missing)))
+            return out
+        fresh = self.bill.missing_in(rows, columns)
+        for k in np.flatnonzero(fresh.any(axis=1)).tolist():
+            i, missing = int(rows[k]), columns[fresh[k]]
+            self.kept.put(i, Line(missing, self._fetch_cells(i, missing)))
+        for k, i in enumerate(rows.tolist()):
             out[k] = self.kept.cells(i, columns)
         return out
 
@@ -185,9 +187,8 @@ class KeptCells:
             place = np.minimum(np.searchsorted(index, columns), len(index) - 1)
             there = index[place] == columns
             out[there] = values[place[there]]
-        for k, j in enumerate(columns.tolist()):
-            if j in self._columns:
-                out[k] = self._columns[j][i]
+        for j in self._columns.keys() & columns.tolist() if self._columns else ():
+            out[columns == j] = self._columns[j][i]
         return out
 
     def below(self, j: int, rows: np.ndarray) -> np.ndarray:

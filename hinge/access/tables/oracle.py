@@ -214,11 +214,12 @@ class Oracle(Fetched):
 
     def _buy_together(self, rows: np.ndarray, columns: np.ndarray) -> None:
         """The same for several rows, in order; what was paid for before a failure is kept."""
+        rows = rows[self.bill.missing_in(rows, columns).any(axis=1)]
         if self.concurrency == 1:
             for i in rows.tolist():
                 self._buy(i, columns)
             return
-        asked = {i: missing for i in rows.tolist() if len(missing := self._missing(i, columns))}
+        asked = {i: self._missing(i, columns) for i in rows.tolist()}
         cells = np.cumsum([len(missing) for missing in asked.values()])
         cost = np.cumsum([self.bill.price_of(missing) for missing in asked.values()])
         within = sum(map(self._affords, cells.tolist(), cost.tolist()))

@@ -256,7 +256,9 @@ class Table(Data):
         """Nonzeros of a block that are billed; with `keep` only of cells that were never read."""
         if not self.keep:
             return int(cast(sp.csr_array, cells).nnz) if sp.issparse(cells) else int(np.count_nonzero(cells))
-        S: sp.csr_array = cells if sp.issparse(cells) else sp.csr_array(cells)
+        if not sp.issparse(cells):
+            return int(np.count_nonzero(cells[self.bill.missing_in(rows, columns)]))
+        S = cast(sp.csr_array, cells)
         count = 0
         for k, i in enumerate(rows.tolist()):
             lo, hi = S.indptr[k], S.indptr[k + 1]

@@ -28,6 +28,8 @@ def test_distinct_cells_are_exact(d):
             read[np.ix_(rows, columns)] = True
         assert bill.distinct == read.sum()
         assert (brute(bill) == read).all()
+        rows, columns = rng.permutation(8)[:5], rng.permutation(d)[:40]
+        assert (bill.missing_in(rows, columns) == ~read[np.ix_(rows, columns)]).all()
         for j in range(d):
             assert (bill.missing_below(j) == ~read[:, j]).all()
 

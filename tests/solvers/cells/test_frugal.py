@@ -311,11 +311,12 @@ def test_a_sample_of_one_class_is_no_answer_and_no_crash(mode, bias):
 @every_bias
 @pytest.mark.parametrize(("mode", "side"), [("scan", 1), ("rows", -1)])
 def test_rows_of_one_class_only(mode, bias, side):
-    problem = problem_of(y=np.full(N, side), bias=bias)
-    result = solve(problem, Frugal(mode), stop=Stop(0, max_iter=3 * N))
+    n = len(LITTLE)
+    problem = problem_of(COMPRESSED, np.full(n, side), bias=bias)
+    result = solve(problem, Frugal(mode), stop=Stop(0, max_iter=3 * n))
     assert np.isfinite(result.solution.w).all()
     if bias != "none":
-        assert (side * (X @ result.solution.w + result.solution.b) > 0).all()
+        assert (side * (LITTLE @ result.solution.w + result.solution.b) > 0).all()
 
 
 @pytest.mark.slow
