@@ -86,21 +86,24 @@ def tree_of(path):
     return ast.parse(path.read_text(), str(path))
 
 
+@cache
 def imports_of(path):
     """All modules that a file imports anywhere, as full names."""
     package = name_of(path) if path.name == "__init__.py" else name_of(path).rpartition(".")[0]
+    found = set()
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
                 parent = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*parent, base] if base else parent)
             names = {f"{base}.{alias.name}" for alias in node.names}
-            yield from names & set(MODULES)
-            if base == "hinge" or not names <= set(MODULES):
-                yield base
+            found |= names & MODULES.keys()
+            if base == "hinge" or not names <= MODULES.keys():
+                found.add(base)
+    return found
 
 
 TESTS = Path(__file__).resolve().parent

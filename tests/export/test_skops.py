@@ -9,13 +9,18 @@ from sklearn.preprocessing import StandardScaler
 import hinge
 from hinge.export import to_skops
 
-skops_io = pytest.importorskip("skops.io", reason="skops is not installed: pip install skops")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def skops_io():
+    """Imported where a test needs it: skops looks through all modules, which takes longer than the tests."""
+    return pytest.importorskip("skops.io", reason="skops is not installed: pip install skops")
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", [*LINEAR, *KERNEL])
-def test_the_same_predictions_and_nothing_to_trust(name, sparse, tmp_path):
+def test_the_same_predictions_and_nothing_to_trust(name, sparse, tmp_path, skops_io):
     model, X = fitted(name, sparse)
     to_skops(model, tmp_path / "m.skops")
     assert skops_io.get_untrusted_types(file=tmp_path / "m.skops") == []
@@ -24,7 +29,7 @@ def test_the_same_predictions_and_nothing_to_trust(name, sparse, tmp_path):
     assert np.allclose(getattr(made, what)(X), getattr(model, what)(X), rtol=1e-9, atol=1e-9)
 
 
-def test_a_pipeline(tmp_path):
+def test_a_pipeline(tmp_path, skops_io):
     model, X = fitted("two svc", probability=True)
     pipeline = make_pipeline(StandardScaler(with_mean=False, with_std=False).fit(X), model)
     to_skops(pipeline, tmp_path / "m.skops")
