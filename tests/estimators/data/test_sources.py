@@ -145,15 +145,18 @@ np.save(sys.argv[2] + "/coef.npy", np.append(model.coef_, model.intercept_))
 
 
 @pytest.mark.slow
-def test_a_fit_that_is_killed_goes_on_to_the_same_bits(rows):
-    np.save(rows / "y.npy", (Y == "yes").astype(int))
+def test_a_fit_that_is_killed_goes_on_to_the_same_bits(rows, monkeypatch):
+    y = (Y == "yes").astype(int)
+    np.save(rows / "y.npy", y)
+    monkeypatch.setattr(streamed, "HAND", 2000)
+    monkeypatch.setattr(streamed, "SHORT", 1)
+    whole = LinearSVC(tol=1e-4, checkpoint=rows / "whole").fit(rows / "x.npy", y)
 
     def started(folder):
         return subprocess.Popen(
             [sys.executable, "-c", SCRIPT, rows, rows / folder], stdout=subprocess.PIPE, env=os.environ
         )
 
-    assert started("whole").communicate()[0] and (rows / "whole" / "coef.npy").exists()
     kills = 0
     for wait in (0.2, 60.0):
         process = started("killed")
@@ -167,7 +170,8 @@ def test_a_fit_that_is_killed_goes_on_to_the_same_bits(rows):
         process.communicate()
         if (rows / "killed" / "coef.npy").exists():
             break
-    assert kills and (rows / "killed" / "coef.npy").read_bytes() == (rows / "whole" / "coef.npy").read_bytes()
+    assert kills
+    assert np.load(rows / "killed" / "coef.npy").tobytes() == np.append(whole.coef_, whole.intercept_).tobytes()
 
 
 def test_sources_are_predicted_in_pieces(rows, monkeypatch):
