@@ -56,7 +56,7 @@ def obeys(model, rows, weight=None):
         warnings.simplefilter("ignore", ConvergenceWarning)  # and any other warning is an error, but for this:
         warnings.filterwarnings("ignore", "The kernel is not positive semidefinite")
         try:
-            model.set_params(max_time=0.5)
+            model.set_params(max_time=0.2)
             model.fit(rows, sample_weight=weight) if isinstance(model, OneClassSVM) else model.fit(rows, Y, weight)
         except ValueError as error:
             assert len(str(error).split()) > 5
