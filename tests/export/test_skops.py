@@ -10,7 +10,6 @@ import hinge
 from hinge.export import to_skops
 
 
-
 @pytest.fixture(scope="module", autouse=True)
 def skops_io():
     """Imported where a test needs it: skops looks through all modules, which takes longer than the tests."""
