@@ -294,7 +294,7 @@ def stacked(blocks: Iterable[FileRows]) -> FileRows:
     )
 
 
-def _concatenate(blocks: list[Any]) -> Any:
+def _concatenate(blocks: list[MixedRows] | list[np.ndarray]) -> MixedRows | np.ndarray:
     if isinstance(blocks[0], MixedRows):
         return MixedRows([np.concatenate(parts) for parts in zip(*(block.columns for block in blocks), strict=True)])
     return np.concatenate(blocks)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-import hinge
 from hinge.cli.options import OF_ENDS, OF_MODEL, FreeIntercept, NoIntercept
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ FILES = {
     "oneclass": "kernel/one_class.py",
 }
 """Where these are defined."""
-ESTIMATORS = Path(hinge.__path__[0], "estimators")
+ESTIMATORS = Path(__file__).parents[1] / "estimators"
 ModelName = Enum("ModelName", {name: name for name in CLASSES})  # type: ignore[misc]
 
 # --- options ------------------------------------------------------------------------------------

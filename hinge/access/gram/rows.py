@@ -1,12 +1,17 @@
 """Some complete rows of a Gram matrix, and sums over rows: of rows that are kept, or by tiles that are not."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hinge.access.gram.inner_points import Points
 from hinge.compiled import compiled
+
+if TYPE_CHECKING:
+    from hinge.access.gram.gram import Gram
 
 TILE = 64
 """Side of a tile of a block that is mirrored."""
@@ -17,7 +22,7 @@ TILE_ROWS, TILE_COLUMNS = 256, 512
 class CachedRows:
     """Some complete rows in the cache, until others are fetched."""
 
-    def __init__(self, gram: Any, slots: np.ndarray) -> None:
+    def __init__(self, gram: Gram, slots: np.ndarray) -> None:
         self.gram, self.slots = gram, slots
 
     def block(self) -> np.ndarray:
@@ -67,6 +72,33 @@ class CachedRows:
                 _combine_at(slab, slots, coef, where[lo:hi], out[lo:hi])
 
         self.gram._spread(span, len(out), 4096)
+
+
+class PassingRows:
+    """Some complete rows of which the cache holds the first; the others are computed as they are summed.
+
+    So a working set is limited by the values of its points among themselves, not by their rows: sets that hold a
+    part of the support vectors only converge slowly.
+    """
+
+    def __init__(self, gram: Gram, held: CachedRows, i: np.ndarray) -> None:
+        self.gram, self.held, self.i = gram, held, i
+
+    def block(self) -> np.ndarray:
+        """The kernel values of these points among themselves, until the next call."""
+        n = len(self.i)
+        K = self.gram.room_for(n * n).reshape(n, n)
+        self.gram.fill_block(self.i, K)
+        return K
+
+    def in_place(self) -> None:
+        """They lie nowhere."""
+
+    def combine(self, coef: np.ndarray) -> np.ndarray:
+        """``coef @ rows`` in float64."""
+        kept = len(self.held.slots)
+        rest = np.flatnonzero(coef[kept:]) + kept
+        return self.held.combine(coef[:kept]) + self.gram.sum_over(self.i[rest], coef[rest], self.gram.columns)
 
 
 @compiled

@@ -293,9 +293,9 @@ def test_an_exception_in_a_thread_waits_for_the_others():
 
 def test_too_many_rows_at_once_and_points_outside():
     with few_rows(4):
-        gram = Gram(as_points(X, Gaussian(0.1)), 0)
         with pytest.raises(ValueError, match=r"5 rows were asked for at once; the cache holds 4"):
-            gram.rows(np.arange(5))
+            Gram(as_points(X, Function(block, on="blocks")), 0).rows(np.arange(5))
+        gram = Gram(as_points(X, Gaussian(0.1)), 0)
         gram.focus(np.arange(1, 9))
         with pytest.raises(ValueError, match="row 0 is not among the columns"):
             gram.rows(np.arange(3)).block()
