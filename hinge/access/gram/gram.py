@@ -363,15 +363,16 @@ class Gram(BaseGram[np.ndarray]):
         self.evals += n_rows * len(columns)
 
     def _spread(self, span: Callable[[int, int], None], m: int, step: int) -> None:
-        """Run `span` over columns 0 to m in several threads, cut so that tiles do not depend on the threads."""
+        """Run `span` over columns 0 to m in several threads, in pieces of `step` whatever the threads.
+
+        After Ctrl-C pieces that have begun are waited for, so that they must be short.
+        """
         steps = -(-m // step)
-        jobs = min(self.threads, steps)
-        if jobs <= 1:
+        if min(self.threads, steps) <= 1:
             if m:
                 span(0, m)
             return
-        cuts = [min(m, steps * k // jobs * step) for k in range(jobs + 1)]
-        each(lambda k: span(cuts[k], cuts[k + 1]), jobs, jobs)
+        each(lambda k: span(k * step, min(m, (k + 1) * step)), steps, self.threads)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the memory for blocks, which a copy allocates when it needs it."""

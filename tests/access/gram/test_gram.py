@@ -3,8 +3,8 @@
 import copy
 import os
 import pickle
-import threading
 import time
+import threading
 import tracemalloc
 from collections import OrderedDict
 from contextlib import contextmanager
@@ -383,3 +383,11 @@ def test_the_largest_block_leaves_room_for_its_rows():
         block, item = gram.largest_block, gram.dtype.itemsize
         assert item * block**2 + item * 3000 * gram.capacity <= 1e6 * megabytes
         assert megabytes < 400 or block == gram.capacity == 3000
+
+
+def test_threads_take_short_pieces(monkeypatch):
+    """After Ctrl-C those that have begun are waited for: a half of all columns took seconds."""
+    monkeypatch.setattr("hinge.threads.cores", lambda: 2)
+    pieces = []
+    Gram(as_points(X, Gaussian(1.0)), 0, threads=2)._spread(lambda lo, hi: pieces.append((lo, hi)), 40_000, 512)
+    assert sorted(pieces) == [(lo, min(lo + 512, 40_000)) for lo in range(0, 40_000, 512)]
