@@ -3,8 +3,8 @@
 import copy
 import os
 import pickle
-import time
 import threading
+import time
 import tracemalloc
 from collections import OrderedDict
 from contextlib import contextmanager
