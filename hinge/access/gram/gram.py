@@ -194,7 +194,7 @@ class Gram(BaseGram[np.ndarray]):
         if self._pairs is not None:  # none is computed to be dropped
             return self._kept(i)
         held = self._kept(i[: self.capacity])
-        return held if len(i) <= self.capacity else PassingRows(self, held, i)
+        return held if len(i) <= self.capacity else PassingRows(held, i)
 
     def _kept(self, i: np.ndarray) -> CachedRows:
         slots = self._cache.claim(i)

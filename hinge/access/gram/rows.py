@@ -1,17 +1,12 @@
 """Some complete rows of a Gram matrix, and sums over rows: of rows that are kept, or by tiles that are not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from hinge.access.gram.inner_points import Points
 from hinge.compiled import compiled
-
-if TYPE_CHECKING:
-    from hinge.access.gram.gram import Gram
 
 TILE = 64
 """Side of a tile of a block that is mirrored."""
@@ -22,7 +17,7 @@ TILE_ROWS, TILE_COLUMNS = 256, 512
 class CachedRows:
     """Some complete rows in the cache, until others are fetched."""
 
-    def __init__(self, gram: Gram, slots: np.ndarray) -> None:
+    def __init__(self, gram: Any, slots: np.ndarray) -> None:
         self.gram, self.slots = gram, slots
 
     def block(self) -> np.ndarray:
@@ -81,8 +76,8 @@ class PassingRows:
     part of the support vectors only converge slowly.
     """
 
-    def __init__(self, gram: Gram, held: CachedRows, i: np.ndarray) -> None:
-        self.gram, self.held, self.i = gram, held, i
+    def __init__(self, held: CachedRows, i: np.ndarray) -> None:
+        self.gram, self.held, self.i = held.gram, held, i
 
     def block(self) -> np.ndarray:
         """The kernel values of these points among themselves, until the next call."""
@@ -98,7 +93,9 @@ class PassingRows:
         """``coef @ rows`` in float64."""
         kept = len(self.held.slots)
         rest = np.flatnonzero(coef[kept:]) + kept
-        return self.held.combine(coef[:kept]) + self.gram.sum_over(self.i[rest], coef[rest], self.gram.columns)
+        out = self.gram.sum_over(self.i[rest], coef[rest], self.gram.columns)
+        self.held.add_to(out, coef[:kept])
+        return out
 
 
 @compiled
