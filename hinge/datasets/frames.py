@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from hinge.datasets.base import DataFormatError, number_of, stack_rows, whole_labels
 from hinge.datasets.delimited import MISSING, WITH_COMMAS, TextLayout, layout_of, pieces_of, rows_of
@@ -92,7 +92,7 @@ class MixedRows:
         places = np.arange(self.shape[1])[chosen]
         return np.column_stack([self.columns[j][rows] for j in places])
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[Any]:
         return np.column_stack([column.astype(object) for column in self.columns]).astype(dtype or object, copy=False)
 
 
