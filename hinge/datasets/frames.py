@@ -92,7 +92,7 @@ class MixedRows:
         places = np.arange(self.shape[1])[chosen]
         return np.column_stack([self.columns[j][rows] for j in places])
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return np.column_stack([column.astype(object) for column in self.columns]).astype(dtype or object, copy=False)
 
 
