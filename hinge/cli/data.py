@@ -34,7 +34,7 @@ from hinge.datasets import DataFormatError, load, read
 from hinge.datasets.base import number_of, smallest_float, whole_labels
 from hinge.datasets.compressed import inner_suffix
 from hinge.datasets.delimited import TextLayout, labels_of, layout_of, parse_fast, parse_numbers, pieces_of
-from hinge.datasets.frames import Frame, as_words, check_names, frame_in, is_words, read_parquet_frames
+from hinge.datasets.frames import Frame, MixedRows, as_words, check_names, frame_in, is_words, read_parquet_frames
 from hinge.datasets.readers import svmlight_blocks
 from hinge.types import Stored
 
@@ -287,11 +287,17 @@ def stacked(blocks: Iterable[FileRows]) -> FileRows:
     X = [part.X for part in parts]
     y, weight = ([getattr(part, name) for part in parts] for name in ("y", "weight"))
     return parts[0]._replace(
-        X=sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X),
+        X=sp.vstack(X, format="csr") if sp.issparse(X[0]) else _concatenate(X),
         y=None if y[0] is None else np.concatenate(y),
         weight=None if weight[0] is None else np.concatenate(weight),
         place=None,
     )
+
+
+def _concatenate(blocks: list[MixedRows] | list[np.ndarray]) -> MixedRows | np.ndarray:
+    if isinstance(blocks[0], MixedRows):
+        return MixedRows([np.concatenate(parts) for parts in zip(*(block.columns for block in blocks), strict=True)])
+    return np.concatenate(blocks)
 
 
 def _counted_from(start: int) -> Callable[[int], str]:

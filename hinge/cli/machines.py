@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum
-from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -30,6 +30,17 @@ CLASSES = {
     "nusvr": "NuSVR",
     "oneclass": "OneClassSVM",
 }
+FILES = {
+    "linearsvc": "linear/linear_svc.py",
+    "svc": "kernel/svc.py",
+    "nusvc": "kernel/nu_svc.py",
+    "linearsvr": "linear/linear_svr.py",
+    "svr": "kernel/svr.py",
+    "nusvr": "kernel/nu_svr.py",
+    "oneclass": "kernel/one_class.py",
+}
+"""Where these are defined."""
+ESTIMATORS = Path(__file__).parents[1] / "estimators"
 ModelName = Enum("ModelName", {name: name for name in CLASSES})  # type: ignore[misc]
 
 # --- options ------------------------------------------------------------------------------------
@@ -63,13 +74,37 @@ def option_of(parameter: str) -> str:
     return NAMES.get(parameter, "--" + parameter.replace("_", "-"))
 
 
+class Declared(NamedTuple):
+    """A parameter as the source of an estimator declares it."""
+
+    type: ast.expr
+    default: Any
+    help: str  # the first sentence of its documentation
+
+
+def declared(model: str) -> dict[str, Declared]:
+    """The parameters of an estimator, by name: parsed, since importing the estimators takes seconds."""
+    body = ast.parse((ESTIMATORS / FILES[model]).read_text("utf-8")).body
+    cls = next(node for node in body if isinstance(node, ast.ClassDef) and node.name == CLASSES[model])
+    init = next(node for node in cls.body if isinstance(node, ast.FunctionDef) and node.name == "__init__").args
+    texts = parameter_help(ast.get_docstring(cls) or "")
+    found = {}
+    for one, default in [
+        *zip(init.args[-len(init.defaults) :] if init.defaults else [], init.defaults, strict=True),
+        *zip(init.kwonlyargs, init.kw_defaults, strict=True),
+    ]:
+        assert one.annotation is not None and default is not None
+        found[one.arg] = Declared(one.annotation, ast.literal_eval(default), texts.get(one.arg, ""))
+    return found
+
+
 def settings() -> list[inspect.Parameter]:
     """An option for each parameter of any estimator: its name, type, choices and help come from the estimators."""
-    takers: dict[str, dict[str, inspect.Parameter]] = {}
-    classes = estimator_classes()
-    for model, cls in classes.items():
-        for name, parameter in inspect.signature(cls).parameters.items():
+    takers: dict[str, dict[str, Declared]] = {}
+    for model in CLASSES:
+        for name, parameter in declared(model).items():
             takers.setdefault(name, {})[model] = parameter
+    aliases = _aliases()
     found = []
     for name, by_model in takers.items():
         if name in NOT_OPTIONS:
@@ -78,49 +113,62 @@ def settings() -> list[inspect.Parameter]:
         if name in FLAGS:
             default, kind = False, FLAGS[name][0]
         else:
-            of = {model: classes[model] for model in by_model}
             panel = OF_ENDS if ENDS.match(name) else OF_MODEL
-            option, kind = option_of(name), _type_of(name, list(of.values()))
+            option, kind = option_of(name), _type_of(name, [one.type for one in by_model.values()], aliases)
             option += f"/--no-{option[2:]}" if kind is bool else ""
-            text = _help_of(name, of, [one.default for one in by_model.values()])
-            kind = Annotated[kind | None, typer.Option(option, help=text, rich_help_panel=panel)]
+            kind = Annotated[kind | None, typer.Option(option, help=_help_of(name, by_model), rich_help_panel=panel)]
         found.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
     return found
 
 
-def _type_of(name: str, classes: list[Any]) -> Any:
+def _aliases() -> dict[str, ast.expr]:
+    """The types with a name that parameters share."""
+    body = ast.parse((ESTIMATORS / "fitting/parameters.py").read_text("utf-8")).body
+    named = [node for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)]
+    return {ast.unparse(node.target): node.value for node in named if node.value is not None}
+
+
+def _type_of(name: str, types: list[ast.expr], aliases: dict[str, ast.expr]) -> Any:
     """What is typed after an option: one of some names, a number, a path, or words that `READERS` read."""
-    kinds = [kind for cls in classes for kind in _alternatives(get_type_hints(cls.__init__)[name])]
-    constraints = [cls._constraints.by_name.get(name) for cls in classes]
-    names = [one for constraint in constraints if constraint is not None for one in constraint.names]
+    from hinge.kernels import registry
+
     if name in READERS:
         return str
+    parts = [part for one in types for part in _alternatives(one, aliases)]
+    names = registry.names() if name == "kernel" else [part for part in parts if part.startswith("'")]
     if names:
-        return str if float in kinds else Enum(name, {one: one for one in names})
-    if any(get_origin(kind) is PathLike for kind in kinds):
+        return Enum(name, {one.strip("'"): one.strip("'") for one in names})
+    if "PathLike[str]" in parts:
         return Path
-    return next((kind for kind in (bool, float, int) if kind in kinds), str)
+    return next((kind for kind in (bool, float, int) if kind.__name__ in parts), str)
 
 
-def _alternatives(hint: object) -> list[Any]:
-    """The types that a parameter may have."""
-    parts = get_args(hint) if get_origin(hint) not in (None, Literal, PathLike) else ()
-    return [kind for part in parts for kind in _alternatives(part)] or [hint]
+def _alternatives(hint: ast.expr, aliases: dict[str, ast.expr]) -> Iterator[str]:
+    """The types that a parameter may have, and the values of literals, as they are written."""
+    if isinstance(hint, ast.BinOp):
+        yield from _alternatives(hint.left, aliases)
+        yield from _alternatives(hint.right, aliases)
+    elif isinstance(hint, ast.Name) and hint.id in aliases:
+        yield from _alternatives(aliases[hint.id], aliases)
+    elif isinstance(hint, ast.Subscript) and ast.unparse(hint.value) == "Literal":
+        yield from map(ast.unparse, hint.slice.elts if isinstance(hint.slice, ast.Tuple) else [hint.slice])
+    else:
+        yield ast.unparse(hint)
 
 
-def _help_of(name: str, classes: dict[str, Any], defaults: list[Any]) -> str:
+def _help_of(name: str, by_model: dict[str, Declared]) -> str:
     """The first sentence of a parameter's documentation, the models that have it, and their defaults."""
-    texts = (parameter_help(cls).get(name, "") for cls in classes.values())
-    known = dict.fromkeys(f"{value}" for value in defaults if value is not None)
-    notes = [] if len(classes) == len(CLASSES) else [", ".join(classes)]
+    known = dict.fromkeys(f"{one.default}" for one in by_model.values() if one.default is not None)
+    notes = [] if len(by_model) == len(CLASSES) else [", ".join(by_model)]
     notes += [f"default {' or '.join(known)}"] if known and name not in PRESETS else []
     notes += [UNITS[name]] if name in UNITS else []
-    return " ".join([next(filter(None, texts), ""), f"({'; '.join(notes)})" if notes else ""]).strip()
+    text = next((one.help for one in by_model.values() if one.help), "")
+    return f"{text} ({'; '.join(notes)})".strip() if notes else text
 
 
-def parameter_help(cls: type) -> dict[str, str]:
+def parameter_help(doc: str) -> dict[str, str]:
     """The first sentence on each parameter of an estimator, from its docstring."""
-    section = (inspect.getdoc(cls) or "").partition("Parameters\n----------\n")[2].partition("\nAttributes\n")[0]
+    section = doc.partition("Parameters\n----------\n")[2].partition("\nAttributes\n")[0]
     entries = re.findall(r"^(\w+(?:, \w+)*)(?: :.*)?\n((?: {4}.*\n)*)", section + "\n", re.MULTILINE)
     first = {names: re.split(r"(?<=\.)\s", " ".join(text.split()))[0].replace("`", "") for names, text in entries}
     return {name: text for names, text in first.items() for name in names.split(", ")}

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.cli.rows import FileRows, ModelColumns
-from hinge.datasets.frames import is_missing
+from hinge.datasets.frames import MixedRows, is_missing
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -48,7 +48,7 @@ def preparation_of(rows: FileRows, impute: str | None = None, scale: bool = Fals
 def check_missing(rows: FileRows) -> None:
     """Raise, with the place of the first one, if a value is missing."""
     X = rows.X
-    if sp.issparse(X) or not isinstance(X, np.ndarray) or X.dtype.kind not in "fO":
+    if not isinstance(X, MixedRows) and (not isinstance(X, np.ndarray) or X.dtype.kind != "f"):
         return
     for j in range(X.shape[1]):
         absent = np.flatnonzero(is_missing(X[:, j]))

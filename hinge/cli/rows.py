@@ -24,7 +24,16 @@ from hinge.datasets import DataFormatError, read
 from hinge.datasets.base import smallest_float
 from hinge.datasets.compressed import inner_suffix, opened
 from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
-from hinge.datasets.frames import PARQUET, Frame, check_categories, check_names, is_words, labels_in, read_frame
+from hinge.datasets.frames import (
+    PARQUET,
+    Frame,
+    MixedRows,
+    check_categories,
+    check_names,
+    is_words,
+    labels_in,
+    read_frame,
+)
 from hinge.datasets.readers import DELIMITED
 
 PAIR_HEADER = "pair.json"
@@ -62,7 +71,7 @@ class FileRows(NamedTuple):
 
     Attributes
     ----------
-    X : array, CSR matrix, table on disk, or array of objects where some columns are words
+    X : array, CSR matrix, table on disk, or `MixedRows` where some columns are words
     y : ndarray, optional
     names : list of str, optional
         Of the features.
@@ -258,20 +267,19 @@ def _of_frame(path: Path | list[Path], how: ReadOptions, labelled: bool) -> File
 
 
 def rows_of_frame(frame: Frame, label: int | None, weight: int | None, features: list[int]) -> FileRows:
-    """Rows of the columns at these positions, with words as objects."""
+    """Rows of the columns at these positions."""
     columns = [frame.columns[j] for j in features]
     spelled = tuple(k for k, column in enumerate(columns) if is_words(column))
     if spelled:
-        X = np.empty((len(columns[0]), len(columns)), object)
-        for k, column in enumerate(columns):
-            X[:, k] = column
+        X: Any = MixedRows(columns)
     else:
         X = np.column_stack(columns) if columns else np.zeros((max(map(len, frame.columns)), 0))
         X = smallest_float(X) if np.isfinite(X).all() else X
     y = None if label is None else labels_in(frame, label)
     mass = None if weight is None else _weights(frame, weight)
     named = [frame.names[j] for j in features] if frame.named else None
-    return FileRows(X, y, named, spelled, mass, None if label is None else frame.names[label], frame.place)
+    place = frame._replace(columns=[]).place  # which would keep the columns in memory beside the rows
+    return FileRows(X, y, named, spelled, mass, None if label is None else frame.names[label], place)
 
 
 def known_names(how: ReadOptions, wanted: ModelColumns | None = None) -> list[str]:

@@ -294,6 +294,7 @@ def _result(fitted: BaseEstimator, found: TrainingData, job: _Job, positive: str
 
     from hinge.cli.measures import error_of
     from hinge.cli.preparation import machine_of
+    from hinge.datasets.frames import MixedRows
 
     model, rows = machine_of(fitted), found.train
     objectives = [float(value) if np.isfinite(value) else None for value in np.atleast_1d(model.objective_)]
@@ -307,7 +308,7 @@ def _result(fitted: BaseEstimator, found: TrainingData, job: _Job, positive: str
         parameters["class_weight"] = {str(name): value for name, value in parameters["class_weight"].items()}
     solver = type(model.solver_).__name__.lower()
     asked = getattr(model, "solver", "auto")
-    in_memory = isinstance(rows.X, np.ndarray) or hasattr(rows.X, "indptr")
+    in_memory = isinstance(rows.X, np.ndarray | MixedRows) or hasattr(rows.X, "indptr")
     train_error = error_of(fitted, rows.X, rows.y) if in_memory else None
     test = found.test
     cells = int(rows.X.size) if in_memory else int(rows.X.shape[0]) * int(rows.X.shape[1])

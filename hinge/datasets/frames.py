@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from hinge.datasets.base import DataFormatError, number_of, stack_rows, whole_labels
 from hinge.datasets.delimited import MISSING, WITH_COMMAS, TextLayout, layout_of, pieces_of, rows_of
@@ -58,6 +58,42 @@ class Frame(NamedTuple):
 
     def _number(self, row: int) -> int:
         return self.start + row + 1 if self.lines is None else int(self.lines[row])
+
+
+class MixedRows:
+    """Rows whose columns are numbers or words, each in an array of its own: one array of objects would take six times
+    the memory of the numbers.
+
+    Selected as an array's, rows are such rows again and columns are arrays, which is what scikit-learn's
+    ``ColumnTransformer`` and its folds do.
+
+    Parameters
+    ----------
+    columns : list of ndarray
+        float64, or objects that are text.
+    """
+
+    ndim = 2
+
+    def __init__(self, columns: list[NDArray[Any]]) -> None:
+        self.columns = columns
+        self.shape = len(columns[0]), len(columns)
+        self.size = self.shape[0] * self.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        rows, chosen = key if isinstance(key, tuple) else (key, ...)
+        if chosen is ...:
+            return MixedRows([column[rows] for column in self.columns])
+        if isinstance(chosen, int | np.integer):
+            return self.columns[chosen][rows]
+        places = np.arange(self.shape[1])[chosen]
+        return np.column_stack([self.columns[j][rows] for j in places])
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.column_stack([column.astype(object) for column in self.columns]).astype(dtype or object, copy=False)
 
 
 def is_words(column: NDArray[Any]) -> bool:

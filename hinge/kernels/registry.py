@@ -5,10 +5,13 @@ they have parameters (`degree`, `gamma`, `coef0`), model files store it, and tes
 No kernel is imported before it is used.
 """
 
-from importlib import import_module
-from typing import NamedTuple
+from __future__ import annotations
 
-from hinge.kernels.base import Kernel
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from hinge.kernels.base import Kernel
 
 
 class RegisteredKernel(NamedTuple):

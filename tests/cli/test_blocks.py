@@ -63,7 +63,7 @@ def test_words_are_spelled_alike_in_all_blocks(tmp_path, tiny_blocks):
     path = write(tmp_path, "code,n,y\n" + "\n".join(rows))
     blocks = list(read_blocks(path, HOW, ModelColumns(2, ["code", "n"], (0,), "y", spelled=True)))
     assert len(blocks) > 3
-    assert blocks[-1].X[-1].tolist() == ["007", 399.0] and blocks[-1].y[-2:].tolist() == ["1.0", "x"]
+    assert np.asarray(blocks[-1].X)[-1].tolist() == ["007", 399.0] and blocks[-1].y[-2:].tolist() == ["1.0", "x"]
     path = write(tmp_path, "\n".join(row.rpartition(",")[0] for row in rows), "bare.csv")
     assert read(path, HOW, ModelColumns(2, None, (0,))).X[:, 0].tolist() == ["abc"] * 200 + ["007"] * 200
 

@@ -1,6 +1,9 @@
 """Options become estimators with Python's own defaults."""
 
 import inspect
+import subprocess
+import sys
+from enum import Enum
 
 import numpy as np
 import pytest
@@ -10,10 +13,12 @@ import hinge
 import hinge.estimators
 from hinge.cli.machines import (
     CLASSES,
+    FILES,
     NOT_OPTIONS,
     broken_off,
     check_learned,
     class_weight_of,
+    declared,
     estimator_classes,
     gamma_of,
     given_settings,
@@ -94,7 +99,34 @@ def test_every_parameter_of_every_estimator_is_an_option_with_help():
     assert options.keys() == parameters - NOT_OPTIONS and parameters > NOT_OPTIONS
     assert all(len(option.help) > 10 and "`" not in option.help for option in options.values())
     assert options["nu"].help.endswith("(nusvc, nusvr, oneclass; default 0.5)")
-    assert parameter_help(hinge.SVC)["coef0"] == "Constant term of the polynomial and sigmoid kernels."
+    assert parameter_help(inspect.getdoc(hinge.SVC))["coef0"] == "Constant term of the polynomial and sigmoid kernels."
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_the_source_declares_is_what_python_has(name):
+    parameters = inspect.signature(estimator_classes()[name]).parameters
+    assert {one: found.default for one, found in declared(name).items()} == {
+        one: found.default for one, found in parameters.items()
+    }
+    constraints = estimator_classes()[name]._constraints.by_name
+    kinds = {one.name: one.annotation.__args__[0].__args__[0] for one in settings() if one.default is not False}
+    for one, kind in ((one, kinds[one]) for one in parameters if one in kinds):
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            assert set(constraints[one].names) <= {member.value for member in kind}
+
+
+def test_help_imports_no_estimator():
+    """They take seconds to import."""
+    code = """
+import sys
+from hinge.cli.app import application
+try:
+    application()(["train", "--help"])
+except SystemExit:
+    print({"sklearn", "numba", "scipy"} & set(sys.modules))
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "--max-kernel-evals" in found and found.endswith("set()\n")
 
 
 def test_what_is_typed_becomes_what_python_takes():
@@ -129,7 +161,9 @@ class Patient(hinge.LinearSVC):
 
 
 def test_a_new_parameter_becomes_an_option_by_itself(monkeypatch):
-    monkeypatch.setattr(hinge.estimators, "LinearSVC", Patient)
+    monkeypatch.setattr(hinge.estimators, "Patient", Patient, raising=False)
+    monkeypatch.setitem(CLASSES, "linearsvc", "Patient")
+    monkeypatch.setitem(FILES, "linearsvc", __file__)
     monkeypatch.setenv("COLUMNS", "200")
     out, _ = said(run("train", "--help"))
     assert "--patience" in out and "Rounds without progress before it gives up. (linearsvc; default 7)" in out

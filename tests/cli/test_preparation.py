@@ -32,8 +32,10 @@ def test_what_is_prepared_is_known_afterwards(impute, scale, tmp_path):
     again = hinge.load(tmp_path / "m")
     assert columns_of(again)[:3] == columns_of(model)[:3] and feature_names(again) == feature_names(model)
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(rows.X, columns=rows.names)[["member", "income", "city", "age"]]
-    scores = machine_of(model).decision_function(model[:-1].transform(pd.DataFrame(rows.X, columns=rows.names)))
+    frame = pd.DataFrame(np.asarray(rows.X), columns=rows.names)[["member", "income", "city", "age"]]
+    scores = machine_of(model).decision_function(
+        model[:-1].transform(pd.DataFrame(np.asarray(rows.X), columns=rows.names))
+    )
     assert np.array_equal(again.decision_function(frame), scores)  # by name from Python, too, without a warning
 
 

@@ -3,6 +3,8 @@
 import bz2
 import gzip
 import lzma
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -152,3 +154,32 @@ def test_columns_are_found_in_one_pass(tmp_path):
     again = stacked(read_blocks(data, HOW, ModelColumns(width, names)))
     assert time.process_time() - began < 20
     assert found.X.shape == (4, width) and again.X.shape == (1, width)
+
+
+PEAK = """
+import resource, sys
+import sklearn.datasets
+from hinge.cli.rows import ReadOptions, read_rows
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+found = read_rows(sys.argv[1], ReadOptions())
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(found.X.shape[0] * found.X.shape[1] * 8, (after - before) * (1 if sys.platform == "darwin" else 1024))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no getrusage")
+def test_numbers_beside_words_stay_numbers_in_memory(tmp_path):
+    """As Python's objects they took 40 bytes each."""
+    row = ",".join(["0.5", "1.5"] * 15) + ",blue,yes\n"
+    (tmp_path / "x.csv").write_text("".join(f"c{j}," for j in range(31)) + "label\n" + row * 80_000)
+    found = subprocess.run([sys.executable, "-c", PEAK, tmp_path / "x.csv"], capture_output=True, text=True, check=True)
+    rows, peak = map(int, found.stdout.split())
+    assert peak < 2 * rows + (60 << 20)  # besides, the cells of one piece of text
+
+
+def test_rows_of_words_and_numbers_are_selected_as_an_array_s(tmp_path):
+    X = read_rows(write(tmp_path, "a,b,c,label\n1,x,2,u\n3,y,4,v\n5,x,6,u\n"), HOW).X
+    assert X[1:].shape == (2, 3) and X[[True, False, True], ...].columns[0].tolist() == [1, 5]
+    assert X[:, [0, 2]].dtype == np.float64 and X[:, 1].tolist() == ["x", "y", "x"]
+    assert np.asarray(X).tolist() == [[1.0, "x", 2.0], [3.0, "y", 4.0], [5.0, "x", 6.0]]

@@ -151,14 +151,22 @@ class BaseGram(ABC, Generic[Array]):
     @property
     @abstractmethod
     def capacity(self) -> int:
-        """Number of rows that one call of `rows` can return."""
+        """Number of rows that are kept."""
+
+    @property
+    def most_rows(self) -> int:
+        """Number of rows in one call of `rows` whose values among themselves are to fit into memory.
+
+        They may be more than are kept, unless values are expensive.
+        """
+        return min(self.capacity, self.largest_block) if self.by_value else self.largest_block
 
     def focus(self, columns: Indices | None) -> None:
         """Compute rows against these columns only, from now on; None for all. Does nothing where all are cheap."""
 
     @abstractmethod
     def rows(self, i: Indices) -> SomeRows[Array]:
-        """The rows of points `i`, at most `capacity` of them, until the next call."""
+        """The rows of points `i`, at most `capacity` or `most_rows` of them, until the next call."""
 
     def whole(self) -> np.ndarray:
         """All values, on the host."""

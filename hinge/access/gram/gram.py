@@ -10,7 +10,7 @@ from hinge.access.gram.given_points import MOST_FACTORED, FunctionPoints, check_
 from hinge.access.gram.inner_points import Points
 from hinge.access.gram.row_cache import LEAST_ROWS, PairMemo, RowCache
 from hinge.access.gram.row_store import RowStore
-from hinge.access.gram.rows import TILE_COLUMNS, TILE_ROWS, CachedRows, add_rows, symmetric_sums
+from hinge.access.gram.rows import TILE_COLUMNS, TILE_ROWS, CachedRows, PassingRows, add_rows, symmetric_sums
 from hinge.access.gram.values import PairValues
 from hinge.access.gram.weight_vector import WeightVector
 from hinge.threads import each
@@ -184,17 +184,32 @@ class Gram(BaseGram[np.ndarray]):
         """
         self._cache.lay(np.arange(self.n) if columns is None else np.array(columns, np.int64))
 
-    def rows(self, i: np.ndarray) -> "CachedRows":
-        """The rows of points `i`, at most `capacity` of them, until the next call.
+    def rows(self, i: np.ndarray) -> CachedRows | PassingRows:
+        """The rows of points `i`, until the next call; those beyond `capacity` are computed when they are summed.
 
         Where BLAS computes the products, the last bits of a row may depend on the rows that are computed with it.
         """
         i = np.ascontiguousarray(i, np.int64)
-        slots = self._cache.claim(i)
         self.asked += len(i) * len(self.columns)
+        if self._pairs is not None:  # none is computed to be dropped
+            return self._kept(i)
+        held = self._kept(i[: self.capacity])
+        return held if len(i) <= self.capacity else PassingRows(held, i)
+
+    def _kept(self, i: np.ndarray) -> CachedRows:
+        slots = self._cache.claim(i)
         for first, part in self._cache.unfilled(slots):
             self._compute(part, first)
         return CachedRows(self, slots)
+
+    def fill_block(self, i: np.ndarray, K: np.ndarray) -> None:
+        """The values of points among themselves, none of which is kept."""
+
+        def tile(r: int, c: int, some: np.ndarray, buffer: np.ndarray) -> None:
+            self.points.fill(i[r : r + TILE_ROWS], some, buffer)
+            K[r : r + TILE_ROWS, c : c + len(some)] = buffer
+
+        self._tiles(tile, len(i), i)
 
     def room_for(self, values: int) -> np.ndarray:
         """Memory for the values of a block, the same every time: new memory costs as much as filling it."""
@@ -207,13 +222,13 @@ class Gram(BaseGram[np.ndarray]):
         self.focus(None)
         if self.capacity >= self.n:
             every = np.arange(self.n)
-            rows = self.rows(every)
+            rows = self._kept(every)
             in_order = isinstance(self._cache, RowCache) and np.array_equal(rows.slots, every)
             return self._cache.slab if in_order else rows.block()
         K = np.empty((self.n, self.n), self.dtype)
         for lo in range(0, self.n, self.capacity):
             part = np.arange(lo, min(lo + self.capacity, self.n))
-            K[part] = self._cache.slab[self.rows(part).slots]
+            K[part] = self._cache.slab[self._kept(part).slots]
         return K
 
     def held(self) -> np.ndarray | None:
@@ -225,15 +240,17 @@ class Gram(BaseGram[np.ndarray]):
     def combine(self, i: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``coef @ K[i, columns]`` in float64, by rows that are kept."""
         out = np.zeros(len(self.columns))
+        i = np.ascontiguousarray(i, np.int64)
+        self.asked += len(i) * len(self.columns)
         step = max(1, min(self.capacity, 1024))
         for lo in range(0, len(i), step):
-            self.rows(i[lo : lo + step]).add_to(out, coef[lo : lo + step])
+            self._kept(i[lo : lo + step]).add_to(out, coef[lo : lo + step])
         return out
 
     def pass_over(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """``coef @ K[i, columns]`` for any columns, each tile dropped after use; free when asked twice."""
         if self._last is None or not all(map(np.array_equal, (i, coef, columns), self._last)):
-            self._last = np.array(i), np.array(coef), np.array(columns), self._sum_over(i, coef, columns)
+            self._last = np.array(i), np.array(coef), np.array(columns), self.sum_over(i, coef, columns)
         self.asked += len(i) * len(columns)
         return self._last[-1].copy()
 
@@ -257,14 +274,15 @@ class Gram(BaseGram[np.ndarray]):
             out[inside] = CachedRows(self, slots[held]).combine_at(coef[held], at[inside])
             rest = np.flatnonzero(~held)
             if not inside.all():
-                out[~inside] = self._sum_over(i[held], coef[held], columns[~inside])
+                out[~inside] = self.sum_over(i[held], coef[held], columns[~inside])
         else:
             rest = np.arange(len(i))
         if len(rest):
-            out += self._sum_over(i[rest], coef[rest], columns)
+            out += self.sum_over(i[rest], coef[rest], columns)
         return out
 
-    def _sum_over(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def sum_over(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """``coef @ K[i, columns]``, all values of which are computed."""
         i, columns = np.ascontiguousarray(i, np.int64), np.ascontiguousarray(columns, np.int64)
         coef, out = np.ascontiguousarray(coef, np.float64), np.zeros(len(columns))
         if self._pairs is not None:
@@ -345,15 +363,16 @@ class Gram(BaseGram[np.ndarray]):
         self.evals += n_rows * len(columns)
 
     def _spread(self, span: Callable[[int, int], None], m: int, step: int) -> None:
-        """Run `span` over columns 0 to m in several threads, cut so that tiles do not depend on the threads."""
+        """Run `span` over columns 0 to m in several threads, in pieces of `step` whatever the threads.
+
+        After Ctrl-C pieces that have begun are waited for, so that they must be short.
+        """
         steps = -(-m // step)
-        jobs = min(self.threads, steps)
-        if jobs <= 1:
+        if min(self.threads, steps) <= 1:
             if m:
                 span(0, m)
             return
-        cuts = [min(m, steps * k // jobs * step) for k in range(jobs + 1)]
-        each(lambda k: span(cuts[k], cuts[k + 1]), jobs, jobs)
+        each(lambda k: span(k * step, min(m, (k + 1) * step)), steps, self.threads)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the memory for blocks, which a copy allocates when it needs it."""

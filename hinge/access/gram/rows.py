@@ -69,6 +69,35 @@ class CachedRows:
         self.gram._spread(span, len(out), 4096)
 
 
+class PassingRows:
+    """Some complete rows of which the cache holds the first; the others are computed as they are summed.
+
+    So a working set is limited by the values of its points among themselves, not by their rows: sets that hold a
+    part of the support vectors only converge slowly.
+    """
+
+    def __init__(self, held: CachedRows, i: np.ndarray) -> None:
+        self.gram, self.held, self.i = held.gram, held, i
+
+    def block(self) -> np.ndarray:
+        """The kernel values of these points among themselves, until the next call."""
+        n = len(self.i)
+        K = self.gram.room_for(n * n).reshape(n, n)
+        self.gram.fill_block(self.i, K)
+        return K
+
+    def in_place(self) -> None:
+        """They lie nowhere."""
+
+    def combine(self, coef: np.ndarray) -> np.ndarray:
+        """``coef @ rows`` in float64."""
+        kept = len(self.held.slots)
+        rest = np.flatnonzero(coef[kept:]) + kept
+        out = self.gram.sum_over(self.i[rest], coef[rest], self.gram.columns)
+        self.held.add_to(out, coef[:kept])
+        return out
+
+
 @compiled
 def _gather(slab, slots, places, half, K):
     """K[r, c] = slab[slots[r], places[c]]; where `half`, one triangle is read and mirrored: scattered reads are slow.

@@ -243,8 +243,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             e = e + min(max(state.b / state.scale, float(inset - most)), float(-least - inset))
             above, below = _slopes(problem, beta, e)
         up, down = grows & (above < 0), falls & (below > 0)
-        size = min(block_size(self, problem), gram.capacity, state.m)
-        most = min(self.most, gram.capacity, gram.largest_block)
+        size = min(block_size(self, problem), max(gram.capacity, gram.most_rows), state.m)
+        most = min(self.most, gram.most_rows)
         before = state.work[state.work >= 0]
         seen = xp.zeros_like(up)
         seen[gram.array(gram.position[before])] = True
@@ -378,7 +378,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             rows = new * (n if widens else m)
         else:
             new = size + min(self.most, used)
-            rows = new * n
+            rows = new * (n if new <= problem.gram.capacity else n + new)  # a block apart from the rows
         values = rows + (used + new) * (n - m)
         if problem.gram.weights is not None:
             values += 4 * n  # the responses of an attempt by `low_rank`, and of what it is compared with

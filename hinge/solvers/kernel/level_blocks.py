@@ -249,7 +249,7 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
         """The points of a working set, the first sign first; copies are counted on."""
         gram, parts = problem.gram, len(problem.signs)
         grows, falls = alpha < box, alpha > 0
-        size = min(self.most, gram.capacity, gram.largest_block)
+        size = min(self.most, gram.most_rows)
         half = max(1, min(self.block, size) // 2 // parts)
         between, low = grows & falls, over < 0
         every = [sign == one for one in problem.signs] if parts > 1 else [np.True_]
@@ -287,7 +287,9 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
 
     def cost(self, problem: KernelLevels, state: LevelState | None = None) -> Cost:
         n = problem.n
-        values = min(n * n, max(STEP_VALUES + n, min(self.most, problem.gram.capacity) * n))
+        size = min(self.most, problem.gram.most_rows)
+        block = 0 if size <= problem.gram.capacity else size * size
+        values = block + min(n * n, max(STEP_VALUES + n, size * n))
         return Cost(kernel_values=values, a_pass=max(1, n // self.block))
 
 

@@ -293,9 +293,9 @@ def test_an_exception_in_a_thread_waits_for_the_others():
 
 def test_too_many_rows_at_once_and_points_outside():
     with few_rows(4):
-        gram = Gram(as_points(X, Gaussian(0.1)), 0)
         with pytest.raises(ValueError, match=r"5 rows were asked for at once; the cache holds 4"):
-            gram.rows(np.arange(5))
+            Gram(as_points(X, Function(block, on="blocks")), 0).rows(np.arange(5))
+        gram = Gram(as_points(X, Gaussian(0.1)), 0)
         gram.focus(np.arange(1, 9))
         with pytest.raises(ValueError, match="row 0 is not among the columns"):
             gram.rows(np.arange(3)).block()
@@ -383,3 +383,11 @@ def test_the_largest_block_leaves_room_for_its_rows():
         block, item = gram.largest_block, gram.dtype.itemsize
         assert item * block**2 + item * 3000 * gram.capacity <= 1e6 * megabytes
         assert megabytes < 400 or block == gram.capacity == 3000
+
+
+def test_threads_take_short_pieces(monkeypatch):
+    """After Ctrl-C those that have begun are waited for: a half of all columns took seconds."""
+    monkeypatch.setattr("hinge.threads.cores", lambda: 2)
+    pieces = []
+    Gram(as_points(X, Gaussian(1.0)), 0, threads=2)._spread(lambda lo, hi: pieces.append((lo, hi)), 40_000, 512)
+    assert sorted(pieces) == [(lo, min(lo + 512, 40_000)) for lo in range(0, 40_000, 512)]

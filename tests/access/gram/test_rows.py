@@ -35,6 +35,18 @@ def test_the_block_of_rows_among_themselves(gram):
         gram.rows(some).block()
 
 
+def test_more_rows_than_are_kept():
+    X = np.random.default_rng(0).standard_normal((300, 4))
+    K = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(2))
+    gram, some = Gram(as_points(X, Gaussian(0.3), exact=True), 0), np.random.default_rng(1).permutation(300)[:90]
+    assert gram.capacity == 64
+    for _ in range(2):  # the second time those that are kept are there
+        rows, coef, before = gram.rows(some), np.r_[np.ones(80), np.zeros(10)], gram.evals
+        np.testing.assert_allclose(rows.block(), K[np.ix_(some, some)], atol=1e-10)
+        np.testing.assert_allclose(rows.combine(coef), coef @ K[some], atol=1e-10)
+        assert gram.evals - before == 90 * 90 + 16 * 300
+
+
 @pytest.mark.parametrize("count", range(1, 10))
 def test_the_number_of_rows_does_not_change_their_sums(count):
     slab = np.random.default_rng(1).standard_normal((12, 3000))

@@ -225,3 +225,17 @@ def test_rounds_take_more_new_points_where_nearly_all_keep_a_weight(points):
     assert own.advance(local, own.init(local), 3).fresh == 0
     shared = KernelRegularized(Gram(as_points(X, Gaussian(0.01))), np.where(X[:, 0] > 0, 1, -1), LAM, bias="free")
     assert BlockDual().advance(shared, BlockDual().init(shared), 2).fresh < 256  # few keep a weight
+
+
+def test_working_sets_may_be_larger_than_the_cache():
+    """Sets of no more points than the cache has rows took 157 rounds."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6000, 3))
+    y = np.where(np.sin(3 * X[:, 0]) + X[:, 1] > 0, 1, -1)
+    problem = KernelRegularized(Gram(as_points(X, Gaussian(1.0)), 2_000_000), y, 1 / 6000)
+    result = solve(problem, BlockDual(), stop=Stop(1e-3, max_iter=60))
+    assert result.status is Status.CONVERGED and problem.gram.capacity < 100
+    for limit in (9_000_000, 12_000_000, 16_000_000):
+        few = KernelRegularized(Gram(as_points(X, Gaussian(1.0)), 2_000_000), y, 1 / 6000)
+        assert solve(few, BlockDual(), stop=Stop(1e-3, max_kernel_evals=limit)).status is not Status.CONVERGED
+        assert 0 < few.gram.evals <= limit
