@@ -414,7 +414,7 @@ class _Run:
         answer = self.solver.solution(self.problem, self.state)
         certificate, again = self.problem.certificate(answer), self.problem.values_again(answer)
         affords = self.stop.max_kernel_evals is None or self.spent.evals + again <= self.stop.max_kernel_evals
-        if affords and self.affords_certificate():
+        if affords and self.affords_certificate() and not self.interrupts.pressed:
             certificate = self.problem.sharpened(answer, certificate, self.stop.tol)
         return certificate
 

@@ -192,11 +192,11 @@ class Gram(BaseGram[np.ndarray]):
         i = np.ascontiguousarray(i, np.int64)
         self.asked += len(i) * len(self.columns)
         if self._pairs is not None:  # none is computed to be dropped
-            return self._kept(i)
-        held = self._kept(i[: self.capacity])
+            return self._kept_rows(i)
+        held = self._kept_rows(i[: self.capacity])
         return held if len(i) <= self.capacity else PassingRows(held, i)
 
-    def _kept(self, i: np.ndarray) -> CachedRows:
+    def _kept_rows(self, i: np.ndarray) -> CachedRows:
         slots = self._cache.claim(i)
         for first, part in self._cache.unfilled(slots):
             self._compute(part, first)
@@ -222,13 +222,13 @@ class Gram(BaseGram[np.ndarray]):
         self.focus(None)
         if self.capacity >= self.n:
             every = np.arange(self.n)
-            rows = self._kept(every)
+            rows = self._kept_rows(every)
             in_order = isinstance(self._cache, RowCache) and np.array_equal(rows.slots, every)
             return self._cache.slab if in_order else rows.block()
         K = np.empty((self.n, self.n), self.dtype)
         for lo in range(0, self.n, self.capacity):
             part = np.arange(lo, min(lo + self.capacity, self.n))
-            K[part] = self._cache.slab[self._kept(part).slots]
+            K[part] = self._cache.slab[self._kept_rows(part).slots]
         return K
 
     def held(self) -> np.ndarray | None:
@@ -244,7 +244,7 @@ class Gram(BaseGram[np.ndarray]):
         self.asked += len(i) * len(self.columns)
         step = max(1, min(self.capacity, 1024))
         for lo in range(0, len(i), step):
-            self._kept(i[lo : lo + step]).add_to(out, coef[lo : lo + step])
+            self._kept_rows(i[lo : lo + step]).add_to(out, coef[lo : lo + step])
         return out
 
     def pass_over(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
