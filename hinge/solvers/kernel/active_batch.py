@@ -161,11 +161,11 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
             before = float(work[k])
             work[k] += most_pairs(n) * (PIECES if long else 1)
             work[k] += _move_on_face(these, k, free, epsilon, sums)
-            if plain and problem.certifiable and is_due(before, work[k]):
+            if problem.certifiable and is_due(before, work[k]):
                 _improve_by_rank(problem, state, k, tol)
         elif k == len(problem.lam):
             break
-    if plain and problem.certifiable:
+    if problem.certifiable:
         for k in np.flatnonzero((state.found["still"] >= STILL) & (state.found["work"] < np.inf)):
             state.found["work"][k] = np.inf  # the last attempt, at any price
             if state.found["gap"][k] > tol:
@@ -207,7 +207,8 @@ def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float
         return exact.again(rows[used], beta[used], rows)[0]
 
     c = -problem.aims[part].astype(np.float64)
-    box = DualBox(c, problem.lo[part], problem.hi[part], problem.bias == "free", problem.epsilon or 0.0)
+    total = 2.0 * float(problem.mass[k]) if isinstance(problem, LevelBatch) else None
+    box = DualBox(c, problem.lo[part], problem.hi[part], problem.bias == "free", problem.epsilon or 0.0, total)
     better = improve_by_rank(Z, box, state.beta[part], responses)
     if better is None:
         return
@@ -397,7 +398,10 @@ def _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, sprea
     idle, n = found.still + 1.0, these.cuts[k + 1] - these.cuts[k]
     if not without:
         idle = count_idle(found.still, value, found.dual, abs(value), missing, PASSES, n)
-    return min(idle, float(STILL) if without or found.level <= FINEST else STILL - 1.0)
+    idle = min(idle, float(STILL) if without or found.level <= FINEST else STILL - 1.0)
+    if without and idle >= STILL:
+        found.work = np.inf  # no attempt is worth its price
+    return idle
 
 
 @compiled
