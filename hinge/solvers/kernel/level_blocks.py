@@ -296,6 +296,8 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
     def cost(self, problem: KernelLevels, state: LevelState | None = None) -> Cost:
         n = problem.n
         values = min(n * n, max(STEP_VALUES + n, min(self.most, problem.gram.capacity) * n))
+        if problem.gram.weights is not None:
+            values += 4 * n  # the responses of an attempt by `low_rank`, and of what it is compared with
         return Cost(kernel_values=values, a_pass=max(1, n // self.block))
 
 
