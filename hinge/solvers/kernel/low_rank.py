@@ -157,7 +157,7 @@ def improve_problem(
     exact, Z, K = gram.weights, None, None
 
     def responses(beta: np.ndarray) -> np.ndarray:
-        net = np.bincount(at, beta, n)
+        net = np.bincount(at, beta, n).astype(np.float64, copy=False)
         used = np.flatnonzero(net)
         if exact is None:
             assert K is not None
@@ -170,7 +170,10 @@ def improve_problem(
     elif most > 0 and (K := gram.held()) is not None:  # no value is computed for it
         K = K.astype(np.float64)
         Z = find_factor(K.__getitem__, gram.diag, most, gram.dtype)
-    return None if Z is None else improve_by_rank(Z[at], _dual_box(problem), beta if feasible else None, responses)
+    if Z is None:
+        return None
+    Z = Z if len(beta) == n else Z[at]
+    return improve_by_rank(Z, _dual_box(problem), beta if feasible else None, responses)
 
 
 def _dual_box(problem: KernelRegularized | KernelLevels) -> DualBox:

@@ -9,14 +9,7 @@ from hinge.problems import Expansion, KernelNuClassification, KernelNuRegression
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.solvers import ActiveSet, BlockDual, LevelBlocks
-from hinge.solvers.kernel.low_rank import (
-    DualBox,
-    affordable_rank,
-    find_factor,
-    improve_problem,
-    is_due,
-    solve_low_rank,
-)
+from hinge.solvers.kernel.low_rank import DualBox, affordable_rank, find_factor, improve_problem, is_due, solve_low_rank
 
 RNG = np.random.default_rng(0)
 
