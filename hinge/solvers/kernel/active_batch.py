@@ -217,7 +217,7 @@ def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float
     found = _certify_anew(problem, state, k, exact)
     if found.gap <= tol or found.gap < known < np.inf:
         state.found["rounds"][k] += 1
-        for name, value in zip(CERTIFICATE, found._replace(unrounded=found.gap), strict=False):
+        for name, value in zip(CERTIFICATE, found, strict=False):
             state.found[name][k] = value
     elif known < np.inf:  # its certificate belongs to the coefficients before
         state.beta[part], state.e[part] = before
@@ -267,14 +267,19 @@ def _certify_anew(problem: PackedBatch, state: BatchState, k: int, exact: Weight
         r = beta[used] @ problem.K[np.ix_(rows[used], rows)]
         off = 1.2e-16 * (len(rows) + 1) * float(size @ own[used]) * own + (B[:, rows[used]] @ size) @ A[:, rows]
     e, lam, unit = r - y, problem.lam[k], problem.unit[k]
-    if sums is None:
-        bounds, unbiased = (problem.lo[part], problem.hi[part]), None if problem.bias == "free" else True
-        b, gap, bound, primal = measured(y, box, lam, unit, beta, e, *bounds, own, off, unbiased, None, problem.epsilon)
-    else:
-        b, gap, _, primal, bound = measured_levels(sums, k, box, y, beta, e, own, off, unit)
+    bounds, unbiased = (problem.lo[part], problem.hi[part]), None if problem.bias == "free" else True
+    gaps = []
+    for errors in (np.zeros(len(off)), off):  # as if there were no rounding, and with it
+        if sums is None:
+            b, gap, bound, primal = measured(
+                y, box, lam, unit, beta, e, *bounds, own, errors, unbiased, None, problem.epsilon
+            )
+        else:
+            b, gap, _, primal, bound = measured_levels(sums, k, box, y, beta, e, own, errors, unit)
+        gaps.append(gap)
     if state.found["gap"][k] < np.inf or state.found["rounds"][k] == 0:
         state.e[part] = e
-    return Certificate(primal, bound, gap, b, float(state.found["as_is"][k]))
+    return Certificate(primal, bound, gap, b, gaps[0])
 
 
 @compiled
