@@ -17,7 +17,7 @@ from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.attributes import Runs, ScaledAnswer, describe_runs
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData, RandomState, is_linear
-from hinge.estimators.fitting.reports import reports_of
+from hinge.estimators.fitting.reports import STALLED_ADVICE, reports_of
 from hinge.estimators.fitting.runs import Plan, gram_threads, run_one, run_tasks
 from hinge.estimators.fitting.tasks import Task, row_weights
 from hinge.estimators.kernel.kernel_machine import EXACT_BELOW, KernelMachine
@@ -136,6 +136,11 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     # Parameters of `SVC` that `KernelMachine` reads, and that this estimator does not have.
     device = cache_folder = target_error = max_kernel_evals = None
     _one_vs_one = False
+
+    _without_margin = (
+        "The best w is zero, as far as is known: the origin lies among the points, and predictions are arbitrary. "
+        "Give a larger nu, or kernel='rbf'."
+    )
 
     _constraints = parameters.ONE_CLASS_SVM
 
@@ -376,7 +381,8 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     def _keep_run(self, result: Result) -> None:
         """Set the fitted attributes that describe the run, and warn if it was cut off."""
         self.n_iter_, self.fit_status_ = int(result.n_iter), int(not result.status.is_success)
-        describe_runs(self, [result], self.max_iter)
+        lost = result.certificate.gap >= 1.0
+        describe_runs(self, [result], self.max_iter, self._without_margin if lost else STALLED_ADVICE)
 
 
 def _linear_attributes(answer: Solution, X: Stored, problem: OneClass | None) -> dict[str, Any]:

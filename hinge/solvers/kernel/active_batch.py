@@ -161,11 +161,11 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
             before = float(work[k])
             work[k] += most_pairs(n) * (PIECES if long else 1)
             work[k] += _move_on_face(these, k, free, epsilon, sums)
-            if plain and problem.certifiable and is_due(before, work[k]):
+            if problem.certifiable and is_due(before, work[k]):
                 _improve_by_rank(problem, state, k, tol)
         elif k == len(problem.lam):
             break
-    if plain and problem.certifiable:
+    if problem.certifiable:
         for k in np.flatnonzero((state.found["still"] >= STILL) & (state.found["work"] < np.inf)):
             state.found["work"][k] = np.inf  # the last attempt, at any price
             if state.found["gap"][k] > tol:
@@ -207,7 +207,8 @@ def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float
         return exact.again(rows[used], beta[used], rows)[0]
 
     c = -problem.aims[part].astype(np.float64)
-    box = DualBox(c, problem.lo[part], problem.hi[part], problem.bias == "free", problem.epsilon or 0.0)
+    total = 2.0 * float(problem.mass[k]) if isinstance(problem, LevelBatch) else None
+    box = DualBox(c, problem.lo[part], problem.hi[part], problem.bias == "free", problem.epsilon or 0.0, total)
     better = improve_by_rank(Z, box, state.beta[part], responses)
     if better is None:
         return
@@ -216,7 +217,7 @@ def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float
     found = _certify_anew(problem, state, k, exact)
     if found.gap <= tol or found.gap < known < np.inf:
         state.found["rounds"][k] += 1
-        for name, value in zip(CERTIFICATE, found._replace(unrounded=found.gap), strict=False):
+        for name, value in zip(CERTIFICATE, found, strict=False):
             state.found[name][k] = value
     elif known < np.inf:  # its certificate belongs to the coefficients before
         state.beta[part], state.e[part] = before
@@ -266,14 +267,19 @@ def _certify_anew(problem: PackedBatch, state: BatchState, k: int, exact: Weight
         r = beta[used] @ problem.K[np.ix_(rows[used], rows)]
         off = 1.2e-16 * (len(rows) + 1) * float(size @ own[used]) * own + (B[:, rows[used]] @ size) @ A[:, rows]
     e, lam, unit = r - y, problem.lam[k], problem.unit[k]
-    if sums is None:
-        bounds, unbiased = (problem.lo[part], problem.hi[part]), None if problem.bias == "free" else True
-        b, gap, bound, primal = measured(y, box, lam, unit, beta, e, *bounds, own, off, unbiased, None, problem.epsilon)
-    else:
-        b, gap, _, primal, bound = measured_levels(sums, k, box, y, beta, e, own, off, unit)
+    bounds, unbiased = (problem.lo[part], problem.hi[part]), None if problem.bias == "free" else True
+    gaps = []
+    for errors in (np.zeros(len(off)), off):  # as if there were no rounding, and with it
+        if sums is None:
+            b, gap, bound, primal = measured(
+                y, box, lam, unit, beta, e, *bounds, own, errors, unbiased, None, problem.epsilon
+            )
+        else:
+            b, gap, _, primal, bound = measured_levels(sums, k, box, y, beta, e, own, errors, unit)
+        gaps.append(gap)
     if state.found["gap"][k] < np.inf or state.found["rounds"][k] == 0:
         state.e[part] = e
-    return Certificate(primal, bound, gap, b, float(state.found["as_is"][k]))
+    return Certificate(primal, bound, gap, b, gaps[0])
 
 
 @compiled
@@ -397,7 +403,10 @@ def _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, sprea
     idle, n = found.still + 1.0, these.cuts[k + 1] - these.cuts[k]
     if not without:
         idle = count_idle(found.still, value, found.dual, abs(value), missing, PASSES, n)
-    return min(idle, float(STILL) if without or found.level <= FINEST else STILL - 1.0)
+    idle = min(idle, float(STILL) if without or found.level <= FINEST else STILL - 1.0)
+    if without and idle >= STILL:
+        found.work = np.inf  # no attempt is worth its price
+    return idle
 
 
 @compiled

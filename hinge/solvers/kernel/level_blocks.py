@@ -14,6 +14,7 @@ from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.conjugate_steps import conjugate_steps
 from hinge.solvers.kernel.face_steps import face_steps
+from hinge.solvers.kernel.low_rank import improve_problem, is_due
 from hinge.solvers.kernel.stalling import STILL, gains, lacks_margin
 from hinge.solvers.kernel.two_point import pair_steps
 
@@ -29,7 +30,8 @@ class LevelState(NamedTuple):
     `alpha` has a row for each copy of the points. r belongs to β = `known`, which α runs ahead of while it is taken
     in; the r of the first `scored` points is there. `path` is how far each β has moved in all, and `terms` how many
     additions have made an r. `gap`, `levels` and `dual` belong to the last α that was all known, and the dual has
-    made no progress for `still` rounds.
+    made no progress for `still` rounds; more than `STILL` if w is zero. `spent` is the arithmetic of all rounds, in
+    units of n.
     """
 
     order: np.ndarray
@@ -44,6 +46,7 @@ class LevelState(NamedTuple):
     levels: np.ndarray
     dual: float
     still: int
+    spent: float
     t: int
 
 
@@ -149,7 +152,7 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
         alpha[:, :m] = _beginning(problem, order[:m]) if start is None else completed(problem, start.beta)
         known, r, path = np.zeros((3, n))
         levels = np.zeros(len(problem.signs))
-        return LevelState(order, alpha, known, r, path, 0, m, m, np.inf, levels, -np.inf, 0, 0)
+        return LevelState(order, alpha, known, r, path, 0, m, m, np.inf, levels, -np.inf, 0, 0.0, 0)
 
     def advance(self, problem: KernelLevels, state: LevelState, n_iter: int) -> LevelState:
         for _ in range(n_iter):
@@ -159,9 +162,13 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
             elif state.dual == -np.inf or not np.array_equal(_beta(problem, state), state.known):
                 state = self._take_in(problem, state)
             elif state.m < problem.n and (state.gap <= self.rough or state.still >= STILL):
-                state = state._replace(m=min(problem.n, self.growth * state.m), still=0, dual=-np.inf)
+                state = state._replace(m=min(problem.n, self.growth * state.m), gap=np.inf, dual=-np.inf, still=0)
             else:
-                state = self._round(problem, state)
+                before, state = state.spent, self._round(problem, state)
+                if state.still == STILL and state.m == problem.n:
+                    state = state._replace(spent=np.inf)  # the last attempt, at any price
+                if is_due(before, state.spent):
+                    state = _improved(problem, state)
             state = state._replace(t=state.t + 1)
         return state
 
@@ -222,7 +229,7 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
             - float(e[part][beta[part] < hi[part]].min(initial=np.inf))
             for part in (slice(0, cut), slice(cut, len(at)))[: len(problem.signs)]
         )
-        spread = 0.0
+        spread, made = 0.0, 0.0
         if violation > 0.0:
             size = float(np.abs(state.r[:m]).max(initial=0.0)) + float(np.abs(problem.linear).max())
             inner = self.inner if len(at) < len(alpha) or len(at) > FEW else FINE
@@ -231,8 +238,8 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
             K = K if len(state.alpha) == 1 else np.ascontiguousarray(K[np.ix_(where, where)])
             if not problem.certifiable:
                 pair_steps(K, beta, e, lo, hi, tol, limit, None, cut)
-            elif conjugate_steps(K, beta, e, lo, hi, tol, limit, 0.0, cut) == limit:
-                face_steps(K, beta, e, lo, hi, True, cut)  # where pairs are slow: K is nearly singular
+            elif (made := conjugate_steps(K, beta, e, lo, hi, tol, limit, 0.0, cut)) == limit:
+                made += face_steps(K, beta, e, lo, hi, True, cut)  # where pairs are slow: K is nearly singular
                 if len(problem.signs) == 2 and len(state.alpha) == 1:
                     spread = float(np.diagonal(K).mean(dtype=np.float64) - K.mean(dtype=np.float64))
             change = np.bincount(where, beta - old)
@@ -240,8 +247,9 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
             state.path[points] += np.abs(change)
             state.alpha[at // m, at % m] = np.abs(beta)
             state.known[points] = _beta(problem, state)[points]
-            state = state._replace(terms=state.terms + len(at) + 1)
-        return _measured(problem, state, len(at) / len(alpha), spread)
+            spent = state.spent + len(at) * (m + made) / problem.n
+            state = state._replace(terms=state.terms + len(at) + 1, spent=spent)
+        return _measured(problem, state, max(len(at), 2.0 * made) / len(alpha), spread)
 
     def _chosen(
         self, problem: KernelLevels, over: np.ndarray, alpha: np.ndarray, box: np.ndarray, sign: np.ndarray
@@ -290,6 +298,8 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
         size = min(self.most, problem.gram.most_rows)
         block = 0 if size <= problem.gram.capacity else size * size
         values = block + min(n * n, max(STEP_VALUES + n, size * n))
+        if problem.gram.weights is not None:
+            values += 4 * n  # the responses of an attempt by `low_rank`, and of what it is compared with
         return Cost(kernel_values=values, a_pass=max(1, n // self.block))
 
 
@@ -314,7 +324,7 @@ def _measured(problem: KernelLevels, state: LevelState, share: float = 1.0, spre
     Parameters
     ----------
     share : float
-        How much of a pass was made.
+        How much of a pass was made, or how many were: points looked at, or moved in pairs.
     spread : float
         Mean squared distance of points from their mean, where steps are slow; zero if no margin is too small to go on.
     """
@@ -328,8 +338,23 @@ def _measured(problem: KernelLevels, state: LevelState, share: float = 1.0, spre
     moves = gains(dual, state.dual, abs(gain) + 0.5 * abs(sq), slack, share)
     still = 0 if moves else state.still + 1
     if problem.vanishes(sq) or lacks_margin(sq, slack, problem.mass, spread):  # there is nothing left to gain
-        still = STILL
+        still = STILL + 1
     return state._replace(levels=levels, gap=gap, dual=max(dual, state.dual), still=still)
+
+
+def _improved(problem: KernelLevels, state: LevelState) -> LevelState:
+    """Go on, over all points, from the answer of `low_rank`, if as much work has been done as that takes."""
+    alpha = np.empty_like(state.alpha)
+    alpha[:, state.order] = state.alpha
+    whole = state.m == problem.n
+    better = improve_problem(problem, (problem.sign * alpha).ravel(), state.spent, feasible=whole)
+    if better is None:
+        return state
+    n, (beta, r) = problem.n, better
+    state.alpha[:], state.r[:] = np.abs(beta).reshape(alpha.shape)[:, state.order], r[state.order]
+    state.known[:] = _beta(problem, state)
+    state.path[:] = np.abs(state.known)
+    return _measured(problem, state._replace(terms=n, m=n, scored=n, dual=-np.inf, still=0))
 
 
 def _complete(problem: KernelLevels, state: LevelState) -> bool:

@@ -16,6 +16,9 @@ moves by Newton steps on the optimality conditions with complementarity μ, by M
 with O(nr²) operations for r columns, and some 25 steps suffice, whatever C and the scales of the columns. At the end
 β is put on its bounds where multipliers say so, and the others move such that Zᵀβ is the w that was found.
 
+In the ν-SVMs ε is unknown too: it is the multiplier of :math:`\\sum_i p_i + q_i = kM`, where the weights of each of k
+signs sum to M, and one more column of ones.
+
 S. Fine, K. Scheinberg, *Efficient SVM Training Using Low-Rank Kernel Representations*, 2001;
 S. Mehrotra, *On the Implementation of a Primal-Dual Interior Point Method*, 1992.
 """
@@ -28,6 +31,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from hinge.access.gram.weight_vector import weight_vector
 from hinge.problems import KernelRegularized, sorted_bias
+from hinge.problems.svm.levels import KernelLevels, optimal_level
+from hinge.solvers.kernel.active_rounds import MOST
 from hinge.types import Stored
 
 STEPS = 25
@@ -55,6 +60,8 @@ class DualBox(NamedTuple):
     hi: np.ndarray
     free: bool
     epsilon: float
+    total: float | None = None
+    """What the weights of all points sum to, where ε is unknown."""
 
 
 def affordable_rank(work: float, n: int) -> int:
@@ -108,42 +115,55 @@ def solve_low_rank(Z: Stored, box: DualBox) -> np.ndarray | None:
 
 
 def improve_by_rank(
-    Z: Stored, box: DualBox, beta: np.ndarray, responses: Callable[[np.ndarray], np.ndarray]
+    Z: Stored, box: DualBox, beta: np.ndarray | None, responses: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """A better β, and its responses, Kβ, as they are computed; None where none is found."""
+    """A better β, or any, and its responses, Kβ, as they are computed; None where none is found."""
     found = solve_low_rank(Z, box)
     if found is None:
         return None
     r = responses(found)
-    return (found, r) if _gap(box, found, r) < _gap(box, beta, responses(beta)) else None
+    return (found, r) if beta is None or _gap(box, found, r) < _gap(box, beta, responses(beta)) else None
 
 
 def _gap(box: DualBox, beta: np.ndarray, r: np.ndarray) -> float:
-    """P - D at the best bias, as the sum of its complementarity terms."""
-    width = box.hi - box.lo
-    two_sided = bool((box.lo * box.hi < 0.0).any())
-    b = float(sorted_bias(r, -box.c, width, box.epsilon if two_sided else None)) if box.free else 0.0
+    """P - D at the best bias, or the best levels, as the sum of its complementarity terms."""
     at, sign, most, cost = _sides(box)
-    slope, a = sign * (r + b)[at] + cost, np.maximum(sign * beta[at], 0.0)
+    slope, a = sign * r[at] + cost, np.maximum(sign * beta[at], 0.0)
+    if box.total is not None:
+        for one, (own, total) in zip((1.0, -1.0), _sums(box), strict=False):
+            own = own[at]
+            slope[own] -= optimal_level(slope[own], a[own], most[own], one * total / float(most[own].sum()))
+    elif box.free:
+        two_sided = bool((box.lo * box.hi < 0.0).any())
+        slope += sign * float(sorted_bias(r, -box.c, box.hi - box.lo, box.epsilon if two_sided else None))
     return float(a @ np.maximum(slope, 0.0) + (most - a) @ np.maximum(-slope, 0.0))
 
 
-def improve_problem(problem: KernelRegularized, beta: np.ndarray, work: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """The same of a problem that has had so much work for each of its points, where that would have sufficed."""
+def improve_problem(
+    problem: KernelRegularized | KernelLevels, beta: np.ndarray, work: float, feasible: bool = True
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The same of a problem that has had so much work for each of its points, where that would have sufficed.
+
+    In regression with ν the points occur twice, as in the problem. Any β is better than one that is not `feasible`.
+    """
     gram, n = problem.gram, problem.n
     if gram.on_device or gram.by_value or not problem.certifiable:
         return None
-    # The columns and their copy, beside vectors, take no more memory than the kernel rows that are kept.
-    most = min(affordable_rank(work, n), gram.capacity * gram.dtype.itemsize // 16 - VECTORS)
+    at = np.arange(len(beta)) % n
+    # The columns and their copy, beside vectors, take no more memory than the kernel rows that are kept, or those of a
+    # small problem would.
+    memory = max(gram.capacity * n * gram.dtype.itemsize, 8 * MOST**2) // (8 * len(beta))
+    most = min(affordable_rank(work, len(beta)), (memory - VECTORS) // 2)
     exact, Z, K = gram.weights, None, None
 
     def responses(beta: np.ndarray) -> np.ndarray:
-        used = np.flatnonzero(beta)
+        net = np.bincount(at, beta, n).astype(np.float64, copy=False)
+        used = np.flatnonzero(net)
         if exact is None:
             assert K is not None
-            return beta[used] @ K[used]
+            return (net[used] @ K[used])[at]
         gram.evals += len(used) + n
-        return exact.again(used, beta[used], np.arange(n))[0]
+        return exact.again(used, net[used], np.arange(n))[0][at]
 
     if exact is not None:
         Z = exact.rows if exact.rows.shape[1] <= most else None
@@ -152,8 +172,18 @@ def improve_problem(problem: KernelRegularized, beta: np.ndarray, work: float) -
         Z = find_factor(K.__getitem__, gram.diag, most, gram.dtype)
     if Z is None:
         return None
-    box = DualBox(-problem.aims.astype(np.float64), *problem.limits, problem.bias == "free", problem.epsilon or 0.0)
-    return improve_by_rank(Z, box, beta, responses)
+    Z = Z if len(beta) == n else Z[at]
+    return improve_by_rank(Z, _dual_box(problem), beta if feasible else None, responses)
+
+
+def _dual_box(problem: KernelRegularized | KernelLevels) -> DualBox:
+    if isinstance(problem, KernelRegularized):
+        free, epsilon = problem.bias == "free", problem.epsilon or 0.0
+        return DualBox(-problem.aims.astype(np.float64), *problem.limits, free, epsilon)
+    signs, copies = len(problem.signs), len(problem.sign)
+    bound = (problem.sign * problem.boxes).ravel()
+    c = np.tile(-problem.linear, copies)
+    return DualBox(c, np.minimum(bound, 0.0), np.maximum(bound, 0.0), signs == 2, 0.0, problem.mass * signs)
 
 
 class _Points:
@@ -190,26 +220,48 @@ def _sides(box: DualBox) -> _Sides:
     return _Sides(at, sign, np.concatenate([box.hi[up], -box.lo[down]]), sign * box.c[at] + box.epsilon)
 
 
+def _sums(box: DualBox) -> list[tuple[np.ndarray, float]]:
+    """The points whose β have a given sum, and that sum."""
+    if box.total is None:
+        return [(np.ones(len(box.c), bool), 0.0)] if box.free else []
+    each = box.total / (1 + box.free)
+    return [(box.hi > 0.0, each), (box.lo < 0.0, -each)][: 1 + box.free]
+
+
 def _follow_path(points: _Points, box: DualBox) -> tuple[_Sides, np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """The variables, their values, their multipliers at zero and at their bounds, and x = (w, b); None if it fails."""
-    sides, A, own, n = _sides(box), points.A, points.own, len(box.c)
+    """The variables, their values, their multipliers at zero and at bounds, and x = (w, b, ε); None if it fails."""
+    sides, A, n = _sides(box), points.A, len(box.c)
     at, sign, most, cost = sides
+    level = int(box.total is not None)
+    own, given = np.append(points.own, np.zeros(level)), np.zeros(len(points.own) + level)
 
     def spread(values: np.ndarray) -> np.ndarray:
-        return A.T @ np.bincount(at, sign * values, n)
+        return np.append(A.T @ np.bincount(at, sign * values, n), values.sum(keepdims=True)[:level])
+
+    def pull(x: np.ndarray) -> np.ndarray:
+        return sign * (A @ x[: A.shape[1]])[at] + x[A.shape[1] :].sum()
 
     # In the middle of the box, and at w = 0: the w of these a, of columns of any scale, would be far away.
     a, x, unit = 0.5 * most, np.zeros(len(own)), float(np.abs(cost).max(initial=1e-300))
+    if box.total is not None:  # at the w of equal shares, which is the only unit where there are no targets
+        given[-1] = box.total
+        for these, total in _sums(box):
+            a[these[at]] *= min(1.0, abs(total) / float(a[these[at]].sum()))
+        np.divide(spread(a), own, out=x, where=own > 0.0)
+        unit = max(unit, float(np.abs(pull(x)).max()))
     room = most - a  # updated by itself: the difference would be rounded to zero at a bound
-    v, t = np.maximum(cost, 0.0) + unit, np.maximum(-cost, 0.0) + unit
+    v, t = (np.maximum(side * (pull(x) + cost), 0.0) + unit for side in (1.0, -1.0))
     for _ in range(2 * STEPS):
-        slope, lack = sign * (A @ x)[at] + cost - v + t, spread(a) - own * x
+        slope, lack = pull(x) + cost - v + t, spread(a) - own * x - given
         apart = float(a @ v + room @ t)
         size = abs(float(cost @ a)) + 0.5 * float(own @ (x * x))
         if apart <= ACCURACY * size and np.abs(slope).max() <= ACCURACY * unit:
             return sides, a, v, t, x
         mu, W = apart / (2 * len(a)), 1.0 / (v / a + t / room)
-        M = (A * np.bincount(at, W, n)[:, None]).T @ A
+        M = np.zeros((len(own), len(own)))
+        M[: A.shape[1], : A.shape[1]] = (A * np.bincount(at, W, n)[:, None]).T @ A
+        if level:
+            M[-1] = M[:, -1] = spread(W)
         M.flat[:: len(M) + 1] += own
         scale = 1.0 / np.sqrt(M.diagonal())
         M *= scale * scale[:, None]
@@ -223,7 +275,7 @@ def _follow_path(points: _Points, box: DualBox) -> tuple[_Sides, np.ndarray, np.
             """The change of x, a, v and t that makes a v and (most - a) t these, to first order."""
             wanted = (at_zero - a * v) / a - (at_bound - room * t) / room - slope
             dx = scale * cho_solve(factor, scale * (spread(W * wanted) + lack), check_finite=False)
-            da = W * (wanted - sign * (A @ dx)[at])
+            da = W * (wanted - pull(dx))
             return dx, da, (at_zero - a * v - v * da) / a, (at_bound - room * t + t * da) / room
 
         dx, da, dv, dt = step(0.0, 0.0)
@@ -249,7 +301,7 @@ def _put_on_bounds(
 ) -> np.ndarray:
     """β with those on a bound whose multiplier is the larger of the two, in units of their own."""
     at, sign, most, cost = sides
-    n, unit = len(box.c), float(np.abs(cost).max())
+    n, unit = len(box.c), float(np.abs(cost).max() or np.maximum(v, t).max())
     low, high = a * unit < v * most, (most - a) * unit < t * most
     beta = np.bincount(at, sign * np.where(low, 0.0, np.where(high, most, a)), n)
     # Each point that is left keeps its side of zero.
@@ -260,22 +312,25 @@ def _put_on_bounds(
     )
     F = np.unique(at[moves])
     w = np.zeros(len(points.kept))
-    w[points.kept] = x / points.size
+    w[points.kept] = x[: len(points.size)] / points.size
     columns = (points.A * points.size)[F, : len(points.size) - box.free]
+    groups = _sums(box)
     for _ in range(POLISHED if len(F) else 0):
         used = np.flatnonzero(beta)
         lack = (w[: Z.shape[1]] - weight_vector(Z, used, beta[used]))[points.kept[: Z.shape[1]]]
         room = np.minimum(beta[F] - lo[F], hi[F] - beta[F])
+        # First the sums, then what leaves them as they are.
+        lines = np.stack([room * own[F] for own, _ in groups] or [np.zeros(len(F))])
+        lines /= np.maximum(np.linalg.norm(lines, axis=1, keepdims=True), TINY)
         change = np.zeros(len(F))
-        line, ways = np.zeros(len(F)), columns * room[:, None]
-        if box.free and room.any():  # first the sum, then what leaves it as it is
-            line = room / np.linalg.norm(room)
-            change -= beta.sum() / np.linalg.norm(room) * line
+        for line, (own, total) in zip(lines, groups, strict=False):
+            change += (total - beta[own].sum()) / max(float(line @ room), TINY) * line
+        ways = columns * room[:, None]
         lack -= change @ ways
-        ways -= np.outer(line, line @ ways)
+        ways -= lines.T @ (lines @ ways)
         # Damped by what lacks, so that no direction is gone further than half of the room.
         left, values, right = np.linalg.svd(ways, full_matrices=False)
         more = left @ (values / (values**2 + float(lack @ lack) + TINY) * (right @ lack))
-        change += more - (line @ more) * line
+        change += more - lines.T @ (lines @ more)
         beta[F] = np.clip(beta[F] + room * change, lo[F], hi[F])
     return beta

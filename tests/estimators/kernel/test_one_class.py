@@ -291,3 +291,11 @@ def test_no_iterations_at_all_are_a_limit_like_any_other():
     assert type(model.n_iter_) is int
     assert model.n_iter_ == 0
     assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_points_about_the_origin_have_no_direction(kernel):
+    X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    with pytest.warns(ConvergenceWarning, match="best w is zero"):
+        model = OneClassSVM(kernel=kernel, nu=0.5).fit(np.tile(X, (10, 1)))
+    assert model.gap_ >= 1.0

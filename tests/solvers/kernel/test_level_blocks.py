@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import OneClassSVM
 
+import hinge
 from hinge.access import Gram, as_points
-from hinge.kernels import Gaussian
+from hinge.kernels import Gaussian, Linear
 from hinge.monitoring import Status, Stop
 from hinge.problems import KernelNuClassification, KernelNuRegression, KernelRegularized
 from hinge.problems.svm.nu_forms import KernelOneClass
@@ -148,3 +150,17 @@ def test_an_answer_of_a_subset_claims_nothing():
         state = solver.advance(problem, solver.init(problem), 2)
         answer = solver.solution(problem, state)
         assert answer.terms == np.inf and problem.certificate(answer).is_unknown
+
+
+def test_a_grown_subset_has_no_gap_until_it_is_measured():
+    X = np.random.default_rng(0).normal(size=(300, 20))
+    problem = KernelNuRegression(X, X @ np.arange(20.0), 0.5, 1e-3, Linear())
+    assert solve(problem, LevelBlocks(first=32), stop=Stop(0.01)).status is Status.CONVERGED
+
+
+def test_a_slow_ascent_ends():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 20)) * 10.0 ** rng.integers(-3, 10, size=20)
+    with pytest.warns(ConvergenceWarning):
+        model = hinge.OneClassSVM(kernel="poly", nu=0.1).fit(X)
+    assert model.n_iter_ < 300

@@ -2,13 +2,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge import SVC, Stop, solve
+from hinge import SVC, NuSVR, Stop, solve
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian, Linear
-from hinge.problems import Expansion, KernelRegularized
+from hinge.problems import Expansion, KernelNuClassification, KernelNuRegression, KernelRegularized
 from hinge.problems.svm.losses import epsilon_insensitive
-from hinge.solvers import ActiveSet, BlockDual
-from hinge.solvers.kernel.low_rank import DualBox, affordable_rank, find_factor, is_due, solve_low_rank
+from hinge.problems.svm.nu_forms import KernelOneClass
+from hinge.solvers import ActiveSet, BlockDual, LevelBlocks
+from hinge.solvers.kernel.low_rank import DualBox, affordable_rank, find_factor, improve_problem, is_due, solve_low_rank
 
 RNG = np.random.default_rng(0)
 
@@ -68,6 +69,39 @@ def test_members_of_a_batch_are_solved_too():
     X, t = duplicated(400, [3e6, 1.0, 1e-2])
     model = SVC(kernel="linear", C=0.1).fit(X, np.digitize(t, [-0.5, 0.5]))
     assert model.gap_ <= 1e-3
+
+
+@pytest.mark.parametrize("nu", [0.5, 0.9, 1.0])
+@pytest.mark.parametrize("form", ["classes", "regression", "one class"])
+def test_sums_of_either_sign_are_given(form, nu):
+    X, t = duplicated(200, [1.0, 1e-3, 1e3], 0.3)
+    y = np.where(np.argsort(np.argsort(X[:, 0] + 0.3 * t, kind="stable")) < 100, -1, 1)
+    problem = {
+        "classes": lambda: KernelNuClassification(X, y, nu, Linear()),
+        "regression": lambda: KernelNuRegression(X, t, nu, 0.1, Linear()),
+        "one class": lambda: KernelOneClass(X + np.array([3.0, 0.0, 3e3]), nu, Linear()),
+    }[form]()
+    found = improve_problem(problem, problem.sign.ravel(), np.inf, feasible=False)
+    assert found is not None
+    beta, r = found[0].reshape(problem.sign.shape), found[1]
+    alpha = problem.sign * beta
+    assert (alpha >= 0).all() and (alpha <= problem.boxes).all()
+    sums = [alpha[problem.sign == one].sum() for one in problem.signs]
+    np.testing.assert_allclose(sums, problem.mass, rtol=1e-12)
+    answer = Expansion(beta.sum(axis=0), 0.0, r[:200], None, 200)
+    assert problem.sharpened(answer, problem.certificate(answer), 1e-5).gap <= 1e-5
+
+
+def test_levels_over_unscaled_columns_end_after_few_rounds():
+    X, t = duplicated(1500, [1e-2, 1.0, 1e4, 30.0])
+    problem = KernelNuRegression(X, t, 0.5, 10.0, Linear())
+    assert solve(problem, LevelBlocks(), stop=Stop(tol=1e-3, max_iter=8)).certificate.gap <= 1e-3
+
+
+def test_members_of_a_batch_of_levels_are_solved_too():
+    X, t = duplicated(400, [1e3, 1.0, 1e-2])
+    model = NuSVR(kernel="linear", C=10.0).fit(X, t)
+    assert model.gap_ <= 1e-3 and model.n_iter_ < 20
 
 
 def test_attempts_cost_a_share_of_the_work_before():
