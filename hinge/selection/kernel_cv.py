@@ -3,7 +3,7 @@
 from typing import Literal
 
 from hinge.estimators import SVC, SVR
-from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState
+from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState, set_parameters
 from hinge.selection.grids import Grid
 from hinge.selection.scoring import Scorer
 from hinge.selection.searching import Searching
@@ -111,32 +111,7 @@ multiclass, decision_function_shape, break_ties, device, precision, random_state
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
-        self.Cs = Cs
-        self.gammas = gammas
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.multiclass = multiclass
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.device = device
-        self.precision = precision
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
+        set_parameters(self, locals())
 
 
 class SVRCV(Searching, SVR):  # type: ignore[override]
@@ -202,25 +177,4 @@ random_state, on_interrupt
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
-        self.Cs = Cs
-        self.gammas = gammas
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.device = device
-        self.precision = precision
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
+        set_parameters(self, locals())

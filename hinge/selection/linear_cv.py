@@ -3,7 +3,7 @@
 from typing import Literal
 
 from hinge.estimators import LinearSVC, LinearSVR
-from hinge.estimators.fitting.parameters import ClassWeight, RandomState
+from hinge.estimators.fitting.parameters import ClassWeight, RandomState, set_parameters
 from hinge.selection.grids import Grid
 from hinge.selection.scoring import Scorer
 from hinge.selection.searching import Searching
@@ -105,26 +105,7 @@ class_weight, random_state, on_interrupt
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.dual = dual
-        self.tol = tol
-        self.multi_class = multi_class
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept = intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
+        set_parameters(self, locals())
 
 
 class LinearSVRCV(Searching, LinearSVR):  # type: ignore[override]
@@ -187,21 +168,4 @@ class LinearSVRCV(Searching, LinearSVR):  # type: ignore[override]
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.epsilon = epsilon
-        self.tol = tol
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept = intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.solver = solver
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
+        set_parameters(self, locals())

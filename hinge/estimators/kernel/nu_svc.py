@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from hinge.access import Gram, Points
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState
+from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState, set_parameters
 from hinge.estimators.fitting.tasks import PackedTasks, Task, class_pairs
 from hinge.estimators.kernel.kernel_classifier import KernelClassifier
 from hinge.estimators.kernel.kernel_machine import NuMachine
@@ -171,32 +171,7 @@ class_weight_
         warm_start: bool = False,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.solver = solver
-        self.max_time = max_time
-        self.max_kernel_evals = max_kernel_evals
-        self.target_error = target_error
-        self.validation_fraction = validation_fraction
-        self.cache_folder = cache_folder
-        self.device = device
-        self.precision = precision
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.on_interrupt = on_interrupt
+        set_parameters(self, locals())
 
     @atomic_fit
     @with_callbacks

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from hinge.access import Gram, Points
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import Gamma, KernelChoice, RandomState
+from hinge.estimators.fitting.parameters import Gamma, KernelChoice, RandomState, set_parameters
 from hinge.estimators.fitting.tasks import PackedTasks, Task
 from hinge.estimators.kernel.kernel_machine import KernelRegressor, NuMachine
 from hinge.problems import KernelNuRegression
@@ -149,29 +149,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
         random_state: RandomState = None,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.max_time = max_time
-        self.max_kernel_evals = max_kernel_evals
-        self.target_error = target_error
-        self.validation_fraction = validation_fraction
-        self.cache_folder = cache_folder
-        self.device = device
-        self.precision = precision
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.on_interrupt = on_interrupt
+        set_parameters(self, locals())
 
     @atomic_fit
     @with_callbacks

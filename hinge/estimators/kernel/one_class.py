@@ -16,7 +16,7 @@ from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.attributes import Runs, ScaledAnswer, describe_runs
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData, RandomState, is_linear
+from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData, RandomState, is_linear, set_parameters
 from hinge.estimators.fitting.reports import reports_of
 from hinge.estimators.fitting.runs import Plan, gram_threads, run_one, run_tasks
 from hinge.estimators.fitting.tasks import Task, row_weights
@@ -158,21 +158,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.max_reads = max_reads
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
+        set_parameters(self, locals())
 
     @atomic_fit
     @with_callbacks

@@ -10,7 +10,7 @@ from hinge.estimators.data import kernel_input
 from hinge.estimators.data.sources import set_names
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState
+from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState, set_parameters
 from hinge.estimators.kernel.kernel_classifier import KernelClassifier
 from hinge.estimators.kernel.kernel_machine import HARD
 from hinge.monitoring.clock import now
@@ -177,36 +177,7 @@ class_weight_
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.slack = slack
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.max_kernel_evals = max_kernel_evals
-        self.target_error = target_error
-        self.validation_fraction = validation_fraction
-        self.cache_size = cache_size
-        self.max_memory = max_memory
-        self.cache_folder = cache_folder
-        self.class_weight = class_weight
-        self.multiclass = multiclass
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.device = device
-        self.precision = precision
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
+        set_parameters(self, locals())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import Gamma, KernelChoice, RandomState
+from hinge.estimators.fitting.parameters import Gamma, KernelChoice, RandomState, set_parameters
 from hinge.estimators.kernel.kernel_machine import KernelRegressor
 from hinge.problems.svm.losses import Loss, epsilon_insensitive
 from hinge.solvers import Solver
@@ -139,30 +139,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         random_state: RandomState = None,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.max_time = max_time
-        self.max_kernel_evals = max_kernel_evals
-        self.target_error = target_error
-        self.validation_fraction = validation_fraction
-        self.cache_folder = cache_folder
-        self.device = device
-        self.precision = precision
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.on_interrupt = on_interrupt
+        set_parameters(self, locals())
 
     @atomic_fit
     @with_callbacks

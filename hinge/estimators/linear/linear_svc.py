@@ -22,7 +22,7 @@ from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.attributes import coefficients, keep_results, starts, widened
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import ClassWeight, RandomState, Source, on_a_device
+from hinge.estimators.fitting.parameters import ClassWeight, RandomState, Source, on_a_device, set_parameters
 from hinge.estimators.fitting.reports import Report, reports_of, rules_out_constant, warn_if_constant
 from hinge.estimators.fitting.runs import Plan, joint_solver, run_all
 from hinge.estimators.fitting.tasks import class_weights, per_class_weights, row_weights
@@ -226,32 +226,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         checkpoint: str | PathLike[str] | None = None,
         device: str | None = None,
     ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.C = C
-        self.multi_class = multi_class
-        self.lam = lam
-        self.slack = slack
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept = intercept
-        self.intercept_scaling = intercept_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.max_reads = max_reads
-        self.target_error = target_error
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
-        self.max_memory = max_memory
-        self.checkpoint = checkpoint
-        self.device = device
+        set_parameters(self, locals())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

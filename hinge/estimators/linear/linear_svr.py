@@ -16,7 +16,7 @@ from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.attributes import keep_results, starts, widened
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import RandomState, Source
+from hinge.estimators.fitting.parameters import RandomState, Source, set_parameters
 from hinge.estimators.fitting.reports import reports_of
 from hinge.estimators.fitting.runs import Plan, run_all
 from hinge.estimators.fitting.tasks import row_weights
@@ -152,27 +152,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         max_memory: float | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.lam = lam
-        self.solver = solver
-        self.intercept = intercept
-        self.max_time = max_time
-        self.max_reads = max_reads
-        self.target_error = target_error
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.on_interrupt = on_interrupt
-        self.max_memory = max_memory
-        self.checkpoint = checkpoint
+        set_parameters(self, locals())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
