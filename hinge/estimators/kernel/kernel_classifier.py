@@ -1,6 +1,6 @@
 """The base class of `SVC` and `NuSVC`: the fit, decision values, probabilities."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import is_precomputed
+from hinge.estimators.data.sources import set_names
 from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, expanded
+from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import PAIRS, ClassWeight, KernelData
 from hinge.estimators.fitting.reports import warn_of_answers
 from hinge.estimators.fitting.tasks import (
@@ -25,6 +27,7 @@ from hinge.estimators.fitting.tasks import (
 from hinge.estimators.kernel.kernel_machine import KernelMachine
 from hinge.estimators.mixins.probabilities import Judged, Probabilities, coefficients_of, without_kernel_rows
 from hinge.kernels import Kernel
+from hinge.monitoring.clock import now
 from hinge.problems import Expansion
 from hinge.types import Items
 
@@ -43,7 +46,29 @@ class KernelClassifier(KernelMachine, Probabilities):
     probability: bool | Literal["deprecated"]
     class_weight: ClassWeight
 
-    def _fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None, began: float) -> None:
+    @atomic_fit
+    @with_callbacks
+    def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed. Or a source of rows on disk, as
+            in `LinearSVC.fit`: .npy, Parquet, Zarr, Arrow, polars, svmlight or CSV. The rows are loaded in the
+            precision in which they are stored; the kernel matrix need not fit into memory.
+        y : array-like of shape (n_samples,), or str
+            A str is the name of a column of the source.
+        sample_weight : array-like of shape (n_samples,), optional
+            Rows of zero or negative weight are ignored.
+
+        Returns
+        -------
+        self
+        """
+        began = now()
+        self._check_parameters()
+        X, y, column_names = kernel_input.loaded(self, X, y)
         X, y = kernel_input.training_data(self, X, y)
         classes, codes = checks.encoded_labels(y)
         weight = row_weights(sample_weight, X)
@@ -97,6 +122,8 @@ class KernelClassifier(KernelMachine, Probabilities):
         f = runs.answers.f
         if self._warns_if_constant and len(classes) == 2 and self.stop_reason_ == "converged" and np.isfinite(f).all():
             warn_of_answers(codes[runs.answers.rows], classes, f > 0)
+        set_names(self, column_names)
+        return self
 
     def _check_masses(
         self,

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,7 @@ from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of, shape_of
 from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, describe_runs, expanded
+from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import KernelChoice, KernelData, RandomState, check_kernel_numbers, on_a_device
 from hinge.estimators.fitting.reports import STALLED_ADVICE, reports_of
 from hinge.estimators.fitting.runs import Plan, gram_threads, run_in_batch, run_pairs, run_tasks
@@ -377,7 +378,24 @@ class KernelRegressor(KernelMachine):
 
     _one_vs_one = False
 
-    def _fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+    @atomic_fit
+    @with_callbacks
+    def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            The :math:`s_i`. Rows of zero or negative weight are ignored.
+
+        Returns
+        -------
+        self
+        """
         began = now()
         self._check_parameters()
         X, y = kernel_input.training_data(self, X, y)
@@ -401,6 +419,7 @@ class KernelRegressor(KernelMachine):
         kernel, runs = self._solve(X, t, tasks, kernel, began, rebuilt=rebuilt)
         self.__dict__.update(attributes(runs.answers, kernel))
         self._keep(runs)
+        return self
 
     def predict(self, X: Items) -> np.ndarray:
         """The predicted target of each row.
