@@ -14,9 +14,8 @@ from hinge.access.streams.streamed import Streamed, StretchLayout
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.attributes import keep_results
 from hinge.estimators.fitting.parameters import on_a_device
-from hinge.estimators.fitting.reports import Report
 from hinge.estimators.fitting.runs import Plan, run_jointly
-from hinge.monitoring import Status, Stop
+from hinge.monitoring import Status
 from hinge.monitoring.checkpoint import Checkpoint, notes_of
 from hinge.problems import LinearProblem, Multiclass, Regularized
 from hinge.solvers import Frugal, Result, Solver, frugal_for, registry
@@ -221,14 +220,11 @@ def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool
     return Room(Streamed(stream, left - taken), MOST_DIRECT if able else 0, cells)
 
 
-def fit_stream(
-    model: BaseEstimator, problems: Sequence[Regularized], room: Room, stop: Stop, seed: int, reports: Sequence[Report]
-) -> None:
+def fit_stream(model: BaseEstimator, problems: Sequence[Regularized], room: Room, plan: Plan) -> None:
     """Solve all problems in the same passes, and set the attributes of the fit."""
     data, one = room.data, _chosen(model, room)
-    solver = SideBySide(one) if len(problems) > 1 else one
-    plan = Plan(solver, stop, int(model.max_iter), seed, model.on_interrupt, None, tuple(reports))
-    results = run_jointly(problems, plan, _checkpoint(model, problems, room, seed, one))
+    plan = plan._replace(solver=SideBySide(one) if len(problems) > 1 else one)
+    results = run_jointly(problems, plan, _checkpoint(model, problems, room, plan.seed, one))
     set_counts(model, problems)
     model.bytes_read_ = data.bytes_read
     keep_results(model, results, problems)

@@ -269,7 +269,10 @@ def stream_classes(classes: ArrayLike | None, known: np.ndarray | None) -> np.nd
 
 
 def held_out(codes: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Indices of a stratified random fraction of the rows; at least one row of each class is left for training."""
+    """Indices of a random fraction of the rows, stratified; at least one row of each class is left for training.
+
+    In regression all rows are of one class.
+    """
     rng = np.random.default_rng(seed)
     picked = []
     for code in np.unique(codes):
@@ -281,11 +284,3 @@ def held_out(codes: np.ndarray, fraction: float, seed: int) -> np.ndarray:
             f"validation_fraction={fraction:g} of {len(codes)} rows leaves none to measure target_error on."
         )
     return rows.astype(np.int64)
-
-
-def held_out_at_random(n: int, fraction: float, seed: int) -> np.ndarray:
-    """Indices of a random fraction of the rows; at least one row is left for training."""
-    count = min(n - 1, round(fraction * n))
-    if count == 0:
-        raise ValueError(f"validation_fraction={fraction:g} of {n} rows leaves none to measure target_error on.")
-    return np.sort(np.random.default_rng(seed).permutation(n)[:count]).astype(np.int64)

@@ -11,7 +11,7 @@ from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import is_precomputed
 from hinge.estimators.data.sources import set_names
-from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, expanded
+from hinge.estimators.fitting.attributes import Answers, Runs, expanded
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import PAIRS, ClassWeight, KernelData
 from hinge.estimators.fitting.reports import warn_of_answers
@@ -28,7 +28,6 @@ from hinge.estimators.kernel.kernel_machine import KernelMachine
 from hinge.estimators.mixins.probabilities import Judged, Probabilities, coefficients_of, without_kernel_rows
 from hinge.kernels import Kernel
 from hinge.monitoring.clock import now
-from hinge.problems import Expansion
 from hinge.types import Items
 
 
@@ -76,11 +75,7 @@ class KernelClassifier(KernelMachine, Probabilities):
         of_classes = per_class_weights(self.class_weight, y, classes)
         factors = of_classes if self._weighs_classes else None
         kernel = kernel_input.kernel_of(self, X)
-        aside = None
-        if self.target_error is not None:
-            rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
-            seed = checks.seed_of(self.random_state)
-            aside = rows[checks.held_out(codes[rows], self.validation_fraction, seed)]
+        aside = self._held_out_rows(codes, weight)
         self._check_masses(codes, classes, weight, factors, aside)
         ovo = len(classes) > 2 and self.multiclass == "ovo"
         tasks = tasks_of(codes, len(classes), weight, factors, aside, one_vs_one=ovo, by_class=True)
@@ -92,9 +87,6 @@ class KernelClassifier(KernelMachine, Probabilities):
             found = expanded(answers, X, codes, len(classes), kernel, one_vs_one=ovo)
             return {"classes_": classes, "kernel_": kernel, "shape_fit_": kernel_input.shape_of(X), **found}
 
-        def rebuilt(answer: Expansion, kernel: Kernel) -> dict[str, Any]:
-            return attributes(answers_of([answer], tasks), kernel)
-
         def reaches(runs: Runs, C: float) -> bool:
             """Whether a coefficient is near its bound for the row of the smallest weight."""
             least = 1.0 if weight is None else float(weight[weight > 0].min())
@@ -102,18 +94,8 @@ class KernelClassifier(KernelMachine, Probabilities):
             return bool(np.abs(runs.answers.beta).max(initial=0.0) > 0.5 * least * C)
 
         one_model = len(tasks) == 1 and self.slack is None
-        kernel, runs = self._solve(
-            X,
-            y,
-            tasks,
-            kernel,
-            began,
-            names=names,
-            classes=classes,
-            rebuilt=rebuilt if one_model else None,
-            reaches=reaches,
-        )
-        self.__dict__.update(attributes(runs.answers, kernel))
+        options: dict[str, Any] = dict(names=names, classes=classes, one_model=one_model, reaches=reaches)
+        runs = self._solve(X, y, tasks, kernel, began, attributes, **options)
         self.class_weight_ = np.ones(len(classes)) if of_classes is None else of_classes
         self._forget_probabilities()
         self._keep(runs)

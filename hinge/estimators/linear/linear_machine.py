@@ -18,11 +18,13 @@ from hinge.constraints import Constraints
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.sources import scored, scores_of
 from hinge.estimators.fitting.parameters import RandomState, on_a_device
+from hinge.estimators.fitting.reports import Report
+from hinge.estimators.fitting.runs import Plan
 from hinge.estimators.mixins.html import FittedHTML
 from hinge.estimators.mixins.to_sklearn import ToSklearn
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
-from hinge.problems import Penalized, Regularized
+from hinge.problems import Penalized, Regularized, Solution
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.solvers import Solver, registry
@@ -61,7 +63,10 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
     tol: float
     max_time: float | None
     max_reads: int | None
+    max_iter: int
     target_error: float | None
+    validation_fraction: float
+    on_interrupt: Literal["raise", "keep"]
     random_state: RandomState
     max_memory: float | None
     checkpoint: str | PathLike[str] | None
@@ -169,8 +174,30 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
         settings: dict[str, Any] = {"parts": threads} if "parts" in {field.name for field in fields(kind)} else {}
         return kind(**settings)
 
-    def _stop(self, began: float) -> Stop:
-        return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
+    def _held_out_rows(
+        self, codes: np.ndarray, rows: np.ndarray | None, seed: int
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The rows held out for `target_error`, None without it; and weights of rows, which are zero for them."""
+        if self.target_error is None:
+            return None, rows
+        aside = checks.held_out(codes, self.validation_fraction, seed)
+        rows = np.ones(len(codes)) if rows is None else rows.copy()
+        rows[aside] = 0.0  # excludes them from the problem without copying X
+        if not rows.any():
+            raise ValueError("All rows of positive weight are held out: give a smaller validation_fraction.")
+        return aside, rows
+
+    def _plan(
+        self,
+        solver: Solver | None,
+        began: float,
+        seed: int,
+        reports: tuple[Report, ...],
+        aside: np.ndarray | None = None,
+        starts: Sequence[Solution | None] = (),
+    ) -> Plan:
+        stop = Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
+        return Plan(solver, stop, int(self.max_iter), seed, self.on_interrupt, aside, reports, starts)
 
 
 def linear_scores(X: Stored, coef: np.ndarray | Sparse, intercept: np.ndarray) -> np.ndarray:

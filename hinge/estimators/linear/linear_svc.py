@@ -24,7 +24,7 @@ from hinge.estimators.fitting.attributes import coefficients, keep_results, star
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import ClassWeight, RandomState, Source, on_a_device, set_parameters
 from hinge.estimators.fitting.reports import Report, reports_of, rules_out_constant, warn_if_constant
-from hinge.estimators.fitting.runs import Plan, joint_solver, run_all
+from hinge.estimators.fitting.runs import joint_solver, run_all
 from hinge.estimators.fitting.tasks import class_weights, per_class_weights, row_weights
 from hinge.estimators.linear import crammer_singer
 from hinge.estimators.linear.linear_machine import LinearMachine, linear_scores
@@ -271,11 +271,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         rows = row_weights(sample_weight, X)
         per_class = per_class_weights(self.class_weight, y, classes, rows)
         seed = checks.seed_of(self.random_state)
-        aside = None
-        if self.target_error is not None:
-            aside = checks.held_out(codes, self.validation_fraction, seed)
-            rows = np.ones(len(codes)) if rows is None else rows.copy()
-            rows[aside] = 0.0  # excludes them from the problem without copying X
+        aside, rows = self._held_out_rows(codes, rows, seed)
         matrix: Matrix | Table = as_matrix(X, checked=True) if there is None else there
         seen = Occupied(matrix, None, matrix.shape[1])
         problems: list[Any]
@@ -304,16 +300,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
                     raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
         last = getattr(self, "_answers", None)
         same = self.warm_start and last and (last[0].w.ndim > 1) == together and np.array_equal(classes, self.classes_)
-        plan = Plan(
-            solver,
-            self._stop(began),
-            int(self.max_iter),
-            seed,
-            self.on_interrupt,
-            aside,
-            self._reports(X, y, classes, problems, solver, seen),
-            starts(last if same else None, seen),
-        )
+        reports = self._reports(X, y, classes, problems, solver, seen)
+        plan = self._plan(solver, began, seed, reports, aside, starts(last if same else None, seen))
         # A table keeps the cells that it has read for all classes, so the classes are solved one after the other.
         results = run_all(problems, plan, 1 if isinstance(matrix, Table) else self.n_jobs)
         results = [widened(result, seen) for result in results]
@@ -341,7 +329,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         room = sources.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
         problems: list[Any] = [self._problem(room.data, codes == k, rows, per_class, k) for k in tasks]
         reports = self._reports(stream, y, classes, problems)
-        sources.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
+        sources.fit_stream(self, problems, room, self._plan(None, began, checks.seed_of(self.random_state), reports))
         self.classes_ = classes
         self._forget_probabilities()
         return self
