@@ -111,11 +111,6 @@ def ascend(part: Part, kept: Kept, message: Message) -> Ascended:
     return Ascended(Kept(before, after), Report(*(np.concatenate(column) for column in columns)))
 
 
-def report_of(ascended: Ascended) -> Report:
-    """What goes to the client."""
-    return ascended.report
-
-
 def add_reports(*reports: Report) -> Report:
     """What several parts changed together, added in their order."""
     total = reports[0]
@@ -266,11 +261,6 @@ def certify_part(part: Part, kept: Kept, question: CertificateQuery) -> Certifie
     ]
     shares, responses, cells = zip(*found, strict=True)
     return CertifiedPart(shares, responses, sum(cells))
-
-
-def shares_of(found: CertifiedPart) -> tuple[tuple[TaskShare, ...], int]:
-    """What goes to the client."""
-    return found.shares, found.cells
 
 
 def losses(part: Part, found: CertifiedPart, question: CertificateQuery, biases: np.ndarray) -> np.ndarray:

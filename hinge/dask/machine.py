@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -129,7 +130,7 @@ class OnCluster(LinearMachine):
         held = iter(cluster.holders(chunks.Xs))
         where = placed([[next(held) for _ in group.Xs] for group in groups], threads)
         loaded = cluster.load(prepared, [(k, targets, *group) for k, group in enumerate(groups)], where)
-        facts = cluster.gather([cluster.submit("facts", _facts_of, job) for job in loaded])
+        facts = cluster.gather([cluster.submit("facts", itemgetter(1), job) for job in loaded])
         self._check_columns(facts)
         return Spread(cluster, loaded, facts)
 
@@ -248,10 +249,6 @@ class OnCluster(LinearMachine):
 def _local_of(machine: type) -> Any:
     """The machine that does the same in this process."""
     return next(base for base in machine.__mro__ if base.__module__.startswith("hinge.estimators"))
-
-
-def _facts_of(loaded: tuple[Any, Facts]) -> Facts:
-    return loaded[1]
 
 
 def _some(names: tuple[str, ...] | None) -> str:

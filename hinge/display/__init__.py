@@ -11,13 +11,7 @@ _WHERE = {
     "ParetoFrontDisplay": "pareto",
 }
 
-__all__ = [
-    "CalibrationDisplay",
-    "ConvergenceDisplay",
-    "HardRowsDisplay",
-    "LearningRuntimeDisplay",
-    "ParetoFrontDisplay",
-]
+__all__ = [*_WHERE]
 
 if TYPE_CHECKING:
     from hinge.display.calibration import CalibrationDisplay as CalibrationDisplay

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hinge.display.figure import Panel, Series
-from hinge.display.watched import WatchedRecord, Watcher, axes_or_new, checked, compile_for, gaps, watch
+from hinge.display.watched import Display, WatchedRecord, Watcher, axes_or_new, checked, compile_for, gaps, watch
 from hinge.monitoring import Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawn
     from numpy.typing import ArrayLike
 
     from hinge.display.watched import Classifier
@@ -31,7 +30,7 @@ AGAINST = {
 QUANTITIES = {"objective": "objective", "gap": "gap above the minimum, relative", "error": "error, share of rows"}
 
 
-class ConvergenceDisplay:
+class ConvergenceDisplay(Display):
     """Curves of one or more runs, in scikit-learn's manner of drawing.
 
     Make it with `from_estimator` or `from_history`.
@@ -57,9 +56,6 @@ class ConvergenceDisplay:
     >>> list(display.curves)
     ['sdca']
     """
-
-    ax_: Axes
-    figure_: Drawn
 
     def __init__(self, curves: dict[str, Sequence[WatchedRecord]]) -> None:
         self.curves = curves
@@ -176,8 +172,6 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
-        from hinge.display.static import panel
-
         for value, allowed, what in ((against, AGAINST, "against"), (quantity, QUANTITIES, "quantity")):
             if value not in allowed:
                 raise ValueError(f"{what} is one of {', '.join(allowed)}, not {value!r}.")
@@ -188,11 +182,8 @@ class ConvergenceDisplay:
                 f"{AGAINST[against][1]}: give "
                 "from_estimator the rows, X and y (and X_test and y_test for the error), to measure it."
             )
-        ax = axes_or_new(ax)
         drawn = Panel(title, AGAINST[against][1], QUANTITIES[quantity], series, True, quantity == "gap")
-        panel(drawn, ax)
-        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
-        return self
+        return self._drawn_on(axes_or_new(ax), drawn)
 
     @staticmethod
     def _series(name: str, looks: Sequence[WatchedRecord], against: str, quantity: str) -> Series:

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hinge.display.figure import Panel, Series
-from hinge.display.watched import Watcher, axes_or_new, checked, compile_for, watch
+from hinge.display.watched import Display, Watcher, axes_or_new, checked, compile_for, watch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawn
     from numpy.typing import ArrayLike
 
     from hinge.display.watched import Classifier
     from hinge.types import MatrixLike, Stored
 
 
-class LearningRuntimeDisplay:
+class LearningRuntimeDisplay(Display):
     """What a test error costs, for several numbers of training rows, in scikit-learn's manner of drawing.
 
     With more training rows a given test error can be reached in less time, as the papers show. Drawn are the
@@ -44,9 +43,6 @@ class LearningRuntimeDisplay:
     >>> display.seconds_to(0.2)
     [0.2, 0.1]
     """
-
-    ax_: Axes
-    figure_: Drawn
 
     def __init__(
         self, sizes: Sequence[int], seconds: Sequence[Sequence[float]], errors: Sequence[Sequence[float]]
@@ -145,8 +141,6 @@ class LearningRuntimeDisplay:
         -------
         LearningRuntimeDisplay
         """
-        from hinge.display.static import panel
-
         if kind not in ("curves", "runtime"):
             raise ValueError(f"kind is 'curves' or 'runtime', not {kind!r}.")
         if kind == "curves":
@@ -160,10 +154,7 @@ class LearningRuntimeDisplay:
             targets = [worst, (worst + best) / 2] if targets is None else targets
             series = [self._runtime(target) for target in targets]
             drawn = Panel(title, "training rows", "seconds to the error", series, log_x=True, log_y=True)
-        ax = axes_or_new(ax)
-        panel(drawn, ax)
-        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
-        return self
+        return self._drawn_on(axes_or_new(ax), drawn)
 
     def _runtime(self, target: float) -> Series:
         reached = [(size, at) for size, at in zip(self.sizes, self.seconds_to(target), strict=True) if at is not None]
