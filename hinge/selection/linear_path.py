@@ -85,7 +85,8 @@ class LinearPath(SharedPath[LinearRun]):
         def solved(C: float, last: list[LinearRun] | None) -> list[LinearRun] | None:
             runs: list[LinearRun] = []
             for k, problem in enumerate(at_one):
-                run = None if is_over(ends) else self._run(with_C(problem, C), C, last and last[k], tol, ends)
+                before = None if last is None else last[k]
+                run = None if is_over(ends) else self._run(with_C(problem, C), C, before, tol, ends)
                 if run is None:
                     return None
                 runs.append(run)

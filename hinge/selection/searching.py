@@ -83,22 +83,8 @@ class Searching:
         own = self.get_params(deep=False)  # type: ignore[attr-defined]
         names = set(self._plain_class._get_param_names())
         plain = self._plain_class(**{k: v for k, v in own.items() if k in names and k not in OF_THE_SEARCH})
-        options = {"gammas": self.gammas} if "gammas" in own else {}
-        found = tune(
-            plain,
-            X,
-            y,
-            Cs=self.Cs,
-            cv=self.cv,
-            scoring=self.scoring,
-            sample_weight=sample_weight,
-            groups=groups,
-            refit=self.refit,
-            n_jobs=self.n_jobs,
-            max_time=self.max_time,
-            verbose=self.verbose,
-            **options,
-        )
+        asked = {name: own[name] for name in ("Cs", "gammas", "cv", "scoring", "refit", *OF_THE_SEARCH) if name in own}
+        found = tune(plain, X, y, sample_weight=sample_weight, groups=groups, **asked)
         earlier = {name for name in vars(self) if name.endswith("_")} | set(
             vars(getattr(self, "best_estimator_", plain))
         )

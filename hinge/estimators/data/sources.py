@@ -98,19 +98,12 @@ def opened(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any
     X that is not a source of rows on disk is returned unchanged.
     """
     if not is_source(X):
-        if isinstance(y, str):
-            raise ValueError(f"y={y!r} is the name of a column, and X has no named columns: give y as an array.")
+        checks.check_no_name(y)
         if model.checkpoint is not None:
             raise ValueError("checkpoint is for rows that are read from a disk, and X is in memory: leave it out.")
         return X, y, None
     left = allowed_memory(model.max_memory) - resident()
-    keep = 0 if model.checkpoint is not None else left // 2
-    stream = as_stream(X, y if isinstance(y, str) else None, keep)
-    assert stream is not None
-    if y is None or isinstance(y, str):
-        y = stream.labels()
-        if y is None:
-            raise ValueError("The source has no labels of its own: give y, an array or the name of a column.")
+    stream, y = checks.labelled_stream(X, y, 0 if model.checkpoint is not None else left // 2)
     if model.checkpoint is None:
         if stream.shape[0] * (stream.row_bytes + OF_A_ROW) <= left:
             return (X if isinstance(X, np.memmap) else stream.load()), y, stream.names

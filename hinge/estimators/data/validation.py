@@ -12,10 +12,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state, validate_data
 
 from hinge.access.streams.base import RowStream, free_memory
+from hinge.access.streams.opening import as_stream
 from hinge.access.structure import as_csr
 from hinge.access.tables.oracle import as_oracle
 from hinge.access.tables.table import Table
-from hinge.estimators.fitting.parameters import RandomState
+from hinge.estimators.fitting.parameters import RandomState, Source
 from hinge.types import MatrixLike, Stored
 
 LARGEST = 1e70
@@ -177,6 +178,22 @@ def validated_labels(model: BaseEstimator, table: Table | RowStream, y: ArrayLik
     model.n_features_in_ = table.shape[1]
     model.__dict__.pop("feature_names_in_", None)
     return labels
+
+
+def check_no_name(y: ArrayLike | str | None) -> None:
+    """Raise if y is the name of a column, where X is not a source that has named columns."""
+    if isinstance(y, str):
+        raise ValueError(f"y={y!r} is the name of a column, and X has no named columns: give y as an array.")
+
+
+def labelled_stream(X: Source, y: ArrayLike | str | None, keep: int) -> tuple[RowStream, ArrayLike]:
+    """A source of rows as a stream, and the labels: given ones, the named column, or the source's own."""
+    stream = as_stream(X, y if isinstance(y, str) else None, keep)
+    assert stream is not None
+    labels = stream.labels() if y is None or isinstance(y, str) else y
+    if labels is None:
+        raise ValueError("The source has no labels of its own: give y, an array or the name of a column.")
+    return stream, labels
 
 
 def check_scale(X: Stored) -> None:
