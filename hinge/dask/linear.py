@@ -22,7 +22,7 @@ from hinge.estimators import LinearSVR as LocalLinearSVR
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.decorators import atomic, with_callbacks
 from hinge.estimators.fitting.reports import Report, how_all_ended, reports_of
-from hinge.estimators.fitting.tasks import class_weights, per_class_weights
+from hinge.estimators.fitting.tasks import class_weights, per_class_weights, positive_classes
 from hinge.estimators.linear.linear_machine import LinearMachine
 from hinge.estimators.linear.linear_svc import LOSSES as HINGES
 from hinge.estimators.linear.linear_svr import LOSSES as TUBES
@@ -338,7 +338,7 @@ class LinearSVC(OnCluster, LocalLinearSVC):
         classes, masses = self._classes(spread)
         per_class = per_class_weights(self.class_weight, classes, classes, masses)
         tasks = []
-        for k in [1] if len(classes) == 2 else range(len(classes)):
+        for k in positive_classes(len(classes)):
             positive = np.arange(len(classes)) == k
             mass = class_weights(positive, masses, per_class, k)
             assert mass is not None

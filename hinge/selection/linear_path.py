@@ -120,15 +120,10 @@ class LinearPath(SharedPath[LinearRun]):
 
     def _problems(self, train: np.ndarray | None) -> list[Penalized]:
         """The problems for C = 1, on a matrix with a counter of its own."""
-        data, rows, matrix = self.data, self.data.weight_of(train), self.matrix.fork()
-        model: Any = copy(self.model)
-        model.C = 1.0
-        if data.codes is None:
-            return [model._problem(matrix, data.y, rows)]
-        assert data.classes is not None
-        per_class = per_class_weights(model.class_weight, data.y, data.classes, rows)
-        targets = [1] if len(data.classes) == 2 else range(len(data.classes))
-        return [model._problem(matrix, data.codes == k, rows, per_class, k) for k in targets]
+        data, rows, per_class = self.data, self.data.weight_of(train), None
+        if data.classes is not None:
+            per_class = per_class_weights(self.model.class_weight, data.y, data.classes, rows)
+        return data.unit_problems(self.model, self.matrix.fork(), rows, per_class)
 
 
 def with_C(problem: Penalized, C: float) -> Penalized:

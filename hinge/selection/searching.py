@@ -23,21 +23,11 @@ OF_THE_SEARCH = ("max_time", "n_jobs", "verbose")
 class Searching:
     """An estimator that is fitted by `hinge.tune`, and predicts like the plain estimator that was chosen."""
 
-    Cs: Grid
-    cv: CV
-    scoring: str | Scorer | None
     refit: bool
-    n_jobs: int | None
-    max_time: float | None
-    verbose: int
-    gammas: Grid | Gamma
-
-    C_: float
-    gamma_: float | None
     _plain_class: Any
     """The plain estimator class whose C is chosen."""
 
-    def __init_subclass__(cls, plain: Any = None, **options: Any) -> None:
+    def __init_subclass__(cls, plain: type | None = None, **options: Any) -> None:
         """Give parameters of the plain estimator that the search does not have their default values."""
         super().__init_subclass__(**options)
         if plain is not None:

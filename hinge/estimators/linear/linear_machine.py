@@ -66,10 +66,7 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
     tol: float
     max_time: float | None
     max_reads: int | None
-    max_iter: int
     target_error: float | None
-    validation_fraction: float
-    on_interrupt: Literal["raise", "keep"]
     random_state: RandomState
     max_memory: float | None
     checkpoint: str | PathLike[str] | None
@@ -78,6 +75,11 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
     intercept_: np.ndarray
     n_feature_reads_: int
     _mass: float
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def sparsify(self) -> "LinearMachine":
         """Store the coefficients as a CSR matrix, which is smaller if most are zero.

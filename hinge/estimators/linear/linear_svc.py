@@ -25,7 +25,7 @@ from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, at
 from hinge.estimators.fitting.parameters import ClassWeight, RandomState, Source, on_a_device, set_parameters
 from hinge.estimators.fitting.reports import Report, reports_of, rules_out_constant, warn_if_constant
 from hinge.estimators.fitting.runs import joint_solver, run_all
-from hinge.estimators.fitting.tasks import class_weights, per_class_weights, row_weights
+from hinge.estimators.fitting.tasks import class_weights, per_class_weights, positive_classes, row_weights
 from hinge.estimators.linear import crammer_singer
 from hinge.estimators.linear.linear_machine import LinearMachine, linear_scores
 from hinge.estimators.mixins.few_cells import FewCells
@@ -228,11 +228,6 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     ) -> None:
         set_parameters(self, locals())
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @atomic_fit
     @with_callbacks
     def fit(
@@ -280,7 +275,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             solver = crammer_singer.solver_of(self)
             problems = [crammer_singer.problem_of(self, matrix, codes, len(classes), rows, per_class)]
         else:
-            tasks = [1] if len(classes) == 2 else list(range(len(classes)))
+            tasks = positive_classes(len(classes))
             asked = self._solver(max(1, threads_of(self.n_jobs) // len(tasks)))
             solver, matrix = sources.solver_and_data(self, matrix, asked, len(tasks))
             shared = solver is not None and solver.joint
@@ -325,7 +320,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         classes, codes = checks.encoded_labels(y)
         rows = row_weights(sample_weight, stream)
         per_class = per_class_weights(self.class_weight, y, classes, rows)
-        tasks = [1] if len(classes) == 2 else list(range(len(classes)))
+        tasks = positive_classes(len(classes))
         room = sources.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
         problems: list[Any] = [self._problem(room.data, codes == k, rows, per_class, k) for k in tasks]
         reports = self._reports(stream, y, classes, problems)
@@ -368,8 +363,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         rows = row_weights(sample_weight, X)
         per_class = per_class_weights(self.class_weight, y, known, rows)
         matrix = as_matrix(X, checked=True)
-        tasks = [1] if len(known) == 2 else list(range(len(known)))
-        pieces: list[Any] = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]
+        pieces: list[Any] = [
+            self._problem(matrix, codes == k, rows, per_class, k) for k in positive_classes(len(known))
+        ]
         self._learn(pieces, matrix, first)
         self.classes_ = known
         self._forget_probabilities()
@@ -454,8 +450,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         coef: Any = self.coef_
         coef = coef.toarray() if sp.issparse(coef) else coef
         judged = []
-        for k, (w, b) in enumerate(zip(coef, self.intercept_, strict=True)):
-            label = 1 if len(self.classes_) == 2 else k
+        labels = positive_classes(len(self.classes_))
+        for k, (w, b, label) in enumerate(zip(coef, self.intercept_, labels, strict=True)):
             problem: Any = self._problem(matrix, codes == label, weight, per_class, label)
             a = self._dual_weights(problem, k)
             judged.append(without_linear_rows(X, problem, w, float(b), a, every=every))

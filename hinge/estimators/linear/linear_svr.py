@@ -154,11 +154,6 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
     ) -> None:
         set_parameters(self, locals())
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @atomic_fit
     @with_callbacks
     def fit(
