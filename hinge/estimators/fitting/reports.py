@@ -103,7 +103,11 @@ def to_stderr(names: Sequence[str], tol: float = 0.0) -> Report:
 
 def callbacks_of(reports: Sequence[Report], k: int, problem: Problem | None) -> list[Callback]:
     """The reports as callbacks of run k."""
-    return [lambda record, solution, report=report: report(k, record, solution, problem) for report in reports]
+
+    def callback_of(report: Report) -> Callback:
+        return lambda record, solution: report(k, record, solution, problem)
+
+    return [callback_of(report) for report in reports]
 
 
 def how_all_ended(
