@@ -88,10 +88,8 @@ def apply_step(kept: Kept, step: np.ndarray) -> np.ndarray:
     """α after the steps that were apply_step, one for each task; within its bounds, as both ends are."""
     alpha = kept.after.copy()
     for t in np.flatnonzero(step != 1.0):
-        alpha[t] = kept.before[t] + step[t] * (kept.after[t] - kept.before[t])
-        np.clip(
-            alpha[t], np.minimum(kept.before[t], kept.after[t]), np.maximum(kept.before[t], kept.after[t]), out=alpha[t]
-        )
+        before, after = kept.before[t], kept.after[t]
+        alpha[t] = np.clip(before + step[t] * (after - before), np.minimum(before, after), np.maximum(before, after))
     return alpha
 
 
