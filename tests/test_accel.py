@@ -106,8 +106,7 @@ def test_a_script_runs_unchanged_with_its_neighbours_and_its_processes(tmp_path)
     assert ran.returncode == 0, ran.stderr
     first, *others = ran.stdout.splitlines()
     assert (
-        first
-        == f"hinge.estimators.kernel.svc hinge.estimators.kernel.nu_svc ['-m', 'word'] {os.path.realpath(tmp_path)}"
+        first == f"hinge.estimators.kernel.svc hinge.estimators.kernel.svc ['-m', 'word'] {os.path.realpath(tmp_path)}"
     )
     assert others == ["True"] * 3
     assert not ran.stderr

@@ -191,6 +191,7 @@ def test_every_part_has_its_place():
         "bounds",
         "compiled",
         "constraints",
+        "explain",
         "threads",
         "version",
         "types",

@@ -99,7 +99,7 @@ def _weights(fitted: BaseEstimator, machine: BaseEstimator, top: int) -> list[di
     import scipy.sparse as sp
 
     from hinge.cli.preparation import feature_names
-    from hinge.explain.features import runs_of
+    from hinge.explain import runs_of
 
     try:
         coef: Any = machine.coef_

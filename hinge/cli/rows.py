@@ -452,7 +452,7 @@ def split_names(text: str | None) -> tuple[str, ...]:
 
 def is_file(data: str) -> bool:
     """Whether something names files and not a set of the catalog: names of the catalog come first."""
-    from hinge.datasets.entries import ENTRIES
+    from hinge.datasets.catalog import ENTRIES
 
     if any(data.lower() in (e.name, *e.aliases) for e in ENTRIES):
         return False

@@ -5,7 +5,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import dask
 import numpy as np
@@ -29,26 +29,34 @@ class OutOfTime(Exception):
     """The time limit came before a result."""
 
 
-class Cluster(Protocol):
-    """What a fit asks of the place where its jobs run. A job is a function of values and of other jobs' results."""
+class Cluster:
+    """Where the jobs of a fit run: in this thread, each immediately; on a cluster by `OnClient`.
+
+    A job is a function of values and of other jobs' results.
+    """
 
     def threads(self) -> dict[str, int]:
         """The workers, by address, with their threads; there is one at least."""
+        return {"here": 1}
 
     def holders(self, chunks: Sequence[Any]) -> list[tuple[str, ...]]:
-        """Which workers have each of these chunks already."""
+        """The workers that have each of these chunks already."""
+        return [() for _ in chunks]
 
     def load(self, function: Callable[..., Any], loads: Sequence[tuple[Any, ...]], where: Sequence[str]) -> list[Any]:
         """Begin to make something of chunks that are still to be computed, each on the worker named, if it can."""
+        return [delayed(function)(*args).compute(scheduler="synchronous") for args in loads]
 
     def submit(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
         """Begin a job, named for the dashboard."""
+        return function(*args)
 
     def gather(self, jobs: Sequence[Any], ends: float = float("inf")) -> list[Any]:
         """The results, in order; `OutOfTime` if they are not there at that time of ``time.perf_counter``."""
+        return list(jobs)
 
     def drop(self, jobs: Sequence[Any]) -> None:
-        """Nobody waits for these any more."""
+        """Cancel jobs whose results are not needed any more."""
 
 
 def cluster_of(client: Client | None) -> Cluster:
@@ -57,7 +65,7 @@ def cluster_of(client: Client | None) -> Cluster:
         try:
             client = default_client()
         except ValueError:
-            return Here()
+            return Cluster()
     if not isinstance(client, Client):
         raise TypeError(f"client must be a distributed.Client or None, got {client!r}.")
     if client.asynchronous:
@@ -65,34 +73,7 @@ def cluster_of(client: Client | None) -> Cluster:
     return OnClient(client)
 
 
-class Here:
-    """Every job runs immediately, in this thread."""
-
-    def threads(self) -> dict[str, int]:
-        """One."""
-        return {"here": 1}
-
-    def holders(self, chunks: Sequence[Any]) -> list[tuple[str, ...]]:
-        """Nobody."""
-        return [() for _ in chunks]
-
-    def load(self, function: Callable[..., Any], loads: Sequence[tuple[Any, ...]], where: Sequence[str]) -> list[Any]:
-        """Computed one after the other."""
-        return [delayed(function)(*args).compute(scheduler="synchronous") for args in loads]
-
-    def submit(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
-        """Done."""
-        return function(*args)
-
-    def gather(self, jobs: Sequence[Any], ends: float = float("inf")) -> list[Any]:
-        """They are the results."""
-        return list(jobs)
-
-    def drop(self, jobs: Sequence[Any]) -> None:
-        """Nothing to do."""
-
-
-class OnClient:
+class OnClient(Cluster):
     """Jobs are Dask's tasks: pure, named, and computed again where a worker was lost."""
 
     def __init__(self, client: Client) -> None:
@@ -114,9 +95,7 @@ class OnClient:
         who = self.client.who_has(list(known.values()))
         return [tuple(who.get(getattr(chunk, "key", None), ())) for chunk in chunks]
 
-    def load(
-        self, function: Callable[..., Any], loads: Sequence[tuple[Any, ...]], where: Sequence[str]
-    ) -> list[Future]:
+    def load(self, function: Callable[..., Any], loads: Sequence[tuple[Any, ...]], where: Sequence[str]) -> list[Any]:
         """All in one graph, so that what they share is computed once."""
         jobs = []
         for k, (args, address) in enumerate(zip(loads, where, strict=True)):

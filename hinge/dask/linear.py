@@ -1,21 +1,265 @@
-"""`LinearSVC` and `LinearSVR` on rows that are spread over a Dask cluster."""
+"""`LinearSVC` and `LinearSVR` on rows that are spread over a Dask cluster, and what both share."""
 
+import inspect
 import time
-from typing import Any
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from dask.delayed import delayed
+from distributed import Client
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
-from hinge.dask.machine import OnCluster, Spread
-from hinge.dask.parts import is_distributed
+from hinge.constraints import count
+from hinge.dask.cluster import ClientLoop, Cluster, LoopResult, RoundRecord, cluster_of, placed
+from hinge.dask.newton_rounds import NewtonRounds
+from hinge.dask.parts import ClusterTask, Facts, chunks_of, is_distributed, part_of, prepared, row_chunks
+from hinge.dask.rounds import Rounds, first_kappa
 from hinge.estimators import LinearSVC as LocalLinearSVC
 from hinge.estimators import LinearSVR as LocalLinearSVR
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.decorators import atomic, with_callbacks
-from hinge.estimators.fitting.reports import reports_of
-from hinge.estimators.fitting.tasks import class_weights, per_class_weights
+from hinge.estimators.fitting.reports import Report, how_all_ended, reports_of
+from hinge.estimators.fitting.tasks import class_weights, per_class_weights, positive_classes
+from hinge.estimators.linear.linear_machine import LinearMachine
 from hinge.estimators.linear.linear_svc import LOSSES as HINGES
 from hinge.estimators.linear.linear_svr import LOSSES as TUBES
+from hinge.monitoring import Stop
 from hinge.problems import Solution
+from hinge.problems.svm.linear import Bias
+from hinge.problems.svm.losses import Loss
+from hinge.problems.svm.penalized import checked_lam, lam_of
+from hinge.solvers import BlockNewton, CoCoA
+from hinge.solvers.choice.cost_model import block_costs
+from hinge.solvers.newton.block_newton import ROWS
+from hinge.solvers.newton.systems import MOST_DIRECT
+
+MOST_BYTES = 1 << 26
+"""Of the sums that a part sends, of all classes: more are better left with the rows."""
+OWN = ("client", "parts")
+"""Parameters that the local machines do not have."""
+NOT_HERE: dict[str, tuple[Any, str]] = {
+    "penalty": ("l2", "the 1-norm wants all columns at once"),
+    "multi_class": ("ovr", "classes are told from the rest one by one"),
+    "slack": (None, "give C or lam"),
+    "max_reads": (None, "give max_time or max_iter"),
+    "target_error": (None, "give tol, max_time or max_iter"),
+    "device": (None, "workers compute on their processors"),
+    "warm_start": (False, "a fit keeps no dual weights: they stay with the rows"),
+}
+"""What the local machines have and these do not, with what to do."""
+
+
+class Spread(NamedTuple):
+    """Rows that are spread over a cluster: jobs that give parts, and what is known of each."""
+
+    cluster: Cluster
+    loaded: list[Any]
+    facts: list[Facts]
+
+    def parts(self, classes: np.ndarray | None) -> list[Any]:
+        """Jobs that give the parts that have rows; what they are made from is not held here any longer."""
+        made = [self.cluster.submit("part", part_of, self.loaded[k], classes) for k in self.used]
+        self.loaded.clear()
+        return made
+
+    @property
+    def used(self) -> list[int]:
+        """The parts that have rows."""
+        return [k for k, fact in enumerate(self.facts) if fact.rows]
+
+    @property
+    def width(self) -> float:
+        """The loss of rows before anything is learned: the spread of targets, 1 for labels."""
+        return max(self.facts[k].spread for k in self.used)
+
+
+class OnCluster(LinearMachine):
+    """Mixed into a local machine: `fit` takes rows in chunks, and predictions of chunks are made where they are."""
+
+    client: Client | None
+    parts: int | None
+
+    def __init__(self, *args: Any, client: Client | None = None, parts: int | None = None, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.client, self.parts = client, parts
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Scikit-learn asks a constructor for its parameters: the local estimator's, `client` and `parts`."""
+        super().__init_subclass__(**options)
+        own = [inspect.signature(OnCluster.__init__).parameters[name] for name in OWN]
+        of_local = inspect.signature(_local_of(cls).__init__)
+
+        def __init__(self: Any, *args: Any, **settings: Any) -> None:
+            OnCluster.__init__(self, *args, **settings)
+
+        __init__.__signature__ = of_local.replace(parameters=[*of_local.parameters.values(), *own])  # type: ignore[attr-defined]
+        cls.__init__ = __init__  # type: ignore[method-assign]
+
+    def to_local(self) -> Any:
+        """The plain estimator, fitted: it needs no Dask, and `hinge.save` keeps it.
+
+        Returns
+        -------
+        hinge.LinearSVC or hinge.LinearSVR
+        """
+        check_is_fitted(self, "coef_")
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
+        made = _local_of(type(self))(**settings)
+        made.__dict__.update({name: value for name, value in vars(self).items() if name not in (*settings, *OWN)})
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "client": None}  # a connection stays where it is
+
+    def __sklearn_clone__(self) -> Self:
+        settings = self.get_params(deep=False)
+        return type(self)(**{k: v if k == "client" else clone(v, safe=False) for k, v in settings.items()})
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    def _refuse(self) -> None:
+        """Raise if something is asked for that these machines do not do."""
+        for name, (default, instead) in NOT_HERE.items():
+            if getattr(self, name, default) != default:
+                raise ValueError(f"{name}={getattr(self, name)!r} is not for hinge.dask: {instead}.")
+        if not (isinstance(self.solver, CoCoA | BlockNewton) or self.solver in ("auto", "cocoa", "blocknewton")):
+            raise ValueError(f"solver={self.solver!r} is not for hinge.dask: give 'auto', 'cocoa' or 'blocknewton'.")
+        (count() | None).check("parts", self.parts)
+
+    def _spread(self, X: Any, y: Any, sample_weight: Any, targets: bool) -> Spread:
+        """Make one part of the chunks for each thread, and check that they are consistent."""
+        chunks, cluster = chunks_of(X, y, sample_weight), cluster_of(self.client)
+        threads = cluster.threads()
+        groups = chunks.grouped(self.parts or sum(threads.values()))
+        held = iter(cluster.holders(chunks.Xs))
+        where = placed([[next(held) for _ in group.Xs] for group in groups], threads)
+        loaded = cluster.load(prepared, [(k, targets, *group) for k, group in enumerate(groups)], where)
+        facts = cluster.gather([cluster.submit("facts", itemgetter(1), job) for job in loaded])
+        self._check_columns(facts)
+        return Spread(cluster, loaded, facts)
+
+    def _check_columns(self, facts: Sequence[Facts]) -> None:
+        first = facts[0]
+        for k, fact in enumerate(facts):
+            if fact.columns != first.columns:
+                raise ValueError(
+                    f"Part {k} has {fact.columns} columns where part 0 has {first.columns}: all need the same ones."
+                )
+            if fact.names != first.names:
+                raise ValueError(
+                    f"Part {k} has the columns {_some(fact.names)} where part 0 has {_some(first.names)}: all need "
+                    "the same ones, in the same order."
+                )
+        if not any(fact.rows for fact in facts):
+            raise ValueError("There are no rows to learn from: all parts are empty, or all weights are zero.")
+        self.n_features_in_ = first.columns
+        self.__dict__.pop("feature_names_in_", None)
+        if first.names is not None:
+            self.feature_names_in_ = np.array(first.names, dtype=object)
+
+    def _task(self, spread: Spread, code: int, per_class: np.ndarray | None, total: float, loss: Loss) -> ClusterTask:
+        """The task of a class, by C or by λ."""
+        bias: Bias = self.intercept if self.fit_intercept else "none"
+        lam = lam_of(self.C, total) if self.lam is None else checked_lam(self.lam)
+        typical = float(np.median([spread.facts[k].typical for k in spread.used]))
+        kappa = 0.0 if bias == "none" else first_kappa(lam, typical, spread.width)
+        return ClusterTask(
+            code, per_class, lam, total, loss, bias, float(self.intercept_scaling), kappa, len(spread.used)
+        )
+
+    def _run(
+        self,
+        spread: Spread,
+        parts: Sequence[Any],
+        tasks: Sequence[ClusterTask],
+        reports: Sequence[Report],
+        began: float,
+    ) -> LoopResult:
+        """The rounds, on the parts that have rows."""
+        facts = [spread.facts[k] for k in spread.used]
+        masses = np.array([fact.masses.sum() for fact in facts])
+        centre = float(np.average([fact.centre for fact in facts], weights=masses)) if masses.any() else 0.0
+
+        def look(record: RoundRecord, answers: list[Solution]) -> bool:
+            asked = [report(0, record, answers[0], None) for report in reports]  # type: ignore[arg-type]
+            return any(asked)
+
+        given: dict[str, Any] = dict(
+            d=facts[0].columns,
+            spread=spread.width,
+            stop=Stop(self.tol, int(self.max_iter), self.max_time),
+            began=began,
+            look=look,
+        )
+        rounds: ClientLoop
+        if self._by_newton(facts, tasks, len(parts)):
+            rows, cells = (sum(counts) for counts in zip(*((fact.rows, fact.cells) for fact in facts), strict=True))
+            rounds = NewtonRounds(spread.cluster, parts, tasks, rows=rows, cells=cells, **given)
+        else:
+            most, seed = max(fact.cells for fact in facts), checks.seed_of(self.random_state)
+            rounds = Rounds(spread.cluster, parts, tasks, cells=most, centre=centre, seed=seed, **given)
+        self.solver_ = BlockNewton() if isinstance(rounds, NewtonRounds) else CoCoA()
+        return rounds.run(self.on_interrupt == "keep")
+
+    def _by_newton(self, facts: Sequence[Facts], tasks: Sequence[ClusterTask], parts: int) -> bool:
+        """Whether Newton's method should be the sooner done: sums of d² numbers, in rounds that are few in any case.
+
+        At worst, parts that ascend in parallel converge as if R²/Λ were multiplied by their number.
+        """
+        rows, cells, d = sum(fact.rows for fact in facts), sum(fact.cells for fact in facts), facts[0].columns
+        if self.solver == "auto":
+            if d > MOST_DIRECT or rows < ROWS * d or 8 * len(tasks) * (d + 1) ** 2 > MOST_BYTES:
+                return False
+            typical = float(np.median([fact.typical for fact in facts]))
+            stiff = max((typical + task.constant_sq) / (task.Lam * facts[0].spread) for task in tasks)
+            prices = block_costs(d, cells / rows, 2 * cells < rows * d, stiff * parts, self.tol, read=0.0)
+            return prices.newton < prices.ascent
+        return isinstance(self.solver, BlockNewton) or self.solver == "blocknewton"
+
+    def _keep_outcome(self, outcome: LoopResult, total: float) -> None:
+        """Set the attributes of a fit, and warn if it was cut off."""
+        self.coef_ = np.array([answer.w for answer in outcome.answers])
+        self.intercept_ = np.array([answer.b for answer in outcome.answers])
+        self.gap_ = float(max(certificate.gap for certificate in outcome.certificates))
+        objectives = np.array([certificate.objective for certificate in outcome.certificates])
+        self.objective_ = float(objectives[0]) if len(objectives) == 1 else objectives
+        self.n_iter_, self.n_feature_reads_ = max(1, outcome.passes), outcome.reads
+        self.history_, self._mass = outcome.history, total
+        self.bytes_moved_ = outcome.moved
+        self.stop_reason_ = how_all_ended([outcome.status], self.gap_, self.tol).name.lower()
+        for name in ("dual_coef_", "support_", "_streams", "_answers"):
+            self.__dict__.pop(name, None)
+        if getattr(self, "_skl_callbacks", None):
+            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)
+
+    def _lazily(self, X: Any, function: Callable[[Any, Any], np.ndarray], dtype: Any, columns: int) -> Any:
+        """What a function of the local machine and of rows gives for chunks, when these are computed."""
+        check_is_fitted(self, "coef_")
+        local = delayed(self.to_local())
+        chunks, rows = row_chunks(X)
+        made = [delayed(function)(local, chunk) for chunk in chunks]
+        if isinstance(X, list | tuple):
+            return made
+        import dask.array as da
+
+        sizes = [np.nan] * len(made) if rows is None else rows
+        shapes = [(size,) if columns == 1 else (size, columns) for size in sizes]
+        return da.concatenate(
+            [da.from_delayed(job, shape, dtype=dtype) for job, shape in zip(made, shapes, strict=True)],
+            allow_unknown_chunksizes=True,
+        )
+
+
+def _local_of(machine: type) -> Any:
+    """The machine that does the same in this process."""
+    return next(base for base in machine.__mro__ if base.__module__.startswith("hinge.estimators"))
+
+
+def _some(names: tuple[str, ...] | None) -> str:
+    return "without names" if names is None else f"{', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
 
 
 class LinearSVC(OnCluster, LocalLinearSVC):
@@ -94,7 +338,7 @@ class LinearSVC(OnCluster, LocalLinearSVC):
         classes, masses = self._classes(spread)
         per_class = per_class_weights(self.class_weight, classes, classes, masses)
         tasks = []
-        for k in [1] if len(classes) == 2 else range(len(classes)):
+        for k in positive_classes(len(classes)):
             positive = np.arange(len(classes)) == k
             mass = class_weights(positive, masses, per_class, k)
             assert mass is not None

@@ -88,10 +88,8 @@ def apply_step(kept: Kept, step: np.ndarray) -> np.ndarray:
     """α after the steps that were apply_step, one for each task; within its bounds, as both ends are."""
     alpha = kept.after.copy()
     for t in np.flatnonzero(step != 1.0):
-        alpha[t] = kept.before[t] + step[t] * (kept.after[t] - kept.before[t])
-        np.clip(
-            alpha[t], np.minimum(kept.before[t], kept.after[t]), np.maximum(kept.before[t], kept.after[t]), out=alpha[t]
-        )
+        before, after = kept.before[t], kept.after[t]
+        alpha[t] = np.clip(before + step[t] * (after - before), np.minimum(before, after), np.maximum(before, after))
     return alpha
 
 
@@ -109,11 +107,6 @@ def ascend(part: Part, kept: Kept, message: Message) -> Ascended:
         reports.append(_ascend(part, task, after[t], message, place, key))
     columns = zip(*reports, strict=True)
     return Ascended(Kept(before, after), Report(*(np.concatenate(column) for column in columns)))
-
-
-def report_of(ascended: Ascended) -> Report:
-    """What goes to the client."""
-    return ascended.report
 
 
 def add_reports(*reports: Report) -> Report:
@@ -266,11 +259,6 @@ def certify_part(part: Part, kept: Kept, question: CertificateQuery) -> Certifie
     ]
     shares, responses, cells = zip(*found, strict=True)
     return CertifiedPart(shares, responses, sum(cells))
-
-
-def shares_of(found: CertifiedPart) -> tuple[tuple[TaskShare, ...], int]:
-    """What goes to the client."""
-    return found.shares, found.cells
 
 
 def losses(part: Part, found: CertifiedPart, question: CertificateQuery, biases: np.ndarray) -> np.ndarray:

@@ -16,19 +16,7 @@ from hinge.dask.cluster import ClientLoop, Cluster, Look, bytes_of, same, summed
 from hinge.dask.parts import ClusterTask, LabelledBlock, Part, problems_of
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
-from hinge.solvers.newton.block_newton import (
-    ROWS,
-    SAMPLE,
-    STALLED,
-    STEPS,
-    Outline,
-    Walk,
-    certificate_of,
-    initial_walk,
-    next_query,
-    sampled_start,
-    update_walk,
-)
+from hinge.solvers.newton import block_newton
 from hinge.solvers.newton.pass_sums import PassQuery, PassSums, add_sums, no_sums, sums_of
 
 
@@ -52,7 +40,7 @@ def summed_up(part: Part, message: PassRequest) -> Found:
     for task, question in zip(message.tasks, message.questions, strict=True):
         problems = [problem for problem in problems_of(part, task) if problem is not None]
         sums = [sums_of(problem, question) for problem in problems]
-        found.append(add_sums(*(sums or [no_sums(len(question.u) - 1, len(STEPS))])))
+        found.append(add_sums(*(sums or [no_sums(len(question.u) - 1, len(block_newton.STEPS))])))
         cells += sum(problem.reads for problem in problems)
     return Found(tuple(found), cells)
 
@@ -85,7 +73,7 @@ def started(task: ClusterTask, *samples: Part) -> np.ndarray | None:
         weight = np.concatenate([np.ones(len(block.y)) if w is None else w for w, block in sizes])
     y = np.concatenate([block.y for block in blocks])
     (problem,) = problems_of(Part(0, (LabelledBlock(as_matrix(stack).whole(), y, weight, np.zeros(0)),)), task)
-    return sampled_start(problem, task.lam)
+    return block_newton.sampled_start(problem, task.lam)
 
 
 class NewtonRounds(ClientLoop):
@@ -116,18 +104,22 @@ class NewtonRounds(ClientLoop):
     ) -> None:
         super().__init__(cluster, parts, stop, began, look)
         self.tasks, self.spread = tuple(tasks), spread
-        keep = min(1.0, SAMPLE / max(1, cells * len(tasks)))
-        self.outlines = [Outline(d, task.lam, task.loss, task.bias, task.bias_scale, keep) for task in tasks]
+        keep = min(1.0, block_newton.SAMPLE / max(1, cells * len(tasks)))
+        self.outlines = [
+            block_newton.Outline(d, task.lam, task.loss, task.bias, task.bias_scale, keep) for task in tasks
+        ]
         # At most an eighth of the rows is in the sample, which a single worker solves.
-        wanted = max(ROWS * d, min(SAMPLE * rows // max(1, cells), rows // 8))
+        wanted = max(block_newton.ROWS * d, min(block_newton.SAMPLE * rows // max(1, cells), rows // 8))
         self.every = max(1, rows // wanted)
-        self.walks: list[Walk] = [initial_walk(outline, spread) for outline in self.outlines]
+        self.walks: list[block_newton.Walk] = [block_newton.initial_walk(outline, spread) for outline in self.outlines]
 
     def _turn(self, ends: float) -> float:
         if self.round == 0:
             self._begin(ends)
         places = self._open
-        message = PassRequest(tuple(self.tasks[k] for k in places), tuple(next_query(self.walks[k]) for k in places))
+        message = PassRequest(
+            tuple(self.tasks[k] for k in places), tuple(block_newton.next_query(self.walks[k]) for k in places)
+        )
         sent = self.cluster.submit("message", same, message)
         jobs = [self.cluster.submit("pass", summed_up, part, sent) for part in self.parts]
         try:
@@ -138,7 +130,7 @@ class NewtonRounds(ClientLoop):
         self.moved += bytes_of(message) + sum(map(bytes_of, found))
         whole = found_together(*found)
         for k, sums in zip(places, whole.sums, strict=True):
-            update_walk(self.walks[k], self.outlines[k], sums)
+            block_newton.update_walk(self.walks[k], self.outlines[k], sums)
         self.round, self.passes, self.reads = self.round + 1, self.passes + 1, self.reads + whole.cells
         return np.nan
 
@@ -148,12 +140,12 @@ class NewtonRounds(ClientLoop):
         jobs = [self.cluster.submit("start", started, task, *samples) for task in self.tasks]
         for k, x in enumerate(self.cluster.gather(jobs, ends)):
             if x is not None:
-                self.walks[k] = initial_walk(self.outlines[k], self.spread, x)
+                self.walks[k] = block_newton.initial_walk(self.outlines[k], self.spread, x)
                 self.moved += x.nbytes
 
     @property
     def _open(self) -> list[int]:
-        gaps = [certificate_of(walk).gap for walk in self.walks]
+        gaps = [block_newton.certificate_of(walk).gap for walk in self.walks]
         return [k for k, gap in enumerate(gaps) if not 0.0 <= gap <= self.stop.tol or self.stop.tol == 0.0]
 
     @property
@@ -162,11 +154,11 @@ class NewtonRounds(ClientLoop):
         for walk in self.walks:
             known = walk.place.primal < np.inf
             answer = Solution(walk.best, float(walk.place.b)) if known else Solution(walk.x[:-1], float(walk.x[-1]))
-            found.append((answer, certificate_of(walk)))
+            found.append((answer, block_newton.certificate_of(walk)))
         return found
 
     @property
     def _ended(self) -> Status | None:
         if not self._open:
             return Status.CONVERGED
-        return Status.STALLED if all(self.walks[k].place.still >= STALLED for k in self._open) else None
+        return Status.STALLED if all(self.walks[k].place.still >= block_newton.STALLED for k in self._open) else None

@@ -118,9 +118,7 @@ def _are_parts(values: Sequence[Any]) -> bool:
 
 def _delayed(chunk: Any) -> Any:
     """Something that jobs can take as an argument."""
-    return (
-        chunk if isinstance(chunk, Delayed) else delayed(chunk, pure=False) if not isinstance(chunk, Future) else chunk
-    )
+    return chunk if isinstance(chunk, Delayed | Future) else delayed(chunk, pure=False)
 
 
 class LabelledBlock(NamedTuple):

@@ -25,6 +25,7 @@ certificate of `Regularized`, summed from the parts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -209,26 +210,17 @@ class Rounds(ClientLoop):
         """All parts in parallel, all open tasks in each."""
         places = self._open
         at = np.array([k for k, place in enumerate(self.places) if not place.over])
-        message = Message(
-            self.round,
-            self.seed,
-            passes,
-            tuple(place.task for place in places),
-            at,
-            np.array([place.step for place in self.places]),
-            np.array([place.v for place in places]),
-            np.array([place.u for place in places]),
-            np.array([place.beta for place in places]),
-            np.array([place.felt for place in places]),
-            np.array([place.sigma for place in places]),
-            np.array([place.growing for place in places]),
-        )
+        step = np.array([place.step for place in self.places])
+        names = ("v", "u", "beta", "felt", "sigma", "growing")
+        columns = (np.array([getattr(place, name) for place in places]) for name in names)
+        tasks = tuple(place.task for place in places)
+        message = Message(self.round, self.seed, passes, tasks, at, step, *columns)
         sent = self.cluster.submit("message", same, message)
         ascended = [
             self.cluster.submit("ascend", local_rounds.ascend, part, kept, sent)
             for part, kept in zip(self.parts, self.kept, strict=True)
         ]
-        told = [self.cluster.submit("report", local_rounds.report_of, job) for job in ascended]
+        told = [self.cluster.submit("report", attrgetter("report"), job) for job in ascended]
         try:
             reports = self.cluster.gather(summed(self.cluster, told, local_rounds.add_reports), ends)
         except BaseException:
@@ -240,7 +232,7 @@ class Rounds(ClientLoop):
             place.step = 1.0
         for k, place in enumerate(places):
             place.move(report, k, self.spread)
-        self.kept = [self.cluster.submit("alpha", _kept_of, job) for job in ascended]
+        self.kept = [self.cluster.submit("alpha", attrgetter("kept"), job) for job in ascended]
         self.round, self.passes, self.reads = self.round + 1, self.passes + passes, self.reads + int(report.cells.sum())
         self.since += 1
         if self.since == KEPT_ROUNDS:
@@ -283,7 +275,8 @@ class Rounds(ClientLoop):
             self.cluster.submit("certify", local_rounds.certify_part, part, kept, sent)
             for part, kept in zip(self.parts, self.kept, strict=True)
         ]
-        found = self.cluster.gather([self.cluster.submit("share", local_rounds.shares_of, job) for job in asked], ends)
+        told = attrgetter("shares", "cells")
+        found = self.cluster.gather([self.cluster.submit("share", told, job) for job in asked], ends)
         self.reads += sum(cells for _, cells in found)
         self.moved += bytes_of(question) + sum(bytes_of(part) for part in found)
         totals = [
@@ -340,7 +333,3 @@ class Rounds(ClientLoop):
 def first_kappa(lam: float, typical: float, spread: float) -> float:
     """κ to begin with: between what moves b as its own rows answer, some λ, and a share of the rows' squared norms."""
     return float(np.sqrt(10.0 * lam * spread * max(0.03 * typical, 10.0 * lam * spread)))
-
-
-def _kept_of(ascended: local_rounds.Ascended) -> local_rounds.Kept:
-    return ascended.kept

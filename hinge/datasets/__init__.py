@@ -1,8 +1,7 @@
 """Data sets: a catalog of the papers' sets, readers for common formats, and generators with known answers."""
 
-from hinge.datasets.base import DataFormatError, Dataset, DatasetNotFoundError
+from hinge.datasets.base import DataFormatError, Dataset, DatasetNotFoundError, Entry
 from hinge.datasets.catalog import catalog, load
-from hinge.datasets.entries import Entry
 from hinge.datasets.readers import read
 from hinge.datasets.synthetic import KnownOptimum, Separable, make_known_optimum, make_separable
 from hinge.datasets.text import make_subtle_text, make_text

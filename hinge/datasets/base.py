@@ -1,15 +1,16 @@
-"""What a data set is, and the two errors of loading one."""
+"""What a data set is, its line in the catalog, and the two errors of loading one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 DataMatrix: TypeAlias = "NDArray[Any] | sp.csr_matrix"
+Preparation = Literal["as stored", "unit rows", "unit columns", "pixels"]
 
 
 class DatasetNotFoundError(FileNotFoundError, LookupError):
@@ -96,6 +97,69 @@ class Dataset:
         n_test = 0 if self.X_test is None else self.X_test.shape[0]
         kind = "sparse" if sp.issparse(self.X_train) else "dense"
         return f"<{type(self).__name__} {self.name!r}: {n:,} + {n_test:,} rows, {d:,} {kind} features>"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the catalog.
+
+    Attributes
+    ----------
+    name : str
+        What to pass to :func:`hinge.datasets.load`.
+    rows : str
+        Training and test rows.
+    features : int
+        Number of columns; 0 if only the file knows.
+    description : str
+        What the rows are.
+    paper : str
+        Which paper's experiments use it.
+    task : str
+        What +1 stands for.
+    how : str
+        How to get it.
+    source, license : str
+        Where it comes from and on what terms.
+    positive : str or int or None
+        The class that `load` makes +1 when the stored labels are not -1 and +1 already.
+    preparation : str
+        What is done to the rows: nothing, scaled to unit norm, columns to [0, 1], or pixels divided by 255.
+    train_rows : int
+        Where to cut a copy that comes without a test part, after a shuffle by a fixed seed; 0 for no cut.
+    aliases : tuple of str
+        Other names, also of files in the data folder.
+    fetcher : str
+        scikit-learn's function for it, if there is one.
+    found : str
+        "bundled", the file it would be read from, or nothing.
+    stand_in : str
+        What is like it and always at hand.
+
+    Examples
+    --------
+    >>> from hinge.datasets import catalog
+    >>> entry = next(entry for entry in catalog() if entry.name == "adult")
+    >>> entry.features, entry.license
+    (123, 'CC BY 4.0 (Barry Becker and Ronny Kohavi, 1996)')
+    """
+
+    name: str
+    rows: str
+    features: int
+    description: str
+    paper: str
+    task: str
+    how: str
+    source: str
+    license: str
+    positive: str | int | None = None
+    preparation: Preparation = "as stored"
+    train_rows: int = 0
+    aliases: tuple[str, ...] = ()
+    fetcher: str = ""
+    found: str = ""
+    stand_in: str = ""
 
 
 def most_features(entries: int) -> int:

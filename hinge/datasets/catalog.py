@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import lzma
 import os
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import resources
@@ -15,13 +16,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hinge.datasets.base import DataMatrix, Dataset, DatasetNotFoundError, Parts, unit_rows
+from hinge.datasets.base import DataMatrix, Dataset, DatasetNotFoundError, Entry, Parts, Preparation, unit_rows
 from hinge.datasets.compressed import SUFFIXES, inner_suffix
-from hinge.datasets.entries import ENTRIES, Entry, Preparation
 from hinge.datasets.readers import parse_archive, read_parts
 
 HOME_VARIABLE = "HINGE_DATA"
+BUNDLED_FILES = resources.files(__package__).joinpath("bundled")
 BUNDLED = {"adult": "adult.npz.xz"}
+ENTRIES = tuple(
+    Entry(name=name, **{**fields, "aliases": tuple(fields.get("aliases", ()))})
+    for name, fields in tomllib.loads(BUNDLED_FILES.joinpath("catalog.toml").read_text("utf-8")).items()
+)
 COMPRESSIONS = ("", *SUFFIXES)
 # In order of preference; the second of a pair is the test file that may lie beside the first.
 PATTERNS = (
@@ -130,8 +135,8 @@ def load(
         entry = _entry_of_file(_stem(files[0]), files[0])
         parts = read_parts(files)
     elif entry.name in BUNDLED:
-        packed = resources.files(__package__).joinpath("bundled", BUNDLED[entry.name])
-        parts = parse_archive(lzma.decompress(packed.read_bytes()), BUNDLED[entry.name])
+        packed = BUNDLED_FILES.joinpath(BUNDLED[entry.name]).read_bytes()
+        parts = parse_archive(lzma.decompress(packed), BUNDLED[entry.name])
     else:
         files = _locate(entry, folder)
         if files:

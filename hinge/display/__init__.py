@@ -7,23 +7,17 @@ _WHERE = {
     "CalibrationDisplay": "calibration",
     "ConvergenceDisplay": "convergence",
     "HardRowsDisplay": "hard_rows",
-    "LearningRuntimeDisplay": "learning_runtime",
+    "LearningRuntimeDisplay": "convergence",
     "ParetoFrontDisplay": "pareto",
 }
 
-__all__ = [
-    "CalibrationDisplay",
-    "ConvergenceDisplay",
-    "HardRowsDisplay",
-    "LearningRuntimeDisplay",
-    "ParetoFrontDisplay",
-]
+__all__ = [*_WHERE]
 
 if TYPE_CHECKING:
     from hinge.display.calibration import CalibrationDisplay as CalibrationDisplay
     from hinge.display.convergence import ConvergenceDisplay as ConvergenceDisplay
+    from hinge.display.convergence import LearningRuntimeDisplay as LearningRuntimeDisplay
     from hinge.display.hard_rows import HardRowsDisplay as HardRowsDisplay
-    from hinge.display.learning_runtime import LearningRuntimeDisplay as LearningRuntimeDisplay
     from hinge.display.pareto import ParetoFrontDisplay as ParetoFrontDisplay
 
 

@@ -8,11 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from hinge.display.figure import COLOURS
-from hinge.display.watched import axes_or_new
+from hinge.display.watched import Display, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawn
     from numpy.typing import ArrayLike
 
     from hinge.types import Items
@@ -43,7 +42,7 @@ class Bins(NamedTuple):
     upper: np.ndarray | None
 
 
-class CalibrationDisplay:
+class CalibrationDisplay(Display):
     """Probabilities against shares, in scikit-learn's manner of drawing, with what of either is chance.
 
     Parameters
@@ -66,9 +65,6 @@ class CalibrationDisplay:
     >>> display.bins.was.tolist()
     [0.0, 1.0]
     """
-
-    ax_: Axes
-    figure_: Drawn
 
     def __init__(self, bins: Bins, log_loss: float, name: str = "") -> None:
         self.bins, self.log_loss, self.name = bins, log_loss, name
@@ -202,8 +198,7 @@ class CalibrationDisplay:
         ax.set_xlabel(f"probability{of}, mean of a bin")
         ax.set_ylabel(f"share{of} among its rows, with 95% intervals")
         ax.legend(frameon=False, fontsize=8, loc="upper left")
-        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
-        return self
+        return self._drawn_on(ax)
 
 
 def binned(

@@ -9,18 +9,17 @@ import scipy.sparse as sp
 
 from hinge.constraints import count
 from hinge.display.figure import COLOURS
-from hinge.display.watched import axes_or_new
+from hinge.display.watched import Display, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawn
     from numpy.typing import ArrayLike
 
     from hinge.display.watched import Classifier
     from hinge.types import Items
 
 
-class HardRowsDisplay:
+class HardRowsDisplay(Display):
     """Rows ranked by dual weight and then by margin, in scikit-learn's manner of drawing.
 
     w is a sum over the rows, and the dual weight of a row is its share in it. All rows on the wrong side have
@@ -51,9 +50,6 @@ class HardRowsDisplay:
     >>> display.ranking.tolist()
     [2, 1, 0]
     """
-
-    ax_: Axes
-    figure_: Drawn
 
     def __init__(self, weights: ArrayLike, margins: ArrayLike, noise: ArrayLike | None = None, top: int = 20) -> None:
         self.weights, self.margins = np.asarray(weights, np.float64), np.asarray(margins, np.float64)
@@ -197,5 +193,4 @@ class HardRowsDisplay:
         ax.set_title(title)
         # Below the axes, where no bar can be.
         ax.legend(frameon=False, fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.11))
-        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
-        return self
+        return self._drawn_on(ax)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from hinge.display.figure import Figure, Panel, Series
+from hinge.display.watched import Display, axes_or_new
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.solvers import Solver, choose, solve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawn
     from numpy.typing import ArrayLike
 
     from hinge.estimators import LinearSVC
@@ -181,7 +181,7 @@ def front_figure(points: Sequence[FrontPoint], name: str, caption: str = "") -> 
     return Figure("path", caption or f"Margin against slack on {name}.", panels)
 
 
-class ParetoFrontDisplay:
+class ParetoFrontDisplay(Display):
     """Margin against slack, in scikit-learn's manner of drawing.
 
     Parameters
@@ -206,9 +206,6 @@ class ParetoFrontDisplay:
     >>> len(display.points)
     3
     """
-
-    ax_: Axes
-    figure_: Drawn
 
     def __init__(self, points: Sequence[FrontPoint], name: str = "") -> None:
         self.points, self.name = list(points), name
@@ -297,13 +294,8 @@ class ParetoFrontDisplay:
         -------
         ParetoFrontDisplay
         """
-        from hinge.display.static import panel
-        from hinge.display.watched import axes_or_new
-
-        ax = axes_or_new(ax)
-        panel(front_figure(self.points, self.name if name is None else name).panels[0], ax)
-        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
-        return self
+        drawn = front_figure(self.points, self.name if name is None else name).panels[0]
+        return self._drawn_on(axes_or_new(ax), drawn)
 
 
 def _wrong(scores: np.ndarray, y: ArrayLike) -> float:

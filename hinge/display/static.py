@@ -191,18 +191,7 @@ def _explain(on: Axes | Drawn, style_of: Mapping[str, Style], labels: set[str], 
     from matplotlib.lines import Line2D
 
     shown = {label: style for label, style in style_of.items() if label in labels}
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=style.light,
-            linestyle=DASHES[style.dash],
-            linewidth=1.5,
-            markersize=5,
-            marker=style.marker.static if style.marker else "None",
-        )
-        for style in shown.values()
-    ]
+    handles = [Line2D([], [], markersize=5, **_line_of(style)) for style in shown.values()]
     names = [_wrapped(label, 40) or " " for label in shown]
     # A label that begins with an underscore is one that matplotlib would leave out.
     names = [f"\u200b{name}" if name.startswith("_") else name for name in names]
@@ -210,6 +199,12 @@ def _explain(on: Axes | Drawn, style_of: Mapping[str, Style], labels: set[str], 
     for text in legend.get_texts():
         text.set_parse_math(False)
     return legend
+
+
+def _line_of(style: Style) -> dict[str, Any]:
+    """How a line is drawn, in matplotlib's words."""
+    marker = style.marker.static if style.marker else "None"
+    return {"color": style.light, "linestyle": DASHES[style.dash], "linewidth": 1.5, "marker": marker}
 
 
 def _wrapped(text: str, width: int) -> str:
@@ -262,17 +257,7 @@ def _series(ax: Axes, series: Series, values: tuple[np.ndarray, ...], style: Sty
         ax.fill_between(x, low, high, color=style.light, alpha=0.16, linewidth=0, zorder=1)
     if series.kind == "line":
         every = max(1, math.ceil(len(x) / MOST_MARKERS))
-        ax.plot(
-            x,
-            y,
-            color=style.light,
-            linestyle=DASHES[style.dash],
-            linewidth=1.5,
-            marker=marker,
-            markersize=4.5,
-            markevery=every,
-            zorder=3,
-        )
+        ax.plot(x, y, markersize=4.5, markevery=every, zorder=3, **_line_of(style))
 
 
 def _slim(svg: bytes) -> bytes:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from hinge.display.figure import Panel
+from hinge.display.static import panel
 from hinge.monitoring import Record
 from hinge.types import Items
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawn
     from numpy.typing import ArrayLike
     from sklearn.base import BaseEstimator
     from sklearn.callback import CallbackContext
@@ -20,6 +23,20 @@ if TYPE_CHECKING:
     from hinge.estimators import SVC, LinearSVC
 
     Classifier: TypeAlias = LinearSVC | SVC
+
+
+class Display:
+    """What a display has after `plot`: the axes and the figure that it was drawn on."""
+
+    ax_: Axes
+    figure_: Drawn
+
+    def _drawn_on(self, ax: Axes, drawn: Panel | None = None) -> Self:
+        """Draw a panel, if one is given, and keep the axes."""
+        if drawn is not None:
+            panel(drawn, ax)
+        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+        return self
 
 
 def axes_or_new(ax: Axes | None) -> Axes:

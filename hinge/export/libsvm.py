@@ -3,7 +3,7 @@
 import os
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,23 +25,6 @@ KERNELS: dict[str, type[Kernel]] = {
 OURS = {"polynomial": "poly"}
 """Names of kernels that are others here."""
 MOST_FEATURES = 1 << 31
-
-
-class LibsvmParts(NamedTuple):
-    """What a file says.
-
-    Attributes
-    ----------
-    said : dict of list of str
-        The words after each name, up to the support vectors.
-    dual : ndarray of shape (n_classes - 1, n_SV)
-    vectors : csr_matrix of shape (n_SV, n_features + 1)
-        With column 0, in which a precomputed kernel has the number of its row.
-    """
-
-    said: dict[str, list[str]]
-    dual: np.ndarray
-    vectors: sp.csr_matrix
 
 
 def write_libsvm(model: BaseEstimator, path: str | os.PathLike[str], *, number_classes: bool = False) -> None:
@@ -134,11 +117,10 @@ def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) 
     >>> read_libsvm(file).predict([[0.9, 0.8]])
     array([1])
     """
-    path = Path(path)
     try:
-        return _model_of(_parts_of(path.read_text(encoding="ascii")), n_features)
+        return _model_of(path, n_features)
     except (ValueError, KeyError, IndexError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{path} is not a model file of LIBSVM that fits together: {error}.") from error
+        raise ValueError(f"{Path(path)} is not a model file of LIBSVM that fits together: {error}.") from error
 
 
 def labels_of(classes: np.ndarray, number_classes: bool) -> list[int]:
@@ -165,12 +147,21 @@ def _joined(numbers: np.ndarray) -> str:
 # --- and back ------------------------------------------------------------------------------------
 
 
-def _parts_of(text: str) -> LibsvmParts:
-    head, separator, tail = text.partition("\nSV")
+def _lines_of(path: str | os.PathLike[str], mark: str, what: str) -> tuple[dict[str, list[str]], list[list[str]]]:
+    """The words after each name above the line `mark`, and the words of each line below it, which holds `what`."""
+    head, separator, tail = Path(path).read_text(encoding="ascii").partition(f"\n{mark}")
     if not separator:
-        raise ValueError("it has no support vectors")
+        raise ValueError(f"it has no {what}")
     said = {words[0]: words[1:] for words in (line.split() for line in head.splitlines()) if words}
-    rows = [line.split() for line in tail.splitlines()[1:] if line.strip()]
+    return said, [line.split() for line in tail.splitlines()[1:] if line.strip()]
+
+
+def _parts_of(path: str | os.PathLike[str]) -> tuple[dict[str, list[str]], np.ndarray, sp.csr_matrix]:
+    """The words after each name, the coefficients, and the support vectors.
+
+    These have a column 0, in which a precomputed kernel has the number of its row.
+    """
+    said, rows = _lines_of(path, "SV", "support vectors")
     count = int(said["nr_class"][0]) - 1
     if len(rows) != int(said["total_sv"][0]) or count < 1:
         raise ValueError(f"it has {len(rows)} support vectors where it says {said['total_sv'][0]}")
@@ -184,11 +175,11 @@ def _parts_of(text: str) -> LibsvmParts:
     width = int(indices.max(initial=0)) + 1
     vectors = sp.csr_matrix((values, indices, indptr), shape=(len(rows), width))
     vectors.sum_duplicates()
-    return LibsvmParts(said, dual, vectors)
+    return said, dual, vectors
 
 
-def _model_of(parts: LibsvmParts, n_features: int | None) -> Any:
-    said, dual, vectors = parts
+def _model_of(path: str | os.PathLike[str], n_features: int | None) -> Any:
+    said, dual, vectors = _parts_of(path)
     cls, kind = TYPES[said["svm_type"][0]], KERNELS[said["kernel_type"][0]]
     name = OURS.get(said["kernel_type"][0], said["kernel_type"][0])
     settings: dict[str, Any] = {key: float(said[key][0]) for key in ("gamma", "coef0") if key in said}
@@ -252,24 +243,20 @@ def _sorted_classes(
     own = np.repeat(np.arange(k), sizes)
     order = np.argsort(rank[own], kind="stable")
     place = {pair: at for at, pair in enumerate(pairs)}
-    new_dual, new_rho = np.zeros_like(dual), np.zeros_like(rho)
-    turned = np.ones(len(pairs))
+    new_dual, source, flips = np.zeros_like(dual), np.zeros(len(pairs), np.intp), np.ones(len(pairs))
     for at, (i, j) in enumerate(pairs):
         a, b = int(rank[i]), int(rank[j])
         flip = (1.0 if a < b else -1.0) * sign
-        new_rho[place[min(a, b), max(a, b)]] = flip * rho[at]
-        turned[place[min(a, b), max(a, b)]] = flip
+        to = place[min(a, b), max(a, b)]
+        source[to], flips[to] = at, flip
         new_dual[b - 1 if b > a else b, own == i] = flip * dual[j - 1, own == i]
         new_dual[a - 1 if a > b else a, own == j] = flip * dual[i, own == j]
     if probabilities:
-        there = [place[min(pair), max(pair)] for pair in ((int(rank[i]), int(rank[j])) for i, j in pairs)]
-        model.probA_, model.probB_ = np.zeros(len(pairs)), np.zeros(len(pairs))
-        model.probA_[there], model.probB_[there] = probabilities["probA"], probabilities["probB"]
-        model.probB_ *= turned
+        model.probA_, model.probB_ = probabilities["probA"][source], flips * probabilities["probB"][source]
     model.classes_ = np.sort(labels)
     model.class_weight_ = np.ones(k)
     model.n_support_ = np.bincount(rank[own], minlength=k).astype(np.int32)
-    return order, new_dual[:, order], new_rho
+    return order, new_dual[:, order], flips * rho[source]
 
 
 SOLVERS: dict[str, dict[str, Any]] = {
@@ -360,11 +347,12 @@ def read_liblinear(path: str | os.PathLike[str]) -> LinearSVC | LinearSVR:
     >>> read_liblinear(file).predict([[0.9, 0.8]])
     array([1])
     """
-    path = Path(path)
     try:
-        return _linear_model_of(path.read_text(encoding="ascii"))
+        return _linear_model_of(path)
     except (ValueError, KeyError, IndexError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{path} is not a support vector machine of LIBLINEAR that fits together: {error}.") from error
+        raise ValueError(
+            f"{Path(path)} is not a support vector machine of LIBLINEAR that fits together: {error}."
+        ) from error
 
 
 def _solver_of(model: LinearSVC | LinearSVR) -> str:
@@ -378,16 +366,13 @@ def _solver_of(model: LinearSVC | LinearSVR) -> str:
     return "L2R_L1LOSS_SVC_DUAL" if model.loss == "hinge" else "L2R_L2LOSS_SVC"
 
 
-def _linear_model_of(text: str) -> LinearSVC | LinearSVR:
-    head, separator, tail = text.partition("\nw")
-    if not separator:
-        raise ValueError("it has no weights")
-    said = {words[0]: words[1:] for words in (line.split() for line in head.splitlines()) if words}
+def _linear_model_of(path: str | os.PathLike[str]) -> LinearSVC | LinearSVR:
+    said, rows = _lines_of(path, "w", "weights")
     name = said["solver_type"][0]
     if name not in SOLVERS:
         raise ValueError(f"it holds a model of {name}, which is no support vector machine of hinge")
     d, k, bias = int(said["nr_feature"][0]), int(said["nr_class"][0]), float(said["bias"][0])
-    w = np.array([[float(word) for word in line.split()] for line in tail.splitlines()[1:] if line.strip()])
+    w = np.array([[float(word) for word in row] for row in rows])
     regression = name.endswith(("SVR", "SVR_DUAL"))
     wide = 1 if regression or (k == 2 and name != "MCSVM_CS") else k
     if w.shape != (d + (bias >= 0), wide) or d < 1 or not (np.isfinite(w).all() and np.isfinite(bias)):

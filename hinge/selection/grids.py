@@ -12,6 +12,7 @@ from hinge.estimators import SVC, SVR, LinearSVC, l1_min_c
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data.kernel_input import of_items, part_of
 from hinge.estimators.fitting.parameters import Gamma
+from hinge.estimators.fitting.tasks import positive_classes
 from hinge.problems import Regularized
 from hinge.problems.svm.examples import spread_of
 from hinge.problems.svm.losses import Loss
@@ -96,13 +97,7 @@ def bounds(model: Tunable, data: SearchData, gammas: Sequence[float | None]) -> 
 
 def _of_rows(model: Tunable, data: SearchData, spread: float) -> tuple[float, float]:
     matrix = as_matrix(cast(Any, data.X), checked=True)
-    unit = clone(model).set_params(C=1.0)
-    if data.codes is None:
-        problems = [unit._problem(matrix, data.y, data.weight)]
-    else:
-        assert data.classes is not None
-        targets = [1] if len(data.classes) == 2 else range(len(data.classes))
-        problems = [unit._problem(matrix, data.codes == k, data.weight, None, k) for k in targets]
+    problems = data.unit_problems(model, matrix, data.weight)
     size = matrix.typical_sq_norm() + problems[0].constant_sq or 1.0
     if isinstance(model, LinearSVC) and model.penalty == "l1":
         low = l1_min_c(
@@ -155,8 +150,7 @@ def _pulls(data: SearchData, some: np.ndarray, loss: Loss, free: bool) -> list[n
         sides = [loss.slope(t - (np.median(t) if free else 0.0))]
     else:
         assert data.classes is not None
-        targets = [1] if len(data.classes) == 2 else range(len(data.classes))
-        sides = [np.where(data.codes[some] == k, 1.0, -1.0) for k in targets]
+        sides = [np.where(data.codes[some] == k, 1.0, -1.0) for k in positive_classes(len(data.classes))]
     pulls = []
     for side in sides:
         pull = side * weight

@@ -1,7 +1,6 @@
 """Fits of a kernel classifier or regression along C, with kernel values that are computed once for all folds."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -19,9 +18,9 @@ from hinge.monitoring.clock import now
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.svm.kernel_batch import KernelBatch, kernel_matrix
 from hinge.problems.svm.losses import Loss
-from hinge.selection.paths import FULL, until_settled
-from hinge.selection.scoring import SearchData, with_values
-from hinge.selection.without_rows import Fitted, kernel_spans, without_labels, without_targets
+from hinge.selection.paths import FULL, SharedPath, until_settled
+from hinge.selection.scoring import SearchData
+from hinge.selection.without_rows import kernel_spans, without_labels, without_targets
 from hinge.solvers import ActiveSet, BlockDual, Solver, choose, solve
 
 MEMORY = 400_000_000
@@ -59,6 +58,7 @@ class RunAnswer(NamedTuple):
 
     answer: Expansion
     task: Task
+    C: float
 
 
 class _KernelAnswers(NamedTuple):
@@ -76,7 +76,7 @@ def _reaches(answer: Expansion, task: Task, C: float) -> bool:
     return bool(((beta >= (1.0 - FULL) * bound) & (beta > 0)).any())
 
 
-class KernelPath:
+class KernelPath(SharedPath[RunAnswer]):
     """The problems of an `SVC` or `SVR` with one kernel, along C, on all rows or on some.
 
     All kernel values are computed at the start. Held-out rows have a coefficient of zero, and their decision values
@@ -123,42 +123,13 @@ class KernelPath:
 
     # --- paths ----------------------------------------------------------------------------
 
-    def along(
-        self, train: np.ndarray, test: np.ndarray, Cs: Sequence[float], tol: float, ends: float | None
-    ) -> Iterator[Any]:
-        """For each C a model of the rows `train`, with its decision values on `test`; fewer if time is up.
+    def _values(self, run: RunAnswer, rows: np.ndarray | None) -> np.ndarray:
+        return (run.answer.responses if rows is None else run.answer.responses[rows]) + run.answer.b
 
-        Parameters
-        ----------
-        train, test : ndarray of int
-        Cs : sequence of float
-            In ascending order.
-        tol : float
-            Certified relative gap of each fit.
-        ends : float, optional
-            When to stop, by `now`.
-        """
-        for runs in self._solved(train, Cs, tol, ends):
-            values = [run.answer.responses[test] + run.answer.b for run in runs]
-            yield with_values(self.model, self.data, np.stack(values, axis=1))
-
-    def without(self, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[Fitted]:
-        """For each C a model of all rows, with a function that returns its leave-one-out decision values."""
-        for C, runs in zip(Cs, self._solved(None, Cs, tol, ends), strict=False):
-            values = [run.answer.responses + run.answer.b for run in runs]
-            yield Fitted(
-                with_values(self.model, self.data, np.stack(values, axis=1)), partial(self._without, runs, float(C))
-            )
-
-    def _without(self, runs: Sequence[RunAnswer], C: float) -> Any:
-        found = [self._left_out(run, C) for run in runs]
-        return with_values(self.model, self.data, np.stack(found, axis=1))
-
-    def _left_out(self, run: RunAnswer, C: float) -> np.ndarray:
-        answer, task = run
-        beta, b, responses = answer.beta, answer.b, answer.responses
+    def _left_out(self, k: int, run: RunAnswer, f: np.ndarray) -> np.ndarray:
+        (beta, *_), task, C = run
+        f = f.copy()
         rows = np.arange(self.n) if task.rows is None else task.rows
-        f = responses + b
         bound = C * (np.ones(len(rows)) if task.weight is None else task.weight)
         whole = None if isinstance(self.held, Gram) else self.held[1]
 
@@ -215,7 +186,7 @@ class KernelPath:
             return any(_reaches(*one, C) for one in zip(at.answers, tasks, strict=True))
 
         for at in until_settled(Cs, solved, holds_back, lambda at, C: at._replace(C=C)):
-            yield [RunAnswer(*one) for one in zip(at.answers, tasks, strict=True)]
+            yield [RunAnswer(*one, at.C) for one in zip(at.answers, tasks, strict=True)]
 
     def _solver(self, problem: KernelRegularized | KernelBatch, tol: float) -> Solver:
         """The solver of the model's parameter, or the chosen one, with large working sets: rows are known."""

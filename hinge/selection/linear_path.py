@@ -1,9 +1,9 @@
 """Fits of a linear model along C: folds are weights of zero, and each fit starts from the last one."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -19,21 +19,21 @@ from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import is_over, now
 from hinge.problems import L1Regularized, Penalized, Solution
 from hinge.problems.svm.penalized import lam_of
-from hinge.selection.paths import FULL, until_settled
-from hinge.selection.scoring import SearchData, with_values
-from hinge.selection.without_rows import Fitted, row_spans, spread_over, without_targets
+from hinge.selection.paths import FULL, SharedPath, until_settled
+from hinge.selection.scoring import SearchData
+from hinge.selection.without_rows import row_spans, spread_over, without_targets
 from hinge.solvers import Result, Solver, choose, solve
 from hinge.types import Stored
 
 
-class _LinearAnswers(NamedTuple):
-    """The problems for one C, and their answers."""
+class LinearRun(NamedTuple):
+    """The problem of one class for one C, and its result."""
 
-    problems: list[Penalized]
-    runs: list[Result]
+    problem: Penalized
+    result: Result
 
 
-class LinearPath:
+class LinearPath(SharedPath[LinearRun]):
     """The problems of a `LinearSVC` or `LinearSVR` along C, on all rows or on some.
 
     The data is never copied: held-out rows have the weight zero, their decision values are computed at the end, and
@@ -52,51 +52,16 @@ class LinearPath:
         self.X: Stored = self.matrix.fork().whole()  # on a counter of its own: these reads are not reported
         self.seed = checks.seed_of(model.random_state)
         self.chosen: dict[float, Solver] = {}
+        self.squares: defaultdict[int, Squares] = defaultdict(Squares)
 
-    def along(
-        self, train: np.ndarray, test: np.ndarray, Cs: Sequence[float], tol: float, ends: float | None
-    ) -> Iterator[Any]:
-        """For each C a model of the rows `train`, with its decision values on `test`; fewer if time is up.
+    def _values(self, run: LinearRun, rows: np.ndarray | None) -> np.ndarray:
+        problem, (w, b, _) = run.problem, run.result.solution
+        if rows is None:
+            return problem.responses(w, billed=False) + b
+        return problem.matrix.responses_at(rows, w, billed=False) + b
 
-        Parameters
-        ----------
-        train, test : ndarray of int
-        Cs : sequence of float
-            In ascending order.
-        tol : float
-            Certified relative gap of each fit.
-        ends : float, optional
-            When to stop, by `now`.
-        """
-        for problems, runs in self._solved(train, Cs, tol, ends):
-            values = [
-                problem.matrix.responses_at(test, run.solution.w, billed=False) + run.solution.b
-                for problem, run in zip(problems, runs, strict=True)
-            ]
-            yield with_values(self.model, self.data, np.stack(values, axis=1))
-
-    def without(self, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[Fitted]:
-        """For each C a model of all rows, with a function that returns its leave-one-out decision values."""
-        kept: list[Squares] = []
-        for problems, runs in self._solved(None, Cs, tol, ends):
-            kept = kept or [Squares() for _ in problems]
-            answers = [run.solution for run in runs]
-            values = [
-                problem.responses(answer.w, billed=False) + answer.b
-                for problem, answer in zip(problems, answers, strict=True)
-            ]
-            yield Fitted(
-                with_values(self.model, self.data, np.stack(values, axis=1)),
-                partial(self._without, problems, answers, values, kept),
-            )
-
-    def _without(self, *parts: list[Any]) -> Any:
-        found = [self._left_out(*one) for one in zip(*parts, strict=True)]
-        return with_values(self.model, self.data, np.stack(found, axis=1))
-
-    def _left_out(self, problem: Penalized, answer: Solution, f: np.ndarray, kept: Squares) -> np.ndarray:
-        w, b, alpha = answer
-        X = self.X
+    def _left_out(self, k: int, run: LinearRun, f: np.ndarray) -> np.ndarray:
+        problem, (w, b, alpha) = run.problem, run.result.solution
         bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
         curved = bool(problem.loss.curvature)
         if alpha is None and not curved:
@@ -106,53 +71,45 @@ class LinearPath:
             )
         if problem.loss.two_sided:
             slopes = problem.loss.slope(self.data.y - f) if curved else alpha
-            return without_targets(
-                f, self.data.y, slopes * bound, bound, problem.loss, row_spans(X, cast(Any, problem))
-            )
-        one = without_linear_rows(X, problem, w, b, None if curved or alpha is None else alpha * bound, f=f, kept=kept)
+            spans = row_spans(self.X, cast(Any, problem))
+            return without_targets(f, self.data.y, slopes * bound, bound, problem.loss, spans)
+        a = None if curved or alpha is None else alpha * bound
+        one = without_linear_rows(self.X, problem, w, b, a, f=f, kept=self.squares[k])
         return spread_over(f, problem.y, one.rows, one.f)
 
     def _solved(
         self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
-    ) -> Iterator[_LinearAnswers]:
-        """The problems of each C with their answers, until time is up."""
+    ) -> Iterator[list[LinearRun]]:
         at_one = self._problems(train)
 
-        def solved(C: float, last: _LinearAnswers | None) -> _LinearAnswers | None:
-            problems, runs = [with_C(problem, C) for problem in at_one], []
-            for k, problem in enumerate(problems):
-                if is_over(ends):
-                    return None
-                before = None if last is None else (last.problems[k], last.runs[k])
-                run = self._run(problem, C, before, tol, ends)
+        def solved(C: float, last: list[LinearRun] | None) -> list[LinearRun] | None:
+            runs: list[LinearRun] = []
+            for k, problem in enumerate(at_one):
+                before = None if last is None else last[k]
+                run = None if is_over(ends) else self._run(with_C(problem, C), C, before, tol, ends)
                 if run is None:
                     return None
                 runs.append(run)
-            return _LinearAnswers(problems, runs)
+            return runs
 
-        def as_for(found: _LinearAnswers, C: float) -> _LinearAnswers:
-            problems = [with_C(problem, C) for problem in at_one]
-            return _LinearAnswers(
-                problems, [_rescaled(*one) for one in zip(found.problems, found.runs, problems, strict=True)]
-            )
+        def as_for(runs: list[LinearRun], C: float) -> list[LinearRun]:
+            return [_rescaled(run, with_C(problem, C)) for run, problem in zip(runs, at_one, strict=True)]
 
-        yield from until_settled(Cs, solved, _holds_back, as_for)
+        return until_settled(Cs, solved, _holds_back, as_for)
 
     def _run(
-        self, problem: Penalized, C: float, last: tuple[Penalized, Result] | None, tol: float, ends: float | None
-    ) -> Result | None:
+        self, problem: Penalized, C: float, last: LinearRun | None, tol: float, ends: float | None
+    ) -> LinearRun | None:
         """One answer, started from the answer for a smaller C; None if time is up."""
-        left = None if ends is None else ends - now()
-        if left is not None and left <= 0:
-            return None
-        solver, options = self._solver(problem, C, tol), {}
-        if last is not None and last[1].solver == solver and last[1].state is not None:
-            options["state"] = solver.restart(problem, last[1].state)
+        solver, options = self._solver(problem, C, tol), dict[str, Any]()
+        if last is not None and last.result.solver == solver and last.result.state is not None:
+            options["state"] = solver.restart(problem, last.result.state)
         elif last is not None:
-            options["start"] = scaled(last[0], last[1].solution, problem)
-        stop = Stop(tol, int(self.model.max_iter) * solver.cost(cast(Any, problem)).a_pass, left)
+            options["start"] = scaled(last.problem, last.result.solution, problem)
+        most = int(self.model.max_iter) * solver.cost(cast(Any, problem)).a_pass
+        stop = Stop(tol, most, None if ends is None else max(0.0, ends - now()))
         result = solve(problem, solver, stop=stop, seed=self.seed, **options)
-        return None if result.status is Status.MAX_TIME else result
+        return None if result.status is Status.MAX_TIME else LinearRun(problem, result)
 
     def _solver(self, problem: Penalized, C: float, tol: float) -> Solver:
         """The solver chosen for this C in the first fold: choosing takes as long as a small fit."""
@@ -163,15 +120,10 @@ class LinearPath:
 
     def _problems(self, train: np.ndarray | None) -> list[Penalized]:
         """The problems for C = 1, on a matrix with a counter of its own."""
-        data, rows, matrix = self.data, self.data.weight_of(train), self.matrix.fork()
-        model: Any = copy(self.model)
-        model.C = 1.0
-        if data.codes is None:
-            return [model._problem(matrix, data.y, rows)]
-        assert data.classes is not None
-        per_class = per_class_weights(model.class_weight, data.y, data.classes, rows)
-        targets = [1] if len(data.classes) == 2 else range(len(data.classes))
-        return [model._problem(matrix, data.codes == k, rows, per_class, k) for k in targets]
+        data, rows, per_class = self.data, self.data.weight_of(train), None
+        if data.classes is not None:
+            per_class = per_class_weights(self.model.class_weight, data.y, data.classes, rows)
+        return data.unit_problems(self.model, self.matrix.fork(), rows, per_class)
 
 
 def with_C(problem: Penalized, C: float) -> Penalized:
@@ -181,10 +133,10 @@ def with_C(problem: Penalized, C: float) -> Penalized:
     return other
 
 
-def _holds_back(found: _LinearAnswers, C: float) -> bool:
+def _holds_back(runs: list[LinearRun], C: float) -> bool:
     """Whether a dual weight is at or beyond its bound for C; always true for losses whose weights are unbounded."""
-    for problem, run in zip(found.problems, found.runs, strict=True):
-        alpha = run.solution.alpha
+    for problem, result in runs:
+        alpha = result.solution.alpha
         if alpha is None or problem.loss.curvature or isinstance(problem, L1Regularized):
             return True
         if float(np.abs(alpha).max(initial=0.0)) >= (1.0 - FULL) * C * problem.lam * problem.total:
@@ -192,11 +144,12 @@ def _holds_back(found: _LinearAnswers, C: float) -> bool:
     return False
 
 
-def _rescaled(before: Penalized, run: Result, after: Penalized) -> Result:
+def _rescaled(run: LinearRun, after: Penalized) -> LinearRun:
     """The same w and b, with dual weights rescaled to another λ."""
-    w, b, alpha = run.solution
+    w, b, alpha = run.result.solution
     assert alpha is not None
-    return replace(run, solution=Solution(w, b, alpha * (after.lam / before.lam)), state=None)
+    answer = Solution(w, b, alpha * (after.lam / run.problem.lam))
+    return LinearRun(after, replace(run.result, solution=answer, state=None))
 
 
 def scaled(before: Penalized, answer: Solution, after: Penalized) -> Solution:

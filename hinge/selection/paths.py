@@ -1,8 +1,10 @@
-"""Fits along a path of C: separate ones, and the C from which on the solution no longer changes."""
+"""Fits along a path of C: those that share data, separate ones, and the C from which on the solution is the same."""
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -13,7 +15,8 @@ from hinge.estimators import LinearSVC
 from hinge.estimators.fitting.reports import ConstantPredictionWarning
 from hinge.monitoring import Status
 from hinge.monitoring.clock import now
-from hinge.selection.scoring import SearchData, Tunable
+from hinge.selection.scoring import SearchData, Tunable, with_values
+from hinge.selection.without_rows import Fitted
 
 T = TypeVar("T")
 
@@ -59,6 +62,57 @@ def until_settled(
             top = solved(Cs[-1], last)
             if top is None:
                 return
+
+
+class SharedPath(ABC, Generic[T]):
+    """Fits of one estimator along C that share their data; a run is one of its binary problems, or its regression."""
+
+    model: Any
+    data: SearchData
+
+    def along(
+        self, train: np.ndarray, test: np.ndarray, Cs: Sequence[float], tol: float, ends: float | None
+    ) -> Iterator[Any]:
+        """For each C a model of the rows `train`, with its decision values on `test`; fewer if time is up.
+
+        Parameters
+        ----------
+        train, test : ndarray of int
+        Cs : sequence of float
+            In ascending order.
+        tol : float
+            Certified relative gap of each fit.
+        ends : float, optional
+            When to stop, by `now`.
+        """
+        for runs in self._solved(train, Cs, tol, ends):
+            yield self._model_of([self._values(run, test) for run in runs])
+
+    def without(self, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[Fitted]:
+        """For each C a model of all rows, with a function that returns its leave-one-out decision values."""
+        for runs in self._solved(None, Cs, tol, ends):
+            values = [self._values(run, None) for run in runs]
+            yield Fitted(self._model_of(values), partial(self._without, runs, values))
+
+    def _without(self, runs: Sequence[T], values: Sequence[np.ndarray]) -> Any:
+        return self._model_of([self._left_out(k, run, f) for k, (run, f) in enumerate(zip(runs, values, strict=True))])
+
+    def _model_of(self, values: Sequence[np.ndarray]) -> Any:
+        return with_values(self.model, self.data, np.stack(values, axis=1))
+
+    @abstractmethod
+    def _solved(
+        self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
+    ) -> Iterator[Sequence[T]]:
+        """The runs of each C on the rows `train`, all rows if it is None; until time is up."""
+
+    @abstractmethod
+    def _values(self, run: T, rows: np.ndarray | None) -> np.ndarray:
+        """Decision values of some rows, of all if None."""
+
+    @abstractmethod
+    def _left_out(self, k: int, run: T, f: np.ndarray) -> np.ndarray:
+        """Leave-one-out decision values of all rows by run k, whose own values are f."""
 
 
 class Refits:

@@ -143,17 +143,10 @@ def plan_cost(
     sizes, errors = _curve(model, table.held(rows), labels[rows], rng)
     drawn = _rows_for(error, sizes, errors, m, rng)
     low, middle, high = np.quantile(drawn, [0.5 - confidence / 2, 0.5, 0.5 + confidence / 2], method="nearest")
-    return CostPlan(
-        float(middle * price),
-        float(low * price),
-        float(high * price),
-        float(middle),
-        float(np.mean(np.isfinite(drawn))),
-        float(table.shape[0] * price),
-        float(table.bill.cost - before),
-        sizes,
-        errors.mean(axis=0),
-    )
+    cost, least, most = (float(needed * price) for needed in (middle, low, high))
+    reachable, spent = float(np.mean(np.isfinite(drawn))), float(table.bill.cost - before)
+    full = float(table.shape[0] * price)
+    return CostPlan(cost, least, most, float(middle), reachable, full, spent, sizes, errors.mean(axis=0))
 
 
 def _curve(

@@ -1,6 +1,7 @@
 """The data of a search, the scores of its candidates, and which of them can still win."""
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -8,11 +9,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer
 
+from hinge.access import Matrix
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.parameters import KernelData
-from hinge.estimators.fitting.tasks import row_weights
+from hinge.estimators.fitting.tasks import positive_classes, row_weights
 from hinge.types import Items
 
 Tunable: TypeAlias = LinearSVC | LinearSVR | SVC | SVR
@@ -53,6 +55,17 @@ class SearchData(NamedTuple):
     def of_fit(self, train: np.ndarray | None) -> np.ndarray:
         """The labels or targets of such a fit."""
         return self.y if train is None else self.y[train]
+
+    def unit_problems(
+        self, model: BaseEstimator, matrix: Matrix, rows: np.ndarray | None, per_class: np.ndarray | None = None
+    ) -> list[Any]:
+        """The problems of a linear model for C = 1, with these weights of rows and classes."""
+        unit = copy(model)
+        unit.C = 1.0
+        if self.codes is None or self.classes is None:
+            return [unit._problem(matrix, self.y, rows)]
+        targets = positive_classes(len(self.classes))
+        return [unit._problem(matrix, self.codes == k, rows, per_class, k) for k in targets]
 
     def lacks_a_class(self, train: np.ndarray) -> bool:
         """Whether some class has no row, or none with a positive weight, among these."""

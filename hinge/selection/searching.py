@@ -1,16 +1,19 @@
-"""The base class of estimators that choose their own C by `hinge.tune`."""
+"""Estimators that choose their own C, and γ, by `hinge.tune`: `LinearSVCCV`, `LinearSVRCV`, `SVCCV` and `SVRCV`."""
 
-from typing import Any, Self
+from inspect import signature
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.constraints import FLAG
+from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
 from hinge.estimators.fitting.decorators import atomic
-from hinge.estimators.fitting.parameters import Gamma
+from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState, set_parameters
 from hinge.selection.grids import Grid
 from hinge.selection.scoring import Scorer
 from hinge.selection.tuning import CV, tune
+from hinge.solvers import Solver
 from hinge.types import Items
 
 OF_THE_SEARCH = ("max_time", "n_jobs", "verbose")
@@ -20,19 +23,18 @@ OF_THE_SEARCH = ("max_time", "n_jobs", "verbose")
 class Searching:
     """An estimator that is fitted by `hinge.tune`, and predicts like the plain estimator that was chosen."""
 
-    Cs: Grid
-    cv: CV
-    scoring: str | Scorer | None
     refit: bool
-    n_jobs: int | None
-    max_time: float | None
-    verbose: int
-    gammas: Grid | Gamma
-
-    C_: float
-    gamma_: float | None
     _plain_class: Any
     """The plain estimator class whose C is chosen."""
+
+    def __init_subclass__(cls, plain: type | None = None, **options: Any) -> None:
+        """Give parameters of the plain estimator that the search does not have their default values."""
+        super().__init_subclass__(**options)
+        if plain is not None:
+            cls._plain_class, own = plain, {*signature(cls).parameters, "C", "gamma"}
+            for name, parameter in signature(plain).parameters.items():
+                if name not in own:
+                    setattr(cls, name, parameter.default)
 
     @property
     def C(self) -> float:
@@ -71,22 +73,8 @@ class Searching:
         own = self.get_params(deep=False)  # type: ignore[attr-defined]
         names = set(self._plain_class._get_param_names())
         plain = self._plain_class(**{k: v for k, v in own.items() if k in names and k not in OF_THE_SEARCH})
-        options = {"gammas": self.gammas} if "gammas" in own else {}
-        found = tune(
-            plain,
-            X,
-            y,
-            Cs=self.Cs,
-            cv=self.cv,
-            scoring=self.scoring,
-            sample_weight=sample_weight,
-            groups=groups,
-            refit=self.refit,
-            n_jobs=self.n_jobs,
-            max_time=self.max_time,
-            verbose=self.verbose,
-            **options,
-        )
+        asked = {name: own[name] for name in ("Cs", "gammas", "cv", "scoring", "refit", *OF_THE_SEARCH) if name in own}
+        found = tune(plain, X, y, sample_weight=sample_weight, groups=groups, **asked)
         earlier = {name for name in vars(self) if name.endswith("_")} | set(
             vars(getattr(self, "best_estimator_", plain))
         )
@@ -103,3 +91,297 @@ class Searching:
             told = {k: v for k, v in vars(found.model).items() if k not in names and "callback" not in k}
             self.__dict__.update(told)
         return self
+
+
+class LinearSVCCV(Searching, LinearSVC, plain=LinearSVC):  # type: ignore[override]
+    """`LinearSVC` with the C that has the best cross-validation score.
+
+    Folds are weights of zero in the same data, each fit along C starts from the last one, and ends at a gap that is
+    small enough for its score: see `hinge.tune`. The chosen model is fitted to all rows, to `tol`.
+
+    Parameters
+    ----------
+    penalty, loss, dual, tol, multi_class, solver, fit_intercept, intercept, intercept_scaling, max_iter, \
+class_weight, random_state, on_interrupt
+        Those of `LinearSVC`.
+    Cs : int or sequence of float, default=10
+        The values of C to try, or their number: then they range from the smallest C at which anything is learned to one
+        at which C no longer bounds any dual weight.
+    cv : int, splitter, iterable or "loo", default=5
+        Number of folds, stratified by class; a splitter of scikit-learn; pairs of row indices; or leave-one-out, from
+        one fit for each C.
+    scoring : str or callable, optional
+        The score to choose by; by default the accuracy.
+    refit : bool, default=True
+        Whether to fit the chosen model to all rows. Without it there are no predictions.
+    max_time : float, optional
+        Time limit of the whole fit in seconds; the best candidate so far is then chosen.
+    n_jobs : int, optional
+        Threads, over which folds are spread.
+    verbose : int, default=0
+        Write a line for each fold to standard error.
+
+    Attributes
+    ----------
+    C_ : float
+        The chosen C; of several with the best mean score, the smallest.
+    Cs_ : ndarray of shape (n_Cs,)
+        The values tried.
+    scores_ : ndarray of shape (n_Cs, n_folds)
+        The score of each fold, or of all rows with "loo"; nan if the candidate was given up (see `hinge.tune`) or time
+        was up.
+    mean_scores_ : ndarray of shape (n_Cs,)
+        Mean scores; nan if one is missing.
+    best_score_ : float
+        The mean score of the chosen C.
+    error_, error_std_ : float
+        The error rate to expect on new rows, by leave-one-out at the chosen C, which takes no further fit; and its
+        standard error. It is slightly optimistic, since C was chosen by the same rows.
+    best_estimator_ : LinearSVC
+        The chosen model, whose fitted attributes are copied here; model files store it.
+
+    Examples
+    --------
+    >>> from hinge import LinearSVCCV
+    >>> from hinge.datasets import load
+    >>> adult = load("adult")
+    >>> model = LinearSVCCV(Cs=[0.001, 0.1, 10.0], loss="hinge").fit(adult.X_train, adult.y_train)
+    >>> model.scores_.shape, model.gap_ <= 1e-4
+    ((3, 5), True)
+    >>> abs(model.error_ - (1 - model.score(adult.X_test, adult.y_test))) < 2 * model.error_std_ + 0.01
+    True
+    """
+
+    def __init__(
+        self,
+        penalty: Literal["l2", "l1"] = "l2",
+        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
+        *,
+        Cs: Grid = 10,
+        cv: CV = 5,
+        scoring: str | Scorer | None = None,
+        refit: bool = True,
+        dual: bool | Literal["auto"] = "auto",
+        tol: float = 1e-4,
+        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
+        solver: str | Solver = "auto",
+        fit_intercept: bool = True,
+        intercept: Literal["penalized", "free"] = "penalized",
+        intercept_scaling: float = 1.0,
+        max_iter: int = 1000,
+        class_weight: ClassWeight = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        set_parameters(self, locals())
+
+
+class LinearSVRCV(Searching, LinearSVR, plain=LinearSVR):  # type: ignore[override]
+    """`LinearSVR` with the C that has the best cross-validation score: see `LinearSVCCV`.
+
+    Parameters
+    ----------
+    epsilon, tol, loss, fit_intercept, intercept, intercept_scaling, dual, solver, max_iter, random_state, on_interrupt
+        Those of `LinearSVR`.
+    Cs, cv, refit, max_time, n_jobs, verbose
+        Those of `LinearSVCCV`; folds are not shuffled.
+    scoring : str or callable, optional
+        The score to choose by; by default R².
+
+    Attributes
+    ----------
+    C_, Cs_, scores_, mean_scores_, best_score_, best_estimator_
+        Those of `LinearSVCCV`.
+    error_, error_std_ : float
+        The mean absolute error to expect on rows like the training rows, and its standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import LinearSVRCV
+    >>> X = np.linspace(-1, 1, 60).reshape(20, 3)
+    >>> model = LinearSVRCV(Cs=[1e-4, 1.0, 100.0], cv=2).fit(X, X.sum(axis=1))
+    >>> model.C_ > 1e-4
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        Cs: Grid = 10,
+        cv: CV = 5,
+        scoring: str | Scorer | None = None,
+        refit: bool = True,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept: Literal["penalized", "free"] = "penalized",
+        intercept_scaling: float = 1.0,
+        dual: bool | Literal["auto"] = "auto",
+        solver: str | Solver = "auto",
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        set_parameters(self, locals())
+
+
+class SVCCV(Searching, SVC, plain=SVC):  # type: ignore[override]
+    """`SVC` with the C and the γ that have the best cross-validation score.
+
+    For each γ all kernel values are computed once, for all C and all folds, if they fit into 400 MB or `cache_size`
+    (10,000 rows). Each fit along C starts from the last one, and ends at a certified gap that is small enough for its
+    score: see `hinge.tune`. The chosen model is fitted to all rows, to `tol`.
+
+    Parameters
+    ----------
+    kernel, degree, coef0, shrinking, probability, solver, fit_intercept, tol, max_iter, cache_size, class_weight, \
+multiclass, decision_function_shape, break_ties, device, precision, random_state, on_interrupt
+        Those of `SVC`.
+    Cs : int or sequence of float, default=10
+        The values of C to try, or their number: then they range from the smallest C at which anything is learned to one
+        at which C no longer bounds any dual weight.
+    gammas : int, sequence of float, "scale" or "auto", default=5
+        The values of γ to try, or their number: then they range from 1/16 to 16 times "scale". Not used by kernels
+        without γ.
+    cv : int, splitter, iterable or "loo", default=5
+        Number of folds, stratified by class; a splitter of scikit-learn; pairs of row indices; or leave-one-out, from
+        one fit for each C and γ.
+    scoring : str or callable, optional
+        The score to choose by; by default the accuracy.
+    refit : bool, default=True
+        Whether to fit the chosen model to all rows. Without it there are no predictions.
+    max_time : float, optional
+        Time limit of the whole fit in seconds; the best candidate so far is then chosen.
+    n_jobs : int, optional
+        Threads, over which folds are spread.
+    verbose : int, default=0
+        Write a line for each γ and fold to standard error.
+
+    Attributes
+    ----------
+    C_, gamma_ : float
+        The chosen values; of several with the best mean score, the smallest C, and of these the smallest γ. `gamma_` is
+        None if the kernel has none.
+    Cs_, gammas_ : ndarray
+        The values tried; `gammas_` is empty if the kernel has no γ.
+    scores_ : ndarray of shape (n_Cs, n_gammas, n_folds)
+        The score of each fold, or of all rows with "loo"; nan if the candidate was given up (see `hinge.tune`) or time
+        was up.
+    mean_scores_ : ndarray of shape (n_Cs, n_gammas)
+        Mean scores; nan if one is missing.
+    best_score_ : float
+        The mean score of the chosen values.
+    error_, error_std_ : float
+        The error rate to expect on new rows, by leave-one-out at the chosen C and γ, which takes no further fit; and
+        its standard error. It is slightly optimistic, since C and γ were chosen by the same rows.
+    best_estimator_ : SVC
+        The chosen model, whose fitted attributes are copied here; model files store it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hinge import SVCCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SVCCV(Cs=[0.1, 1.0, 10.0], gammas=[0.1, 1.0]).fit(X, y)
+    >>> model.scores_.shape, bool(model.best_score_ > 0.9)
+    ((3, 2, 5), True)
+    """
+
+    def __init__(
+        self,
+        *,
+        Cs: Grid = 10,
+        gammas: Grid | Gamma = 5,
+        cv: CV = 5,
+        scoring: str | Scorer | None = None,
+        refit: bool = True,
+        kernel: KernelChoice = "rbf",
+        degree: int = 3,
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool | Literal["deprecated"] = False,
+        solver: str | Solver = "auto",
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 200,
+        class_weight: ClassWeight = None,
+        multiclass: Literal["ovo", "ovr"] = "ovo",
+        decision_function_shape: Literal["ovo", "ovr"] = "ovr",
+        break_ties: bool = False,
+        device: str | None = None,
+        precision: Literal["float32", "tf32", "bf16"] = "float32",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        set_parameters(self, locals())
+
+
+class SVRCV(Searching, SVR, plain=SVR):  # type: ignore[override]
+    """`SVR` with the C and the γ that do best on rows held out: see `SVCCV`, whose parameters it shares.
+
+    Parameters
+    ----------
+    kernel, degree, coef0, tol, epsilon, shrinking, cache_size, max_iter, solver, fit_intercept, device, precision, \
+random_state, on_interrupt
+        Those of `SVR`.
+    Cs, gammas, cv, refit, max_time, n_jobs, verbose
+        Those of `SVCCV`; folds are not shuffled.
+    scoring : str or callable, optional
+        What to choose by; R².
+
+    Attributes
+    ----------
+    C_, gamma_, Cs_, gammas_, scores_, mean_scores_, best_score_, best_estimator_
+        Those of `SVCCV`.
+    error_, error_std_ : float
+        The mean absolute error to expect on rows like the training rows, and its standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import SVRCV
+    >>> X = np.random.default_rng(0).uniform(-3, 3, (80, 1))
+    >>> model = SVRCV(Cs=[0.01, 1.0, 100.0], gammas=3).fit(X, np.sin(2 * X[:, 0]))
+    >>> bool(model.best_score_ > 0.9), model.C_ > 0.01
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        Cs: Grid = 10,
+        gammas: Grid | Gamma = 5,
+        cv: CV = 5,
+        scoring: str | Scorer | None = None,
+        refit: bool = True,
+        kernel: KernelChoice = "rbf",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        solver: str | Solver = "auto",
+        fit_intercept: bool = True,
+        device: str | None = None,
+        precision: Literal["float32", "tf32", "bf16"] = "float32",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        set_parameters(self, locals())

@@ -4,6 +4,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -188,41 +189,31 @@ def tune(
         if max_time is not None:
             chosen.set_params(max_time=own)
         known = search.error_of(chosen, place)
-    return Tuned(
-        chosen,
-        C,
-        gamma,
-        asked_Cs,
-        asked_gammas,
-        search.board.scores[np.searchsorted(search.Cs, asked_Cs)][:, [search.gammas.index(g) for g in asked_gammas]],
-        best,
-        known.error,
-        known.std,
-        n_fits,
-    )
+    board = search.board.scores[np.searchsorted(search.Cs, asked_Cs)]
+    board = board[:, [search.gammas.index(one) for one in asked_gammas]]
+    return Tuned(chosen, C, gamma, asked_Cs, asked_gammas, board, best, known.error, known.std, n_fits)
 
 
+@dataclass
 class _Search:
     """The state of one call of `tune`."""
 
-    def __init__(
-        self,
-        model: Tunable,
-        data: SearchData,
-        scoring: Scoring,
-        Cs: np.ndarray,
-        gammas: list[float | None],
-        folds: list[Fold] | None,
-        ends: float | None,
-        verbose: int,
-    ) -> None:
-        self.model, self.data, self.scoring, self.folds = model, data, scoring, folds
-        self.Cs, self.gammas, self.ends, self.verbose = Cs, gammas, ends, verbose
-        self.board = Board(len(Cs), len(gammas), 1 if folds is None else len(folds), scoring)
-        self.linear = isinstance(model, LinearSVC | LinearSVR)
-        self.cut_off = False
-        self.left_out: tuple[tuple[int, int], Any] | None = None  # the best candidate so far, with its left-out values
-        if folds is None and not self._shares(None):
+    model: Tunable
+    data: SearchData
+    scoring: Scoring
+    Cs: np.ndarray
+    gammas: list[float | None]
+    folds: list[Fold] | None
+    ends: float | None
+    verbose: int
+    cut_off: bool = False
+    left_out: tuple[tuple[int, int], Any] | None = None  # the best candidate so far, with its left-out values
+
+    def __post_init__(self) -> None:
+        n_folds = 1 if self.folds is None else len(self.folds)
+        self.board = Board(len(self.Cs), len(self.gammas), n_folds, self.scoring)
+        self.linear = isinstance(self.model, LinearSVC | LinearSVR)
+        if self.folds is None and not self._shares(None):
             raise ValueError(
                 "cv='loo' is not available for this search: scores that need more than decision values, "
                 "multi_class='crammer_singer', a GPU, or more rows than kernel values can be kept for, need a number "

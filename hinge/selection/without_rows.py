@@ -25,7 +25,7 @@ from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import dense_if_small, of_items
-from hinge.estimators.fitting.tasks import class_pairs, row_weights
+from hinge.estimators.fitting.tasks import class_pairs, positive_classes, row_weights
 from hinge.estimators.mixins.probabilities import EXACT_POINTS, features_of, kernel_values
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import Loss
@@ -168,7 +168,7 @@ def _labels(model: LinearSVC | SVC, codes: np.ndarray) -> list[np.ndarray]:
     n_classes = len(model.classes_)
     if model._one_vs_one:
         return [(codes == i).astype(int) - (codes == j) for i, j in class_pairs(n_classes)]
-    return [np.where(codes == k, 1, -1) for k in ([1] if n_classes == 2 else range(n_classes))]
+    return [np.where(codes == k, 1, -1) for k in positive_classes(n_classes)]
 
 
 def _of_linear_targets(model: LinearSVR, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> np.ndarray:

@@ -7,7 +7,7 @@ pytest.importorskip("distributed", reason="hinge[dask] is not installed")
 from distributed import Client, LocalCluster
 
 from hinge.dask import cluster as clusters
-from hinge.dask.cluster import FAN, Here, OnClient, OutOfTime, cluster_of, placed, summed
+from hinge.dask.cluster import FAN, Cluster, OnClient, OutOfTime, cluster_of, placed, summed
 
 
 @pytest.fixture
@@ -29,14 +29,14 @@ def test_parts_go_where_their_chunks_are_if_there_is_room():
 
 def test_sums_are_made_in_the_order_of_the_parts():
     texts = [chr(65 + k % 26) for k in range(FAN * FAN + 3)]
-    left = summed(Here(), texts, lambda *some: "".join(some))
+    left = summed(Cluster(), texts, lambda *some: "".join(some))
     assert len(left) <= FAN
     assert "".join(left) == "".join(texts)
 
 
 def test_without_a_client_all_is_done_here():
     here = cluster_of(None)
-    assert isinstance(here, Here)
+    assert type(here) is Cluster
     assert here.gather([here.submit("add", max, 2, 3)]) == [3]
     with pytest.raises(TypeError, match="client must be"):
         cluster_of("tcp://there:8786")

@@ -1,3 +1,5 @@
+"""What both estimators on a cluster share: their constructor, how rows become parts, and how answers are used."""
+
 import inspect
 import pickle
 

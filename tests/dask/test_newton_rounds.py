@@ -5,7 +5,7 @@ pytest.importorskip("distributed", reason="hinge[dask] is not installed")
 from dask_rounds import parts_of, some_rows, task_of
 
 from hinge.dask import newton_rounds
-from hinge.dask.cluster import Here
+from hinge.dask.cluster import Cluster
 from hinge.dask.newton_rounds import NewtonRounds, PassRequest, found_together, sample_of, started, summed_up
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
@@ -16,7 +16,7 @@ from hinge.solvers.newton.pass_sums import PassQuery, sums_of
 
 def run(parts, tasks, n, look=lambda record, answers: False, d=6, **limits):
     settings = dict(rows=n, cells=n * d, d=d, spread=1.0, began=0.0, look=look)
-    return NewtonRounds(Here(), parts, tasks, stop=Stop(**limits), **settings).run(keep=False)
+    return NewtonRounds(Cluster(), parts, tasks, stop=Stop(**limits), **settings).run(keep=False)
 
 
 @pytest.mark.sampled

@@ -1,3 +1,5 @@
+"""The catalog's entries: which there are, and what stands in for a set that is missing."""
+
 import importlib
 
 import pytest

@@ -1,8 +1,10 @@
+"""`LearningRuntimeDisplay`: test error against seconds, for several numbers of training rows."""
+
 import numpy as np
 import pytest
 from papers_svc import papers_svc
 
-from hinge.display.learning_runtime import LearningRuntimeDisplay
+from hinge.display.convergence import LearningRuntimeDisplay
 
 matplotlib = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
 matplotlib.use("Agg")

@@ -3,8 +3,7 @@ import pytest
 from papers_svc import papers_svc
 
 from hinge import SVC, LinearSVC
-from hinge.display.convergence import ConvergenceDisplay
-from hinge.display.learning_runtime import LearningRuntimeDisplay
+from hinge.display.convergence import ConvergenceDisplay, LearningRuntimeDisplay
 from hinge.display.watched import Watcher, watch
 
 matplotlib = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")

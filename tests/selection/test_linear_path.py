@@ -1,14 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
 from hinge import LinearSVC, LinearSVR
-from hinge.calibration.leverage import Squares
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import SQUARED_HINGE
-from hinge.selection.linear_path import LinearPath, scaled
+from hinge.selection.linear_path import LinearPath, LinearRun, scaled
 from hinge.selection.scoring import training_of
 from hinge.solvers import SDCA, solve
 
@@ -71,6 +72,7 @@ def test_leave_one_out_and_the_clock(two):
         assert one.decision_function(None)[i] == pytest.approx(alone[0], abs=0.05)
     assert list(LinearPath(model, data).along(np.arange(100), np.arange(100, 120), CS, 1e-3, 0.0)) == []
     path = LinearPath(LinearSVC(loss="hinge"), data)
-    (problem,), (run,) = next(iter(path._solved(None, [0.1], 1e-2, None)))
+    ((problem, result),) = next(iter(path._solved(None, [0.1], 1e-2, None)))
+    lost = replace(result, solution=result.solution._replace(alpha=None))
     with pytest.raises(ValueError, match="cv='loo' needs dual weights"):
-        path._left_out(problem, run.solution._replace(alpha=None), np.zeros(problem.n), Squares())
+        path._left_out(0, LinearRun(problem, lost), np.zeros(problem.n))

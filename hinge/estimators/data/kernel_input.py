@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from hinge.access import Points, as_points
 from hinge.access.gram.given_points import as_block
 from hinge.access.streams.base import allowed_memory, resident
-from hinge.access.streams.opening import as_stream, is_source
+from hinge.access.streams.opening import is_source
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData
 from hinge.kernels import Function, Kernel, Precomputed, registry
@@ -76,16 +76,10 @@ def loaded(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any
     Any other X is returned unchanged, and so are lists (of items, here, even if they are paths) and memory maps.
     """
     if isinstance(X, np.ndarray | list | tuple) or is_function(model.kernel) or not is_source(X):
-        if isinstance(y, str):
-            raise ValueError(f"y={y!r} is the name of a column, and X has no named columns: give y as an array.")
+        checks.check_no_name(y)
         return X, y, None
     left = allowed_memory(model.max_memory) - resident()
-    stream = as_stream(X, y if isinstance(y, str) else None, left // 2)
-    assert stream is not None
-    if y is None or isinstance(y, str):
-        y = stream.labels()
-        if y is None:
-            raise ValueError("The source has no labels of its own: give y, an array or the name of a column.")
+    stream, y = checks.labelled_stream(X, y, left // 2)
     size = stream.shape[0] * stream.row_bytes
     if 2 * size > left:
         raise ValueError(

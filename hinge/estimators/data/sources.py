@@ -14,9 +14,8 @@ from hinge.access.streams.streamed import Streamed, StretchLayout
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.attributes import keep_results
 from hinge.estimators.fitting.parameters import on_a_device
-from hinge.estimators.fitting.reports import Report
 from hinge.estimators.fitting.runs import Plan, run_jointly
-from hinge.monitoring import Status, Stop
+from hinge.monitoring import Status
 from hinge.monitoring.checkpoint import Checkpoint, notes_of
 from hinge.problems import LinearProblem, Multiclass, Regularized
 from hinge.solvers import Frugal, Result, Solver, frugal_for, registry
@@ -99,19 +98,12 @@ def opened(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any
     X that is not a source of rows on disk is returned unchanged.
     """
     if not is_source(X):
-        if isinstance(y, str):
-            raise ValueError(f"y={y!r} is the name of a column, and X has no named columns: give y as an array.")
+        checks.check_no_name(y)
         if model.checkpoint is not None:
             raise ValueError("checkpoint is for rows that are read from a disk, and X is in memory: leave it out.")
         return X, y, None
     left = allowed_memory(model.max_memory) - resident()
-    keep = 0 if model.checkpoint is not None else left // 2
-    stream = as_stream(X, y if isinstance(y, str) else None, keep)
-    assert stream is not None
-    if y is None or isinstance(y, str):
-        y = stream.labels()
-        if y is None:
-            raise ValueError("The source has no labels of its own: give y, an array or the name of a column.")
+    stream, y = checks.labelled_stream(X, y, 0 if model.checkpoint is not None else left // 2)
     if model.checkpoint is None:
         if stream.shape[0] * (stream.row_bytes + OF_A_ROW) <= left:
             return (X if isinstance(X, np.memmap) else stream.load()), y, stream.names
@@ -221,14 +213,11 @@ def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool
     return Room(Streamed(stream, left - taken), MOST_DIRECT if able else 0, cells)
 
 
-def fit_stream(
-    model: BaseEstimator, problems: Sequence[Regularized], room: Room, stop: Stop, seed: int, reports: Sequence[Report]
-) -> None:
+def fit_stream(model: BaseEstimator, problems: Sequence[Regularized], room: Room, plan: Plan) -> None:
     """Solve all problems in the same passes, and set the attributes of the fit."""
     data, one = room.data, _chosen(model, room)
-    solver = SideBySide(one) if len(problems) > 1 else one
-    plan = Plan(solver, stop, int(model.max_iter), seed, model.on_interrupt, None, tuple(reports))
-    results = run_jointly(problems, plan, _checkpoint(model, problems, room, seed, one))
+    plan = plan._replace(solver=SideBySide(one) if len(problems) > 1 else one)
+    results = run_jointly(problems, plan, _checkpoint(model, problems, room, plan.seed, one))
     set_counts(model, problems)
     model.bytes_read_ = data.bytes_read
     keep_results(model, results, problems)

@@ -12,10 +12,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state, validate_data
 
 from hinge.access.streams.base import RowStream, free_memory
+from hinge.access.streams.opening import as_stream
 from hinge.access.structure import as_csr
 from hinge.access.tables.oracle import as_oracle
 from hinge.access.tables.table import Table
-from hinge.estimators.fitting.parameters import RandomState
+from hinge.estimators.fitting.parameters import RandomState, Source
 from hinge.types import MatrixLike, Stored
 
 LARGEST = 1e70
@@ -179,6 +180,22 @@ def validated_labels(model: BaseEstimator, table: Table | RowStream, y: ArrayLik
     return labels
 
 
+def check_no_name(y: ArrayLike | str | None) -> None:
+    """Raise if y is the name of a column, where X is not a source that has named columns."""
+    if isinstance(y, str):
+        raise ValueError(f"y={y!r} is the name of a column, and X has no named columns: give y as an array.")
+
+
+def labelled_stream(X: Source, y: ArrayLike | str | None, keep: int) -> tuple[RowStream, ArrayLike]:
+    """A source of rows as a stream, and the labels: given ones, the named column, or the source's own."""
+    stream = as_stream(X, y if isinstance(y, str) else None, keep)
+    assert stream is not None
+    labels = stream.labels() if y is None or isinstance(y, str) else y
+    if labels is None:
+        raise ValueError("The source has no labels of its own: give y, an array or the name of a column.")
+    return stream, labels
+
+
 def check_scale(X: Stored) -> None:
     """Raise if X has values above `LARGEST`; float32 cannot hold any."""
     values: np.ndarray = cast(sp.csr_array, X).data if sp.issparse(X) else X
@@ -269,7 +286,10 @@ def stream_classes(classes: ArrayLike | None, known: np.ndarray | None) -> np.nd
 
 
 def held_out(codes: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Indices of a stratified random fraction of the rows; at least one row of each class is left for training."""
+    """Indices of a random fraction of the rows, stratified; at least one row of each class is left for training.
+
+    In regression all rows are of one class.
+    """
     rng = np.random.default_rng(seed)
     picked = []
     for code in np.unique(codes):
@@ -281,11 +301,3 @@ def held_out(codes: np.ndarray, fraction: float, seed: int) -> np.ndarray:
             f"validation_fraction={fraction:g} of {len(codes)} rows leaves none to measure target_error on."
         )
     return rows.astype(np.int64)
-
-
-def held_out_at_random(n: int, fraction: float, seed: int) -> np.ndarray:
-    """Indices of a random fraction of the rows; at least one row is left for training."""
-    count = min(n - 1, round(fraction * n))
-    if count == 0:
-        raise ValueError(f"validation_fraction={fraction:g} of {n} rows leaves none to measure target_error on.")
-    return np.sort(np.random.default_rng(seed).permutation(n)[:count]).astype(np.int64)

@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from hinge.access.streams.base import RowStream
 from hinge.constraints import ALL, FAR, FLAG, INFINITE, PATH, Constraint, Constraints, choice, count, number, scale
@@ -138,6 +139,11 @@ SVR = Constraints(
 NU_SVC = Constraints(**KERNEL_MACHINE, **VOTES, nu=SHARE, solver=solver_for("nu"))
 NU_SVR = Constraints(**KERNEL_MACHINE, nu=SHARE, C=COST, solver=solver_for("nu"))
 ONE_CLASS_SVM = Constraints(**RUN, **KERNEL_SETTINGS, nu=SHARE, max_reads=LIMIT)
+
+
+def set_parameters(model: BaseEstimator, given: dict[str, Any]) -> None:
+    """Store the arguments of a constructor, its ``locals()``, unchanged as attributes of the same names."""
+    vars(model).update((name, value) for name, value in given.items() if name != "self")
 
 
 def check_kernel_numbers(kernel: KernelChoice) -> None:

@@ -68,8 +68,8 @@ def tasks_of(
         weight[aside] = 0.0
     if not one_vs_one:
         rows = None if kept.all() else np.flatnonzero(kept)
-        targets = [1] if n_classes == 2 else range(n_classes)
-        return [_task(rows, codes == k, class_weights(codes == k, weight, per_class, k), aside) for k in targets]
+        each = positive_classes(n_classes)
+        return [_task(rows, codes == k, class_weights(codes == k, weight, per_class, k), aside) for k in each]
     if per_class is not None:
         weight = per_class[codes] if weight is None else weight * per_class[codes]
     rows = np.flatnonzero(kept)
@@ -241,6 +241,11 @@ def class_weights(
         return rows
     factor = np.where(positive, per_class[k], per_class[0] if len(per_class) == 2 else 1.0)
     return factor if rows is None else rows * factor
+
+
+def positive_classes(n_classes: int) -> Sequence[int]:
+    """The positive class of each problem of one class against the rest; of two classes, the second."""
+    return [1] if n_classes == 2 else range(n_classes)
 
 
 # --- class pairs --------------------------------------------------------------------------

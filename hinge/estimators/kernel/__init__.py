@@ -1,1 +1,1 @@
-"""Kernel estimators, one file a class, and their bases."""
+"""Kernel estimators and their bases."""

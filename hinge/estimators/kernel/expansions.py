@@ -1,6 +1,6 @@
 """Decision values of kernel estimators: sums over support vectors, computed in tiles of bounded memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
@@ -86,10 +86,15 @@ def linear_sums(X: KernelData, coef: np.ndarray | sp.csr_matrix) -> np.ndarray:
     if sp.issparse(rows):
         return cast(np.ndarray, _full(rows @ coef.T))
     out = np.empty((len(rows), coef.shape[0]))
-    step = max(1, ROWS_BYTES // (8 * max(1, rows.shape[1])))
-    for lo in range(0, len(out), step):
-        out[lo : lo + step] = rows[lo : lo + step].astype(np.float64, copy=False) @ coef.T
+    for some in _row_blocks(rows):
+        out[some] = rows[some].astype(np.float64, copy=False) @ coef.T
     return out
+
+
+def _row_blocks(X: Stored) -> Iterator[slice]:
+    """Slices of rows that take at most `ROWS_BYTES` in float64, and one row at least."""
+    step = max(1, ROWS_BYTES // (8 * max(1, X.shape[1])))
+    return (slice(lo, lo + step) for lo in range(0, X.shape[0], step))
 
 
 def _blocks_of(kernel: Kernel, X: KernelData, vectors: KernelData, exact: bool) -> Block:
@@ -147,11 +152,10 @@ def _full(part: Stored, keep: bool = False) -> Stored:
 def _sq_norms(X: Stored) -> np.ndarray:
     """Squared norms of the rows in float64, a few rows at a time."""
     sq = np.empty(X.shape[0])
-    step = max(1, ROWS_BYTES // (8 * max(1, X.shape[1])))
-    for lo in range(0, len(sq), step):
-        part: Any = X[lo : lo + step].astype(np.float64)
+    for some in _row_blocks(X):
+        part: Any = X[some].astype(np.float64)
         if sp.issparse(part):
-            sq[lo : lo + step] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
+            sq[some] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
         else:
-            sq[lo : lo + step] = np.einsum("ij,ij->i", part, part)
+            sq[some] = np.einsum("ij,ij->i", part, part)
     return sq

@@ -1,6 +1,6 @@
 """The base class of `SVC` and `NuSVC`: the fit, decision values, probabilities."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import is_precomputed
-from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, expanded
+from hinge.estimators.data.sources import set_names
+from hinge.estimators.fitting.attributes import Answers, Runs, expanded
+from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import PAIRS, ClassWeight, KernelData
 from hinge.estimators.fitting.reports import warn_of_answers
 from hinge.estimators.fitting.tasks import (
@@ -25,7 +27,7 @@ from hinge.estimators.fitting.tasks import (
 from hinge.estimators.kernel.kernel_machine import KernelMachine
 from hinge.estimators.mixins.probabilities import Judged, Probabilities, coefficients_of, without_kernel_rows
 from hinge.kernels import Kernel
-from hinge.problems import Expansion
+from hinge.monitoring.clock import now
 from hinge.types import Items
 
 
@@ -43,7 +45,29 @@ class KernelClassifier(KernelMachine, Probabilities):
     probability: bool | Literal["deprecated"]
     class_weight: ClassWeight
 
-    def _fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None, began: float) -> None:
+    @atomic_fit
+    @with_callbacks
+    def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed. Or a source of rows on disk, as
+            in `LinearSVC.fit`: .npy, Parquet, Zarr, Arrow, polars, svmlight or CSV. The rows are loaded in the
+            precision in which they are stored; the kernel matrix need not fit into memory.
+        y : array-like of shape (n_samples,), or str
+            A str is the name of a column of the source.
+        sample_weight : array-like of shape (n_samples,), optional
+            Rows of zero or negative weight are ignored.
+
+        Returns
+        -------
+        self
+        """
+        began = now()
+        self._check_parameters()
+        X, y, column_names = kernel_input.loaded(self, X, y)
         X, y = kernel_input.training_data(self, X, y)
         classes, codes = checks.encoded_labels(y)
         weight = row_weights(sample_weight, X)
@@ -51,11 +75,7 @@ class KernelClassifier(KernelMachine, Probabilities):
         of_classes = per_class_weights(self.class_weight, y, classes)
         factors = of_classes if self._weighs_classes else None
         kernel = kernel_input.kernel_of(self, X)
-        aside = None
-        if self.target_error is not None:
-            rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
-            seed = checks.seed_of(self.random_state)
-            aside = rows[checks.held_out(codes[rows], self.validation_fraction, seed)]
+        aside = self._held_out_rows(codes, weight)
         self._check_masses(codes, classes, weight, factors, aside)
         ovo = len(classes) > 2 and self.multiclass == "ovo"
         tasks = tasks_of(codes, len(classes), weight, factors, aside, one_vs_one=ovo, by_class=True)
@@ -67,9 +87,6 @@ class KernelClassifier(KernelMachine, Probabilities):
             found = expanded(answers, X, codes, len(classes), kernel, one_vs_one=ovo)
             return {"classes_": classes, "kernel_": kernel, "shape_fit_": kernel_input.shape_of(X), **found}
 
-        def rebuilt(answer: Expansion, kernel: Kernel) -> dict[str, Any]:
-            return attributes(answers_of([answer], tasks), kernel)
-
         def reaches(runs: Runs, C: float) -> bool:
             """Whether a coefficient is near its bound for the row of the smallest weight."""
             least = 1.0 if weight is None else float(weight[weight > 0].min())
@@ -77,18 +94,8 @@ class KernelClassifier(KernelMachine, Probabilities):
             return bool(np.abs(runs.answers.beta).max(initial=0.0) > 0.5 * least * C)
 
         one_model = len(tasks) == 1 and self.slack is None
-        kernel, runs = self._solve(
-            X,
-            y,
-            tasks,
-            kernel,
-            began,
-            names=names,
-            classes=classes,
-            rebuilt=rebuilt if one_model else None,
-            reaches=reaches,
-        )
-        self.__dict__.update(attributes(runs.answers, kernel))
+        options: dict[str, Any] = dict(names=names, classes=classes, one_model=one_model, reaches=reaches)
+        runs = self._solve(X, y, tasks, kernel, began, attributes, **options)
         self.class_weight_ = np.ones(len(classes)) if of_classes is None else of_classes
         self._forget_probabilities()
         self._keep(runs)
@@ -97,6 +104,8 @@ class KernelClassifier(KernelMachine, Probabilities):
         f = runs.answers.f
         if self._warns_if_constant and len(classes) == 2 and self.stop_reason_ == "converged" and np.isfinite(f).all():
             warn_of_answers(codes[runs.answers.rows], classes, f > 0)
+        set_names(self, column_names)
+        return self
 
     def _check_masses(
         self,

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,7 @@ from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of, shape_of
 from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, describe_runs, expanded
+from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import KernelChoice, KernelData, RandomState, check_kernel_numbers, on_a_device
 from hinge.estimators.fitting.reports import STALLED_ADVICE, reports_of
 from hinge.estimators.fitting.runs import Plan, gram_threads, run_in_batch, run_pairs, run_tasks
@@ -161,13 +162,14 @@ class KernelMachine(FittedHTML, ToSklearn):
         tasks: list[Task],
         kernel: Kernel,
         began: float,
+        attributes: Callable[[Answers, Kernel], dict[str, Any]],
         *,
         names: Sequence[str] = (),
         classes: np.ndarray | None = None,
-        rebuilt: Callable[[Expansion, Kernel], dict[str, Any]] | None = None,
+        one_model: bool = True,
         reaches: Callable[[Runs, float], bool] = lambda runs, C: False,
-    ) -> tuple[Kernel, Runs]:
-        """The kernel, and the runs of all tasks: as a batch if they are small, else one after the other.
+    ) -> Runs:
+        """The runs of all tasks: as a batch if they are small, else one after the other. Sets the fitted attributes.
 
         Parameters
         ----------
@@ -176,12 +178,14 @@ class KernelMachine(FittedHTML, ToSklearn):
         kernel : Kernel
         began : float
             When the fit began, by `now`.
+        attributes : callable
+            Returns the fitted attributes for predictions by some answers with a kernel.
         names : sequence of str
             What the tasks are called where progress is reported, if there are several.
         classes : ndarray, optional
             None in regression.
-        rebuilt : callable, optional
-            Returns the fitted attributes for predictions by an answer; None if that is no model by itself.
+        one_model : bool
+            Whether the answer of a single run is a model by itself, which callbacks may ask for.
         reaches : callable
             Whether coefficients reach a C that stands for a larger one, which is then tried.
         """
@@ -198,8 +202,8 @@ class KernelMachine(FittedHTML, ToSklearn):
                 runs = run_in_batch(tasks, plan, X, kernel, make, by_class=sort, finer=self._finer)
                 if runs is not None:
                     return runs
-            attributes = None if rebuilt is None else lambda answer: rebuilt(answer, kernel)
-            plan = plan._replace(reports=reports_of(self, X, y, names, attributes), starts=self._starts(tasks, classes))
+            rebuilt = (lambda answer: attributes(answers_of([answer], tasks), kernel)) if one_model else None
+            plan = plan._replace(reports=reports_of(self, X, y, names, rebuilt), starts=self._starts(tasks, classes))
             problem = partial(self._problem, C=C)
             with gram_threads(self.n_jobs) as threads:
                 if on_a_device(self.device) and pairs:  # all rows are sent once; each task uses a part of them
@@ -213,7 +217,8 @@ class KernelMachine(FittedHTML, ToSklearn):
             if not all(result.status.is_success for result in runs.results) or not reaches(runs, C):
                 break
         self._used_C = C
-        return kernel, runs._replace(evals=evals, asked=asked)
+        self.__dict__.update(attributes(runs.answers, kernel))
+        return runs._replace(evals=evals, asked=asked)
 
     @property
     def _bound(self) -> float | None:
@@ -226,6 +231,13 @@ class KernelMachine(FittedHTML, ToSklearn):
         """The values of C to try, one after the other."""
         C = float(self.C)  # C may be an integer too large for NumPy
         return (HARD if np.isinf(C) else C,)
+
+    def _held_out_rows(self, codes: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+        """The rows held out for `target_error`, of those with a positive weight; None without it."""
+        if self.target_error is None:
+            return None
+        rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
+        return rows[checks.held_out(codes[rows], self.validation_fraction, checks.seed_of(self.random_state))]
 
     def _solver(self, n_tasks: int) -> Solver | None:
         if isinstance(self.solver, Solver):
@@ -377,30 +389,38 @@ class KernelRegressor(KernelMachine):
 
     _one_vs_one = False
 
-    def _fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+    @atomic_fit
+    @with_callbacks
+    def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            The :math:`s_i`. Rows of zero or negative weight are ignored.
+
+        Returns
+        -------
+        self
+        """
         began = now()
         self._check_parameters()
         X, y = kernel_input.training_data(self, X, y)
         t = checks.checked_targets(y)
         weight = row_weights(sample_weight, X)
-        kernel = kernel_input.kernel_of(self, X)
-        aside = None
-        if self.target_error is not None:
-            rows = np.arange(len(t)) if weight is None else np.flatnonzero(weight)
-            seed = checks.seed_of(self.random_state)
-            aside = rows[checks.held_out_at_random(len(rows), self.validation_fraction, seed)]
-        tasks = [regression_task(t, weight, aside)]
+        one = np.zeros(len(t), np.int64)  # all rows are of one class
+        tasks = [regression_task(t, weight, self._held_out_rows(one, weight))]
 
         def attributes(answers: Answers, kernel: Kernel) -> dict[str, Any]:
-            one, shape = np.zeros(len(t), np.int64), shape_of(X)  # all rows are of one class
-            return {"kernel_": kernel, "shape_fit_": shape, **expanded(answers, X, one, 1, kernel, one_vs_one=False)}
+            found = expanded(answers, X, one, 1, kernel, one_vs_one=False)
+            return {"kernel_": kernel, "shape_fit_": shape_of(X), **found}
 
-        def rebuilt(answer: Expansion, kernel: Kernel) -> dict[str, Any]:
-            return attributes(answers_of([answer], tasks), kernel)
-
-        kernel, runs = self._solve(X, t, tasks, kernel, began, rebuilt=rebuilt)
-        self.__dict__.update(attributes(runs.answers, kernel))
-        self._keep(runs)
+        self._keep(self._solve(X, t, tasks, kernel_input.kernel_of(self, X), began, attributes))
+        return self
 
     def predict(self, X: Items) -> np.ndarray:
         """The predicted target of each row.

@@ -16,19 +16,19 @@ from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.attributes import Runs, ScaledAnswer, describe_runs
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData, RandomState, is_linear
+from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData, RandomState, is_linear, set_parameters
 from hinge.estimators.fitting.reports import STALLED_ADVICE, reports_of
 from hinge.estimators.fitting.runs import Plan, gram_threads, run_one, run_tasks
 from hinge.estimators.fitting.tasks import Task, row_weights
-from hinge.estimators.kernel.kernel_machine import EXACT_BELOW, KernelMachine
+from hinge.estimators.kernel.kernel_machine import NuMachine
 from hinge.estimators.linear.linear_machine import OF_A_FIT
-from hinge.kernels import Gaussian, Kernel, Linear, Precomputed
+from hinge.kernels import Kernel, Linear, Precomputed
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of, now
 from hinge.problems import Expansion, OneClass, Solution
 from hinge.problems.svm.linear_one_class import SOME
 from hinge.problems.svm.nu_forms import KernelOneClass
-from hinge.solvers import LevelBlocks, Result
+from hinge.solvers import Result
 from hinge.solvers.ascent import online_dual
 from hinge.types import Items, MatrixLike, Stored
 
@@ -40,7 +40,7 @@ def _can_stream(model: "OneClassSVM") -> bool:
     return True
 
 
-class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimator):
+class OneClassSVM(CallbackSupportMixin, NuMachine, OutlierMixin, BaseEstimator):
     """Outlier detector that stops when its decision function is provably close to the optimal one.
 
     It has the objective, the parameters and the attributes of ``sklearn.svm.OneClassSVM``,
@@ -135,6 +135,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
 
     # Parameters of `SVC` that `KernelMachine` reads, and that this estimator does not have.
     device = cache_folder = target_error = max_kernel_evals = None
+    solver = "auto"
     _one_vs_one = False
 
     _without_margin = (
@@ -163,21 +164,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.max_reads = max_reads
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
+        set_parameters(self, locals())
 
     @atomic_fit
     @with_callbacks
@@ -217,9 +204,8 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
 
         def run(kernel: Kernel) -> Runs:
             reports = reports_of(self, X, None, (), lambda answer: self._attributes(answer, X, rows, kernel))
-            plan = Plan(
-                LevelBlocks(), self._stop(began), None, checks.seed_of(self.random_state), self.on_interrupt
-            )._replace(reports=reports)
+            seed = checks.seed_of(self.random_state)
+            plan = Plan(self._solver(1), self._stop(began), None, seed, self.on_interrupt, reports=reports)
             with gram_threads(self.n_jobs) as threads:
                 return run_tasks(
                     [task],
@@ -309,10 +295,6 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         if self.max_reads is not None and not is_linear(self.kernel):
             raise ValueError("max_reads limits the cells that rows are read by: give kernel='linear', or max_time.")
 
-    def _needs_double(self, kernel: Kernel) -> bool:
-        # Values of a Gaussian are positive; sums of others may cancel. `LevelBlocks` restarts if float32 is too coarse.
-        return self.tol < EXACT_BELOW or not isinstance(kernel, Gaussian)
-
     def _fit_linear(self, X: Stored, weight: np.ndarray | None, began: float) -> None:
         """Solve the problem over rows; predictions are in LIBSVM's unit, n_iter_ in passes.
 
@@ -365,18 +347,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     def _attributes(self, answer: Expansion, X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> dict[str, Any]:
         """The fitted attributes that predictions need."""
         used = np.flatnonzero(answer.beta)
-        support = used if rows is None else rows[used]
-        given = isinstance(kernel, Precomputed)
-        return {
-            "support_": support.astype(np.int32),
-            "n_support_": np.array([len(support)], np.int32),
-            "support_vectors_": np.empty((0, 0)) if given else kernel_input.part_of(X, support, kernel),
-            "dual_coef_": sp.csr_matrix(answer.beta[used][None]) if sp.issparse(X) else answer.beta[used][None],
-            "intercept_": np.array([answer.b]),
-            "offset_": np.array([-answer.b]),
-            "kernel_": kernel,
-            "shape_fit_": kernel_input.shape_of(X),
-        }
+        return _expanded(X, used if rows is None else rows[used], answer.beta[used], answer.b, kernel)
 
     def _keep_run(self, result: Result) -> None:
         """Set the fitted attributes that describe the run, and warn if it was cut off."""
@@ -396,17 +367,21 @@ def _linear_attributes(answer: Solution, X: Stored, problem: OneClass | None) ->
     coef: Any = (answer.w * scale)[None]
     coef = sp.csr_matrix(coef) if sp.issparse(X) else coef
     (coef.data if sp.issparse(coef) else coef).flags.writeable = False
-    level = -answer.b * scale
+    return {"_weights": coef, **_expanded(X, support, dual, answer.b * scale, Linear())}
+
+
+def _expanded(X: KernelData, support: np.ndarray, dual: np.ndarray, b: float, kernel: Kernel) -> dict[str, Any]:
+    """The fitted attributes of both: support vectors, coefficients, and the level."""
+    given = isinstance(kernel, Precomputed)
     return {
-        "_weights": coef,
         "support_": support.astype(np.int32),
         "n_support_": np.array([len(support)], np.int32),
-        "support_vectors_": kernel_input.part_of(X, support, Linear()),
+        "support_vectors_": np.empty((0, 0)) if given else kernel_input.part_of(X, support, kernel),
         "dual_coef_": sp.csr_matrix(dual[None]) if sp.issparse(X) else dual[None],
-        "intercept_": np.array([-level]),
-        "offset_": np.array([level]),
-        "kernel_": Linear(),
-        "shape_fit_": X.shape,
+        "intercept_": np.array([b]),
+        "offset_": np.array([-b]),
+        "kernel_": kernel,
+        "shape_fit_": kernel_input.shape_of(X),
     }
 
 

@@ -1,21 +1,22 @@
-"""`SVC`: the kernel support vector machine for scikit-learn pipelines."""
+"""`SVC` and `NuSVC`: kernel support vector machines for scikit-learn pipelines."""
 
 from os import PathLike
 from typing import Literal
 
-from numpy.typing import ArrayLike
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from hinge.estimators.data import kernel_input
-from hinge.estimators.data.sources import set_names
+from hinge.access import Gram, Points
 from hinge.estimators.fitting import parameters
-from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState
+from hinge.estimators.fitting.decorators import CallbackSupportMixin
+from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState, set_parameters
+from hinge.estimators.fitting.tasks import PackedTasks, Task, class_pairs
 from hinge.estimators.kernel.kernel_classifier import KernelClassifier
-from hinge.estimators.kernel.kernel_machine import HARD
-from hinge.monitoring.clock import now
+from hinge.estimators.kernel.kernel_machine import HARD, NuMachine
+from hinge.problems import KernelNuClassification
+from hinge.problems.svm.kernel_batch import NuClassificationBatch
+from hinge.problems.svm.nu_forms import check_feasible
 from hinge.solvers import Solver
-from hinge.types import Items
 
 
 class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator):
@@ -177,68 +178,12 @@ class_weight_
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.slack = slack
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.max_kernel_evals = max_kernel_evals
-        self.target_error = target_error
-        self.validation_fraction = validation_fraction
-        self.cache_size = cache_size
-        self.max_memory = max_memory
-        self.cache_folder = cache_folder
-        self.class_weight = class_weight
-        self.multiclass = multiclass
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.device = device
-        self.precision = precision
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
+        set_parameters(self, locals())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.decision_function_shape == "ovo" and self.multiclass == "ovr":
             raise ValueError("decision_function_shape='ovo' needs multiclass='ovo': 'ovr' learns no pairs.")
-
-    @atomic_fit
-    @with_callbacks
-    def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVC":
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed. Or a source of rows on disk, as
-            in `LinearSVC.fit`: .npy, Parquet, Zarr, Arrow, polars, svmlight or CSV. The rows are loaded in the
-            precision in which they are stored; the kernel matrix need not fit into memory.
-        y : array-like of shape (n_samples,), or str
-            A str is the name of a column of the source.
-        sample_weight : array-like of shape (n_samples,), optional
-            Rows of zero or negative weight are ignored.
-
-        Returns
-        -------
-        self
-        """
-        began = now()
-        self._check_parameters()
-        X, y, names = kernel_input.loaded(self, X, y)
-        self._fit(X, y, sample_weight, began)
-        set_names(self, names)
-        return self
 
     def _costs(self) -> tuple[float, ...]:
         """The values of C to try; the first that no coefficient reaches is used, else the last.
@@ -250,3 +195,183 @@ class_weight_
         if C < HARD or self.slack is not None or self.max_kernel_evals is not None:
             return (C,)
         return 1e4, 1e6, 1e8, C
+
+
+class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, BaseEstimator):
+    """Kernel support vector classifier with the fraction ν of points that may lie within the margin, certified.
+
+    It has the objective, the parameters and the attributes of ``sklearn.svm.NuSVC``,
+
+    .. math:: \\min_{w, b, \\rho}\\ \\frac12\\|w\\|^2 - \\nu S\\rho
+              + \\sum_i s_i\\max(0,\\, \\rho - y_i(\\langle w, \\phi(x_i)\\rangle + b)), \\qquad S = \\sum_i s_i,
+
+    after which w and b are divided by ρ, so that the margin is at ±1; `SVC` with C = 1/ρ gives the same result. It is
+    solved in blocks of kernel rows on a growing subset, to a certified duality gap.
+
+    Parameters
+    ----------
+    nu : float in (0, 1], default=0.5
+        An upper bound on the fraction of points within the margin, and a lower bound on the fraction of support
+        vectors. For every pair of classes it can be at most twice the fraction of the lighter one.
+    kernel : str, callable or hinge.kernels.Kernel, default="rbf"
+        As for `SVC`: "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function.
+    degree, gamma, coef0
+        Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
+    shrinking : bool, default=True
+        Accepted for compatibility with scikit-learn, and not used: the solver works on a growing subset.
+    probability : bool, default=False
+        Whether to calibrate probabilities for `predict_proba` in `fit`, as `calibrate` does.
+    tol : float, default=1e-3
+        Stop when the certified relative duality gap, (P - D)/\\|P\\|, is at most this; then
+        :math:`\\|w - w^*\\|^2 \\le \\tfrac12` tol :math:`\\|w\\|^2` for the optimal w*, before division by ρ.
+        Below 1e-5, for few points and for kernels other than "rbf", kernel values are computed in float64.
+    cache_size : float, default=200
+        Megabytes for the cache of kernel rows.
+    class_weight : dict or "balanced", optional
+        Stored as `class_weight_` and otherwise ignored, as in scikit-learn: there is no C that it could multiply. Use
+        `sample_weight` instead.
+    verbose : bool or int, default=False
+        Write a line to standard error each time the answer is evaluated.
+    max_iter : int, default=-1
+        Limit of the solver's iterations, a block of points each, for each class pair; -1 for none.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether decision values are one for each class, or one for each pair of classes. Pairs are solved in any case.
+    break_ties : bool, default=False
+        Whether ties between classes with equal votes are broken by decision values, rather than by order.
+    random_state : int, RandomState or None
+        Seed of the first subset. None is a fixed seed: the same call gives bitwise the same result.
+    solver : str or Solver, default="auto"
+        "auto", which is "levelblocks" (with few points all pairs are solved in one compiled call); or a solver object,
+        whose settings are grid parameters such as ``solver__block``.
+    max_time : float, optional
+        Time limit in seconds; compilation does not count.
+    max_kernel_evals : int, optional
+        Limit of the kernel values computed; never exceeded.
+    target_error : float, optional
+        Stop when the error on held-out rows is at most this.
+    validation_fraction : float, default=0.1
+        Fraction of the rows held out for `target_error`, stratified.
+    cache_folder : path-like, optional
+        A folder in which kernel values are kept for later fits on the same data.
+    device : {"cpu", "cuda"}, optional
+    precision : {"float32", "tf32", "bf16"}, default="float32"
+        Precision of products on a GPU.
+    n_jobs : int, optional
+        Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
+    warm_start : bool, default=False
+        Start from the last fit's answer, if the number of rows is the same.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises. A model that
+        was kept has no probabilities before `calibrate`.
+
+    Attributes
+    ----------
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_, \
+class_weight_
+        As in scikit-learn, in LIBSVM's order and layout. Support vectors and coefficients are sparse if X is; support
+        vectors of sequences are a list.
+    coef_ : ndarray of shape (n_runs, n_features)
+        w of each class pair, for the linear kernel.
+    probA_, probB_ : ndarray of shape (n_runs,)
+        Of calibrated models: the positive class of a pair has the probability 1/(1 + exp(A f + B)) at the decision
+        value f.
+    kernel_ : hinge.kernels.Kernel
+    gap_ : float
+        The certified relative gap; the largest of all class pairs. Infinite if none is known, and if w = 0 is optimal
+        as far as is known: the kernel cannot separate the classes with so few points within the margin, or by no
+        more than 1/4096 of the spread of the points, and ν must be larger. The fit then ends with a warning, and w is
+        not divided by ρ where that is zero.
+    objective_ : float or ndarray of shape (n_runs,)
+        The objective above, before w is divided by ρ.
+    lam_, slack_ : float or ndarray of shape (n_runs,)
+        ρ/S, the λ of the `SVC` with the same answer; and the mean hinge loss divided by ‖w‖.
+    n_kernel_evals_, n_kernel_asked_ : int
+        Kernel values computed, and requested (including those found in the cache).
+    n_iter_ : ndarray of shape (n_runs,)
+        Iterations of the solver.
+    stop_reason_ : str
+        Why the fit ended: "converged", "target", "max_time", ...
+    solver_ : Solver
+    history_ : list of Record, or list of such lists
+        One record each time the answer was evaluated; a list for each class pair if there are several.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from hinge import NuSVC
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
+    >>> model = NuSVC(nu=0.5, gamma=2.0).fit(X, y)
+    >>> model.predict([[0.1, 0.9]])
+    array([1])
+    >>> model.gap_ <= 1e-3
+    True
+    """
+
+    _without_margin = (
+        "The best w is zero, as far as is known: the kernel cannot tell the classes apart with so few rows within "
+        "the margin, and predictions are arbitrary. Give a larger nu, or take SVC."
+    )
+
+    _constraints = parameters.NU_SVC
+    _weighs_classes = _warns_if_constant = False
+    _positive_first = True
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: KernelChoice = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool | Literal["deprecated"] = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: ClassWeight = None,
+        verbose: int = False,
+        max_iter: int = -1,
+        decision_function_shape: Literal["ovo", "ovr"] = "ovr",
+        break_ties: bool = False,
+        random_state: RandomState = None,
+        solver: str | Solver = "auto",
+        max_time: float | None = None,
+        max_kernel_evals: int | None = None,
+        target_error: float | None = None,
+        validation_fraction: float = 0.1,
+        cache_folder: str | PathLike[str] | None = None,
+        device: str | None = None,
+        precision: Literal["float32", "tf32", "bf16"] = "float32",
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        set_parameters(self, locals())
+
+    def _check_masses(
+        self,
+        codes: np.ndarray,
+        classes: np.ndarray,
+        weight: np.ndarray | None,
+        factors: np.ndarray | None,
+        aside: np.ndarray | None,
+    ) -> None:
+        """Raise if ν is not feasible for some class pair."""
+        s = np.ones(len(codes)) if weight is None else weight.copy()
+        s[[] if aside is None else aside] = 0.0
+        masses = np.bincount(codes, s, minlength=len(classes))
+        for pair in class_pairs(len(classes)):
+            check_feasible(self.nu, masses[list(pair)])
+
+    def _costs(self) -> tuple[float, ...]:
+        return (np.nan,)  # there is no C
+
+    def _problem(self, gram: Gram, task: Task, C: float) -> KernelNuClassification:
+        return KernelNuClassification(gram, task.y, self.nu, weight=task.weight)
+
+    def _batch(self, points: Points, packed: PackedTasks, C: float) -> NuClassificationBatch:
+        return NuClassificationBatch(points, *packed, float(self.nu))
+
+    @property
+    def _bound(self) -> None:
+        """There is no C."""

@@ -1,18 +1,20 @@
-"""`SVR`: kernel support vector regression for scikit-learn pipelines."""
+"""`SVR` and `NuSVR`: kernel support vector regression for scikit-learn pipelines."""
 
 from os import PathLike
 from typing import Literal
 
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from hinge.access import Gram, Points
 from hinge.estimators.fitting import parameters
-from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import Gamma, KernelChoice, RandomState
-from hinge.estimators.kernel.kernel_machine import KernelRegressor
+from hinge.estimators.fitting.decorators import CallbackSupportMixin
+from hinge.estimators.fitting.parameters import Gamma, KernelChoice, RandomState, set_parameters
+from hinge.estimators.fitting.tasks import PackedTasks, Task
+from hinge.estimators.kernel.kernel_machine import KernelRegressor, NuMachine
+from hinge.problems import KernelNuRegression
+from hinge.problems.svm.kernel_batch import NuRegressionBatch
 from hinge.problems.svm.losses import Loss, epsilon_insensitive
 from hinge.solvers import Solver
-from hinge.types import Items
 
 
 class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
@@ -139,51 +141,147 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         random_state: RandomState = None,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.max_time = max_time
-        self.max_kernel_evals = max_kernel_evals
-        self.target_error = target_error
-        self.validation_fraction = validation_fraction
-        self.cache_folder = cache_folder
-        self.device = device
-        self.precision = precision
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.on_interrupt = on_interrupt
-
-    @atomic_fit
-    @with_callbacks
-    def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVR":
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        self._fit(X, y, sample_weight)
-        return self
+        set_parameters(self, locals())
 
     @property
     def _loss(self) -> Loss:  # type: ignore[override]
         return epsilon_insensitive(float(self.epsilon))
+
+
+class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, BaseEstimator):
+    """Kernel support vector regression with the fraction ν of targets that may lie outside the tube, certified.
+
+    It has the objective, the parameters and the attributes of ``sklearn.svm.NuSVR``,
+
+    .. math:: \\min_{w, b, \\varepsilon \\ge 0}\\ \\frac12\\|w\\|^2 + C\\Big(\\nu S\\varepsilon
+              + \\sum_i s_i\\max(0,\\, |t_i - \\langle w, \\phi(x_i)\\rangle - b| - \\varepsilon)\\Big), \\qquad
+              S = \\sum_i s_i.
+
+    It is solved in blocks of kernel rows on a growing subset, to a certified duality gap. The dual has one
+    coefficient for each row, :math:`-Cs_i \\le \\beta_i \\le Cs_i`, and :math:`\\sum_i|\\beta_i| \\le C\\nu S`.
+
+    Parameters
+    ----------
+    nu : float in (0, 1], default=0.5
+        An upper bound on the fraction of targets outside the tube, and a lower bound on the fraction of support
+        vectors.
+    C : float, default=1.0
+        Weight of the losses.
+    kernel : str, callable or hinge.kernels.Kernel, default="rbf"
+        As for `SVC`: "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function.
+    degree, gamma, coef0
+        Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
+    shrinking : bool, default=True
+        Accepted for compatibility with scikit-learn, and not used: the solver works on a growing subset.
+    tol : float, default=1e-3
+        Stop when the certified relative duality gap, (P - D)/D, is at most this. Below 1e-5, for few points and for
+        kernels other than "rbf", kernel values are computed in float64.
+    cache_size : float, default=200
+        Megabytes for the cache of kernel rows.
+    verbose : bool or int, default=False
+        Write a line to standard error each time the answer is evaluated.
+    max_iter : int, default=-1
+        Limit of the solver's iterations, a block of points each; -1 for none.
+    solver : str or Solver, default="auto"
+        "auto", which is "levelblocks"; or a solver object, whose settings are grid parameters such as
+        ``solver__block``.
+    max_time : float, optional
+        Time limit in seconds; compilation does not count.
+    max_kernel_evals : int, optional
+        Limit of the kernel values computed; never exceeded.
+    target_error : float, optional
+        Stop when the mean absolute error on held-out rows is at most this.
+    validation_fraction : float, default=0.1
+        Fraction of the rows held out for `target_error`.
+    cache_folder : path-like, optional
+        A folder in which kernel values are kept for later fits on the same data.
+    device : {"cpu", "cuda"}, optional
+    precision : {"float32", "tf32", "bf16"}, default="float32"
+        Precision of products on a GPU.
+    n_jobs : int, optional
+        Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
+    warm_start : bool, default=False
+        Start from the last fit's answer, if the number of rows is the same.
+    random_state : int, RandomState or None
+        Seed of the first subset. None is a fixed seed: the same call gives bitwise the same result.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the model so far.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_
+        As in scikit-learn. Support vectors and coefficients are sparse if X is; support vectors of sequences are a
+        list.
+    coef_ : ndarray of shape (1, n_features)
+        w, for the linear kernel.
+    kernel_ : hinge.kernels.Kernel
+    gap_ : float
+        The certified relative gap, infinite if none is known. The optimum may be zero: D in the denominator is at least
+        1e-9 times the loss of w = 0.
+    objective_ : float
+        The objective above.
+    lam_ : float
+        1/(CS).
+    n_kernel_evals_, n_kernel_asked_ : int
+        Kernel values computed, and requested (including those found in the cache).
+    n_iter_ : int
+        Iterations of the solver.
+    stop_reason_ : str
+        Why the fit ended: "converged", "target", "max_time", ...
+    solver_ : Solver
+    history_ : list of Record
+        One record each time the answer was evaluated.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import NuSVR
+    >>> X = np.linspace(-2, 2, 40)[:, None]
+    >>> model = NuSVR(C=10.0, nu=0.2).fit(X, np.sin(X[:, 0]))
+    >>> model.gap_ <= 1e-3
+    True
+    >>> model.predict([[0.5]]).round(1)
+    array([0.5])
+    """
+
+    _loss = epsilon_insensitive(0.0)
+
+    _constraints = parameters.NU_SVR
+    _copies = 2  # a row has two dual weights, one for each side of the tube
+    _finer = 0.1  # the last round is cheap, and improves predictions
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: KernelChoice = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        verbose: int = False,
+        max_iter: int = -1,
+        solver: str | Solver = "auto",
+        max_time: float | None = None,
+        max_kernel_evals: int | None = None,
+        target_error: float | None = None,
+        validation_fraction: float = 0.1,
+        cache_folder: str | PathLike[str] | None = None,
+        device: str | None = None,
+        precision: Literal["float32", "tf32", "bf16"] = "float32",
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: RandomState = None,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        set_parameters(self, locals())
+
+    def _problem(self, gram: Gram, task: Task, C: float) -> KernelNuRegression:
+        return KernelNuRegression(gram, task.y, self.nu, C, weight=task.weight)
+
+    def _batch(self, points: Points, packed: PackedTasks, C: float) -> NuRegressionBatch:
+        return NuRegressionBatch(points, packed.y, C * packed.weight, float(self.nu))

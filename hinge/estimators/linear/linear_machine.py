@@ -1,4 +1,4 @@
-"""The base class of linear estimators: settings of a run, `partial_fit`, and decision values."""
+"""The base class of linear estimators: settings of a run, `partial_fit`, and decision values; and `l1_min_c`."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -9,20 +9,22 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from hinge.access import Data, Matrix, Table
 from hinge.access.streams.opening import is_source
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
-from hinge.constraints import Constraints
+from hinge.constraints import FLAG, Constraints, choice, scale
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.sources import scored, scores_of
 from hinge.estimators.fitting.parameters import RandomState, on_a_device
+from hinge.estimators.fitting.reports import Report
+from hinge.estimators.fitting.runs import Plan
 from hinge.estimators.mixins.html import FittedHTML
 from hinge.estimators.mixins.to_sklearn import ToSklearn
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
-from hinge.problems import Penalized, Regularized
+from hinge.problems import Penalized, Regularized, Solution
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.solvers import Solver, registry
@@ -30,6 +32,9 @@ from hinge.solvers.ascent import online_dual
 from hinge.types import MatrixLike, Sparse, Stored
 
 P = TypeVar("P", bound=Penalized)
+
+FACTORS = {"squared_hinge": 0.5, "log": 2.0}
+"""1/|derivative| of a loss at the margin 0."""
 
 OF_A_FIT = (
     "gap_",
@@ -70,6 +75,11 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
     intercept_: np.ndarray
     n_feature_reads_: int
     _mass: float
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def sparsify(self) -> "LinearMachine":
         """Store the coefficients as a CSR matrix, which is smaller if most are zero.
@@ -169,8 +179,30 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
         settings: dict[str, Any] = {"parts": threads} if "parts" in {field.name for field in fields(kind)} else {}
         return kind(**settings)
 
-    def _stop(self, began: float) -> Stop:
-        return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
+    def _held_out_rows(
+        self, codes: np.ndarray, rows: np.ndarray | None, seed: int
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The rows held out for `target_error`, None without it; and weights of rows, which are zero for them."""
+        if self.target_error is None:
+            return None, rows
+        aside = checks.held_out(codes, self.validation_fraction, seed)
+        rows = np.ones(len(codes)) if rows is None else rows.copy()
+        rows[aside] = 0.0  # excludes them from the problem without copying X
+        if not rows.any():
+            raise ValueError("All rows of positive weight are held out: give a smaller validation_fraction.")
+        return aside, rows
+
+    def _plan(
+        self,
+        solver: Solver | None,
+        began: float,
+        seed: int,
+        reports: tuple[Report, ...],
+        aside: np.ndarray | None = None,
+        starts: Sequence[Solution | None] = (),
+    ) -> Plan:
+        stop = Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
+        return Plan(solver, stop, int(self.max_iter), seed, self.on_interrupt, aside, reports, starts)
 
 
 def linear_scores(X: Stored, coef: np.ndarray | Sparse, intercept: np.ndarray) -> np.ndarray:
@@ -187,3 +219,62 @@ def linear_scores(X: Stored, coef: np.ndarray | Sparse, intercept: np.ndarray) -
 
 def _dense(a: np.ndarray | Sparse) -> np.ndarray:
     return np.asarray(a) if isinstance(a, np.ndarray) else a.toarray()
+
+
+def l1_min_c(
+    X: MatrixLike,
+    y: ArrayLike,
+    *,
+    loss: Literal["squared_hinge", "log"] = "squared_hinge",
+    fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
+) -> float:
+    """The largest C for which all weights of a model with ``penalty="l1"`` are zero.
+
+    At w = 0 the loss of every row has the same derivative, so that with :math:`y_i = \\pm1` for one class against the
+    rest
+
+    .. math:: C_{\\min} = \\frac{f}{\\max_j\\big|\\sum_i y_i x_{ij}\\big|}, \\qquad
+              f = \\tfrac12 \\text{ for the squared hinge},\\quad f = 2 \\text{ for the logistic loss},
+
+    with the maximum also over all classes. It costs one pass over X for each class.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Labels.
+    loss : {"squared_hinge", "log"}, default="squared_hinge"
+        The loss of `LinearSVC`, or of scikit-learn's logistic regression.
+    fit_intercept : bool, default=True
+        Whether the model has a bias: the weight of a constant feature of value `intercept_scaling`.
+    intercept_scaling : float, default=1.0
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from hinge import LinearSVC, l1_min_c
+    >>> X, y = [[0.0, 1.0], [2.0, 1.0], [3.0, 0.0]], [0, 1, 1]
+    >>> C = l1_min_c(X, y, fit_intercept=False)
+    >>> model = LinearSVC("l1", C=C, fit_intercept=False, dual=False).fit(X, y)
+    >>> bool(model.coef_.any()), bool(model.set_params(C=1.1 * C).fit(X, y).coef_.any())
+    (False, True)
+    """
+    choice(*FACTORS).check("loss", loss)
+    FLAG.check("fit_intercept", fit_intercept)
+    scale().check("intercept_scaling", intercept_scaling)
+    X = check_array(X, accept_sparse=("csr", "csc"))
+    check_consistent_length(X, y)
+    classes, codes = checks.encoded_labels(column_or_1d(y))
+    steepest = 0.0
+    for k in range(len(classes) if len(classes) > 2 else 1):
+        signs = np.where(codes == k, 1.0, -1.0)
+        steepest = max(steepest, float(np.abs(X.T @ signs).max()))
+        if fit_intercept:
+            steepest = max(steepest, float(abs(signs.sum())) * intercept_scaling)
+    if steepest == 0.0:
+        raise ValueError("There is no such C: the classes have the same mean, and all weights stay zero for any C.")
+    return FACTORS[loss] / steepest

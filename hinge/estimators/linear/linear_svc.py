@@ -22,10 +22,10 @@ from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.attributes import coefficients, keep_results, starts, widened
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import ClassWeight, RandomState, Source, on_a_device
+from hinge.estimators.fitting.parameters import ClassWeight, RandomState, Source, on_a_device, set_parameters
 from hinge.estimators.fitting.reports import Report, reports_of, rules_out_constant, warn_if_constant
-from hinge.estimators.fitting.runs import Plan, joint_solver, run_all
-from hinge.estimators.fitting.tasks import class_weights, per_class_weights, row_weights
+from hinge.estimators.fitting.runs import joint_solver, run_all
+from hinge.estimators.fitting.tasks import class_weights, per_class_weights, positive_classes, row_weights
 from hinge.estimators.linear import crammer_singer
 from hinge.estimators.linear.linear_machine import LinearMachine, linear_scores
 from hinge.estimators.mixins.few_cells import FewCells
@@ -226,37 +226,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         checkpoint: str | PathLike[str] | None = None,
         device: str | None = None,
     ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.C = C
-        self.multi_class = multi_class
-        self.lam = lam
-        self.slack = slack
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept = intercept
-        self.intercept_scaling = intercept_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.max_reads = max_reads
-        self.target_error = target_error
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
-        self.max_memory = max_memory
-        self.checkpoint = checkpoint
-        self.device = device
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        set_parameters(self, locals())
 
     @atomic_fit
     @with_callbacks
@@ -296,11 +266,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         rows = row_weights(sample_weight, X)
         per_class = per_class_weights(self.class_weight, y, classes, rows)
         seed = checks.seed_of(self.random_state)
-        aside = None
-        if self.target_error is not None:
-            aside = checks.held_out(codes, self.validation_fraction, seed)
-            rows = np.ones(len(codes)) if rows is None else rows.copy()
-            rows[aside] = 0.0  # excludes them from the problem without copying X
+        aside, rows = self._held_out_rows(codes, rows, seed)
         matrix: Matrix | Table = as_matrix(X, checked=True) if there is None else there
         seen = Occupied(matrix, None, matrix.shape[1])
         problems: list[Any]
@@ -309,7 +275,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             solver = crammer_singer.solver_of(self)
             problems = [crammer_singer.problem_of(self, matrix, codes, len(classes), rows, per_class)]
         else:
-            tasks = [1] if len(classes) == 2 else list(range(len(classes)))
+            tasks = positive_classes(len(classes))
             asked = self._solver(max(1, threads_of(self.n_jobs) // len(tasks)))
             solver, matrix = sources.solver_and_data(self, matrix, asked, len(tasks))
             shared = solver is not None and solver.joint
@@ -329,16 +295,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
                     raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
         last = getattr(self, "_answers", None)
         same = self.warm_start and last and (last[0].w.ndim > 1) == together and np.array_equal(classes, self.classes_)
-        plan = Plan(
-            solver,
-            self._stop(began),
-            int(self.max_iter),
-            seed,
-            self.on_interrupt,
-            aside,
-            self._reports(X, y, classes, problems, solver, seen),
-            starts(last if same else None, seen),
-        )
+        reports = self._reports(X, y, classes, problems, solver, seen)
+        plan = self._plan(solver, began, seed, reports, aside, starts(last if same else None, seen))
         # A table keeps the cells that it has read for all classes, so the classes are solved one after the other.
         results = run_all(problems, plan, 1 if isinstance(matrix, Table) else self.n_jobs)
         results = [widened(result, seen) for result in results]
@@ -362,11 +320,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         classes, codes = checks.encoded_labels(y)
         rows = row_weights(sample_weight, stream)
         per_class = per_class_weights(self.class_weight, y, classes, rows)
-        tasks = [1] if len(classes) == 2 else list(range(len(classes)))
+        tasks = positive_classes(len(classes))
         room = sources.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
         problems: list[Any] = [self._problem(room.data, codes == k, rows, per_class, k) for k in tasks]
         reports = self._reports(stream, y, classes, problems)
-        sources.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
+        sources.fit_stream(self, problems, room, self._plan(None, began, checks.seed_of(self.random_state), reports))
         self.classes_ = classes
         self._forget_probabilities()
         return self
@@ -405,8 +363,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         rows = row_weights(sample_weight, X)
         per_class = per_class_weights(self.class_weight, y, known, rows)
         matrix = as_matrix(X, checked=True)
-        tasks = [1] if len(known) == 2 else list(range(len(known)))
-        pieces: list[Any] = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]
+        pieces: list[Any] = [
+            self._problem(matrix, codes == k, rows, per_class, k) for k in positive_classes(len(known))
+        ]
         self._learn(pieces, matrix, first)
         self.classes_ = known
         self._forget_probabilities()
@@ -491,8 +450,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         coef: Any = self.coef_
         coef = coef.toarray() if sp.issparse(coef) else coef
         judged = []
-        for k, (w, b) in enumerate(zip(coef, self.intercept_, strict=True)):
-            label = 1 if len(self.classes_) == 2 else k
+        labels = positive_classes(len(self.classes_))
+        for k, (w, b, label) in enumerate(zip(coef, self.intercept_, labels, strict=True)):
             problem: Any = self._problem(matrix, codes == label, weight, per_class, label)
             a = self._dual_weights(problem, k)
             judged.append(without_linear_rows(X, problem, w, float(b), a, every=every))

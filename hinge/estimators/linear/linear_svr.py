@@ -16,9 +16,9 @@ from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.attributes import keep_results, starts, widened
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import RandomState, Source
+from hinge.estimators.fitting.parameters import RandomState, Source, set_parameters
 from hinge.estimators.fitting.reports import reports_of
-from hinge.estimators.fitting.runs import Plan, run_all
+from hinge.estimators.fitting.runs import run_all
 from hinge.estimators.fitting.tasks import row_weights
 from hinge.estimators.linear.linear_machine import LinearMachine
 from hinge.monitoring.clock import now
@@ -152,32 +152,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         max_memory: float | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.lam = lam
-        self.solver = solver
-        self.intercept = intercept
-        self.max_time = max_time
-        self.max_reads = max_reads
-        self.target_error = target_error
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.on_interrupt = on_interrupt
-        self.max_memory = max_memory
-        self.checkpoint = checkpoint
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        set_parameters(self, locals())
 
     @atomic_fit
     @with_callbacks
@@ -207,26 +182,12 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         y = checks.checked_targets(y)
         rows = row_weights(sample_weight, X)
         seed = checks.seed_of(self.random_state)
-        aside = None
-        if self.target_error is not None:
-            aside = checks.held_out_at_random(len(y), self.validation_fraction, seed)
-            rows = np.ones(len(y)) if rows is None else rows.copy()
-            rows[aside] = 0.0  # excludes them from the problem without copying X
-            if not rows.any():
-                raise ValueError("All rows of positive weight are held out: give a smaller validation_fraction.")
+        aside, rows = self._held_out_rows(np.zeros(len(y), np.int8), rows, seed)
         seen = occupied(as_matrix(X, checked=True))
         problem = self._problem(seen.matrix, y, rows)
         last = getattr(self, "_answers", None) if self.warm_start else None
-        plan = Plan(
-            self._solver(threads_of(None)),
-            self._stop(began),
-            int(self.max_iter),
-            seed,
-            self.on_interrupt,
-            aside,
-            reports_of(self, X, y, [], lambda answer: _rebuilt(answer._replace(w=seen.wide(answer.w)))),
-            starts(last, seen),
-        )
+        reports = reports_of(self, X, y, [], lambda answer: _rebuilt(answer._replace(w=seen.wide(answer.w))))
+        plan = self._plan(self._solver(threads_of(None)), began, seed, reports, aside, starts(last, seen))
         results = [widened(result, seen) for result in run_all([problem], plan, None)]
         sources.set_counts(self, [problem])
         keep_results(self, results, [problem])
@@ -243,7 +204,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         room = sources.room_for(self, stream, 2, rows is not None)  # 2: targets take as much memory as dual weights
         problems = [self._problem(room.data, y, rows)]
         reports = reports_of(self, stream, y, [], _rebuilt)
-        sources.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
+        sources.fit_stream(self, problems, room, self._plan(None, began, checks.seed_of(self.random_state), reports))
         self.coef_ = self.coef_.ravel()
         return self
 

@@ -11,16 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Points, as_points
+from hinge.calibration import isotonic
 from hinge.calibration.coupling import agreeing, coupled
-from hinge.calibration.isotonic import (
-    Isotonic,
-    VennAbers,
-    fit_isotonic,
-    fit_venn_abers,
-    interval,
-    isotonic_probabilities,
-    merged,
-)
 from hinge.calibration.left_out import LeftOut, SolvedProblem, SpanRequest, left_out, spans_by_kernel
 from hinge.calibration.leverage import LinearRows, Squares
 from hinge.calibration.linear_spans import linear_spans
@@ -275,9 +267,9 @@ class Probabilities:
                 probabilities(f, PlattSigmoid(A, B)) for f, A, B in zip(scores.T, self.probA_, self.probB_, strict=True)
             ]
         elif self._step_values.ndim == 1:
-            each = [isotonic_probabilities(f, Isotonic(*part)) for f, part in self._steps(scores)]
+            each = [isotonic.isotonic_probabilities(f, isotonic.Isotonic(*part)) for f, part in self._steps(scores)]
         else:
-            each = [merged(*interval(f, VennAbers(knots, *ends.T))) for f, (knots, ends) in self._steps(scores)]
+            each = [isotonic.merged(*ends) for ends in self._intervals(scores)]
         n_classes = len(self.classes_)
         p = np.stack(each, axis=1)
         if n_classes == 2:
@@ -318,7 +310,7 @@ class Probabilities:
         -------
         lower, upper : ndarray of shape (n_samples, n_classes)
         """
-        ends = [interval(f, VennAbers(knots, *both.T)) for f, (knots, both) in self._steps(self._scores(X))]
+        ends = self._intervals(self._scores(X))
         lower, upper = (np.stack(part, axis=1) for part in zip(*ends, strict=True))
         if len(self.classes_) == 2:
             lower, upper = np.concatenate([1.0 - upper, lower], axis=1), np.concatenate([1.0 - lower, upper], axis=1)
@@ -393,16 +385,19 @@ class Probabilities:
     def _held_out(self, X: Items, codes: np.ndarray) -> list[Judged]:
         """The same form for rows that took no part in the fit."""
         tasks = tasks_of(codes, len(self.classes_), None, None, None, one_vs_one=self._one_vs_one)
-        scores = self._scores(X).T
-        return [
-            as_they_are(task, f if task.rows is None else f[task.rows]) for task, f in zip(tasks, scores, strict=True)
-        ]
+        each = zip(tasks, self._scores(X).T, strict=True)
+        return [as_they_are(task, f if task.rows is None else f[task.rows]) for task, f in each]
 
     def _steps(self, scores: np.ndarray) -> list[tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]]:
         """The decision values of each binary problem, with the knots and values of its step function."""
         cuts = self._step_cuts[1:-1]
         knots, values = np.split(self._step_scores, cuts), np.split(self._step_values, cuts)
         return list(zip(scores.T, zip(knots, values, strict=True), strict=True))
+
+    def _intervals(self, scores: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The lower and upper probabilities of each binary problem."""
+        steps = self._steps(scores)
+        return [isotonic.interval(f, isotonic.VennAbers(knots, *ends.T)) for f, (knots, ends) in steps]
 
     def _forget_probabilities(self) -> None:
         for name in LEARNED:
@@ -433,9 +428,10 @@ class Probabilities:
             self.probA_, self.probB_ = np.array([s.A for s in sigmoids]), np.array([s.B for s in sigmoids])
             return
         if method == "isotonic":
-            steps = [tuple(fit_isotonic(*one)) for one in given]
+            steps = [tuple(isotonic.fit_isotonic(*one)) for one in given]
         else:
-            steps = [(found.f, np.stack(found[1:], axis=1)) for found in (fit_venn_abers(*one) for one in given)]
+            fitted = [isotonic.fit_venn_abers(*one) for one in given]
+            steps = [(found.f, np.stack(found[1:], axis=1)) for found in fitted]
         self._step_cuts = np.cumsum([0, *(len(f) for f, _ in steps)])
         self._step_scores = np.concatenate([f for f, _ in steps])
         self._step_values = np.concatenate([values for _, values in steps])

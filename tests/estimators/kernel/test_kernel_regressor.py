@@ -39,7 +39,7 @@ def test_rows_held_out_are_measured_while_a_run_is_on_a_subset(limit):
     Z = rng.standard_normal((2500, 2))
     t = np.sin(2 * Z[:, 0]) + 0.1 * rng.standard_normal(2500) + 7.0
     model = NuSVR(C=10.0, tol=0.0, target_error=0.2, random_state=3, max_kernel_evals=limit).fit(Z, t)
-    aside = checks.held_out_at_random(2500, 0.1, checks.seed_of(3))
+    aside = checks.held_out(np.zeros(2500, np.int8), 0.1, checks.seed_of(3))
     error = np.abs(t - model.predict(Z))[aside].mean()
     assert model.stop_reason_ == "target" and not set(aside) & set(model.support_)
     assert model.history_[-1].score == pytest.approx(error, rel=1e-2)  # the bias is the best one only at the end

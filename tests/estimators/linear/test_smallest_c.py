@@ -1,3 +1,5 @@
+"""`l1_min_c`: the largest C at which all weights are zero."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp

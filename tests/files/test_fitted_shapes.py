@@ -1,8 +1,10 @@
+"""Fitted attributes of a model file that contradict each other."""
+
 import numpy as np
 import pytest
 
 from hinge import SVC, LinearSVC
-from hinge.estimators.mixins.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids, check_steps
+from hinge.files.machines import check_kernel_machine, check_linear, check_sigmoids, check_steps
 
 
 def linear(classes=2, features=3, **changes):
