@@ -100,6 +100,18 @@ def claim(what: str, ours: float | None, expected: Expectation, conditions: str,
     return Claim(what, expected.paper, ours, verdict, rule, conditions, expected.unit)
 
 
+class Claims(list[Claim]):
+    """Claims under the same conditions, in the order in which they are reported."""
+
+    def __init__(self, conditions: str = "") -> None:
+        super().__init__()
+        self.conditions = conditions
+
+    def add(self, what: str, ours: float | None, expected: Expectation, more: str = "", *, sure: str = "") -> None:
+        """Judge a number, as `claim` does; `more` continues the sentence of the conditions."""
+        self.append(claim(what, ours, expected, self.conditions + more, sure=sure))
+
+
 def revise(new: Claim, old: Claim, why: str) -> Claim:
     """The new claim, with the verdict of the old rule on the same cells and why the rule was changed."""
     return replace(new, earlier=Earlier(old.ours, old.verdict, old.rule, why))

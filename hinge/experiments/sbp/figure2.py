@@ -15,7 +15,7 @@ from hinge.access import Gram, Points, as_points
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.estimators import SVC
 from hinge.estimators.fitting.reports import ConstantPredictionWarning
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, revise
+from hinge.experiments.base import Cell, CellResults, Claim, Claims, Experiment, Outcome, Scale, claim, expect, revise
 from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -216,7 +216,7 @@ class SBPFigure2(Experiment):
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A figure for each way of charging, a panel for each set; what the paper says of each method."""
         panels: dict[str, list[Panel]] = {axis: [] for axis in AXES}
-        claims: list[Claim] = []
+        claims = Claims()
         rows: list[list[str | float | int | None]] = []
         for name, cut in dict.fromkeys((r.cell["set"], r.cell["rows"]) for r in results):
             part = results.where(set=name, rows=cut)
@@ -295,9 +295,9 @@ def _arrival(series: Series, svm: float) -> float | None:
     return next((x for x, y in zip(series.x, series.y, strict=True) if y <= 100 * (svm + NEAR)), None)
 
 
-def _ahead(part: CellResults, svm: float, where: str) -> list[Claim]:
+def _ahead(part: CellResults, svm: float, where: str) -> Claims:
     """Kernel evaluations that others need to arrive, over the evaluations of the SBP."""
-    claims = []
+    claims = Claims(where)
     for other, way, ours, axis in (
         ("Pegasos", "average", "average", "charged"),
         ("Pegasos", "last", "last", "charged"),
@@ -315,14 +315,12 @@ def _ahead(part: CellResults, svm: float, where: str) -> list[Claim]:
                 for who, arrival in zip((other, "SBP"), arrivals, strict=True)
                 if arrival is None
             )
-        claims.append(
-            claim(
-                f"SBP ({_iterate(ours)}) is ahead of {other} ({_iterate(way)}): evaluations of {other} over "
-                f"those of SBP ({AXES[axis]})",
-                ratio,
-                expect("the SBP outperforms", at_least=(1.5, 1.0), unit="ratio"),
-                f"{where}; to an error within {100 * NEAR:g}% absolute of the SVM's {100 * svm:.2f}%{said}",
-            )
+        claims.add(
+            f"SBP ({_iterate(ours)}) is ahead of {other} ({_iterate(way)}): evaluations of {other} over "
+            f"those of SBP ({AXES[axis]})",
+            ratio,
+            expect("the SBP outperforms", at_least=(1.5, 1.0), unit="ratio"),
+            f"; to an error within {100 * NEAR:g}% absolute of the SVM's {100 * svm:.2f}%{said}",
         )
     return claims
 
@@ -363,9 +361,9 @@ def _smo(part: CellResults, where: str) -> list[Claim]:
     return [revise(new, old, why)]
 
 
-def _perceptron(part: CellResults, where: str) -> list[Claim]:
+def _perceptron(part: CellResults, where: str) -> Claims:
     """Level with the SBP in the first epoch; on Adult worse after it."""
-    claims = []
+    claims = Claims(where)
     passes, usual = max(part.values_of("epochs")), min(part.values_of("epochs"))
     for way in ("average", "last"):
         later = _curve(part, "Perceptron", way, "charged", first=1)
@@ -382,14 +380,12 @@ def _perceptron(part: CellResults, where: str) -> list[Claim]:
         )
         claims.append(revise(new, old, WHY_COMPUTED))
         if passes > usual:
-            claims.append(
-                claim(
-                    "The Perceptron overfits after the first epoch: its error at the end less that after one "
-                    f"epoch, {_iterate(way)}",
-                    later.y[-1] - later.y[0] if len(later.x) else None,
-                    expect("clearly visible on Adult", at_least=(0.5, 0.0), unit="% absolute"),
-                    f"{where}; the Perceptron {passes} epochs",
-                )
+            claims.add(
+                "The Perceptron overfits after the first epoch: its error at the end less that after one "
+                f"epoch, {_iterate(way)}",
+                later.y[-1] - later.y[0] if len(later.x) else None,
+                expect("clearly visible on Adult", at_least=(0.5, 0.0), unit="% absolute"),
+                f"; the Perceptron {passes} epochs",
             )
     return claims
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hinge.display.figure import ReportTable
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim, expect, revise
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, Verdict, claim, expect, revise
 from hinge.experiments.sets import choose
 
 ROWS = {"tiny": 1000, "full": None}
@@ -73,7 +73,7 @@ class SBPTable2(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Each line of the table beside ours."""
-        claims: list[Claim] = []
+        claims = Claims()
         rows: list[list[str | float | int | None]] = []
         for line in LINES:
             part = results.where(set=line["set"], bias=line["bias"])

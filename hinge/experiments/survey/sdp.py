@@ -14,7 +14,19 @@ from threadpoolctl import threadpool_limits
 
 from hinge.bounds import sdp_iterations
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid, revise
+from hinge.experiments.base import (
+    Cell,
+    CellResults,
+    Claim,
+    Claims,
+    Experiment,
+    Outcome,
+    Scale,
+    claim,
+    expect,
+    grid,
+    revise,
+)
 from hinge.experiments.measure import Evaluation, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
@@ -156,7 +168,7 @@ class SurveySdp(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Losses beside the law, shares within ε, seconds beside the order."""
-        claims: list[Claim] = []
+        claims = Claims()
         panels, tables = [], []
         guarantee = results.where(part="guarantee")
         if guarantee:
@@ -252,7 +264,7 @@ def _shares(results: CellResults) -> ReportTable:
     return ReportTable("survey-sdp-shares", caption, columns, rows)
 
 
-def _claims(results: CellResults, scale: Scale) -> list[Claim]:
+def _claims(results: CellResults, scale: Scale) -> Claims:
     parts = _instances(results)
     two = losses.shares_within(parts, 2.0, experiment.accuracies)
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in SHAPES[scale])
@@ -260,28 +272,26 @@ def _claims(results: CellResults, scale: Scale) -> list[Claim]:
         f"synthetic matrices of Frobenius norm one, {experiment.rare} of which need a second direction, {shapes}; "
         f"ε = .2, .1, .05; exact projections; {results.seeds} seeds"
     )
-    return [
-        claim(
-            "The constant c of T = c² log m / ε² at which 9 in 10 runs are within ε, in every case",
-            losses.smallest_constant(parts, experiment.constants, experiment.accuracies, 0.9),
-            expect("60 in the proof", at_most=(60.0, 120.0), unit="c"),
-            f"{where}; c up to 4 was tried",
-            sure="c up to 4 is tried, and up to 60 would pass",
-        ),
-        claim(
-            "Share of runs within ε at c = 2, a 900th of the theorem's iterations, the worst case",
-            min(two) if two else None,
-            expect("high probability at c = 60", at_least=(0.9, 0.5), unit="share"),
-            where,
-        ),
-        claim(
-            "The loss falls as T^-p",
-            losses.median_exponent(parts),
-            expect(0.5, within=(0.25, 0.5), unit="exponent p"),
-            where,
-        ),
-        losses.certificates_hold("optimum", losses.all_looks(results), f"{where}; exact by {results.first['by']}"),
-    ]
+    claims = Claims(where)
+    claims.add(
+        "The constant c of T = c² log m / ε² at which 9 in 10 runs are within ε, in every case",
+        losses.smallest_constant(parts, experiment.constants, experiment.accuracies, 0.9),
+        expect("60 in the proof", at_most=(60.0, 120.0), unit="c"),
+        "; c up to 4 was tried",
+        sure="c up to 4 is tried, and up to 60 would pass",
+    )
+    claims.add(
+        "Share of runs within ε at c = 2, a 900th of the theorem's iterations, the worst case",
+        min(two) if two else None,
+        expect("high probability at c = 60", at_least=(0.9, 0.5), unit="share"),
+    )
+    claims.add(
+        "The loss falls as T^-p", losses.median_exponent(parts), expect(0.5, within=(0.25, 0.5), unit="exponent p")
+    )
+    claims.append(
+        losses.certificates_hold("optimum", losses.all_looks(results), f"{where}; exact by {results.first['by']}")
+    )
+    return claims
 
 
 def _hazan_claim(results: CellResults) -> Claim:
@@ -305,7 +315,7 @@ def _panel(part: CellResults) -> Panel:
     return losses.losses_panel(title, "loss", part, laws)
 
 
-def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
+def _costs(results: CellResults) -> tuple[Claims, Panel, ReportTable]:
     """Milliseconds of an iteration against the order, with either projection."""
     lines = {
         kind: spread(label, results.where(projection=kind), "n", "milliseconds")
@@ -329,18 +339,16 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
         )
         for found in (exponent.get("sparse"), experiment.exponent_before)
     )
-    claims = [revise(new, old, WHY_LANCZOS)]
+    claims = Claims(where)
+    claims.append(revise(new, old, WHY_LANCZOS))
     cost = {kind: dict(zip(line.x, line.y, strict=True)) for kind, line in lines.items()}
     both = set(cost.get("exact", {})) & set(cost.get("sparse", {}))
     if both:
         n = max(both)
-        claims.append(
-            claim(
-                f"Hazan's projection is cheaper than all eigenvalues at order {n:g}",
-                cost["exact"][n] / cost["sparse"][n],
-                expect("Õ(n²) against O(n³)", at_least=(1.0, 0.5), unit="times faster"),
-                where,
-            )
+        claims.add(
+            f"Hazan's projection is cheaper than all eigenvalues at order {n:g}",
+            cost["exact"][n] / cost["sparse"][n],
+            expect("Õ(n²) against O(n³)", at_least=(1.0, 0.5), unit="times faster"),
         )
     rows: list[list[str | float | int | None]] = [
         [
