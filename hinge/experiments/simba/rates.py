@@ -124,7 +124,7 @@ def _claims(results: CellResults, lines: dict[str, Series], where: str) -> Claim
     )
     claims.add(
         "The margin that is lost falls as T^-p, rates for T",
-        -slope(_squares(line), line.y) if line and min(line.y) > 0 else None,
+        -slope([x * x for x in line.x], line.y) if line and min(line.y) > 0 else None,
         expect(0.5, within=(0.25, 0.5), unit="exponent p"),
     )
     claims.add(
@@ -133,11 +133,6 @@ def _claims(results: CellResults, lines: dict[str, Series], where: str) -> Claim
         expect(OPEN, at_least=(1.0, 0.8), unit="ratio"),
     )
     return claims
-
-
-def _squares(line: Series) -> list[float]:
-    """T is as the square of c/ε."""
-    return [x * x for x in line.x]
 
 
 experiment = SimbaRates()
