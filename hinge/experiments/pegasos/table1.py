@@ -114,7 +114,7 @@ class PegasosTable1(Experiment):
                 spent[name] = median_at(pegasos, goal, "seconds"), reached
             sizes, p, seconds_for_all = _libsvm_law(part, perf.first["n"])
             if sizes:
-                rows.append(_libsvm_row(label, name, part.where(method=LIBSVM, part=sizes[-1])))
+                rows.append(row_of(label, name, LIBSVM, part.where(method=LIBSVM, part=sizes[-1]), goal))
             if p is None or seconds_for_all is None:
                 continue
             notes.append(
@@ -290,40 +290,18 @@ def row_of(label: str, name: str, method: str, found: CellResults, goal: float) 
     """The row of a method in the table, with the paper's seconds beside ours."""
     value = found.first
     by = f" ({value['by']})" if "by" in value else ""
-    reached = _is_reached(found, goal)
+    reached = "yes" if _is_reached(found, goal) else "no"
     if method == PERF:
-        goal, reached = -np.inf, all(gap <= ACCURACY for gap in found.column("gap"))  # its last point
-    objective = median_at(found, goal, "objective")
-    theirs = PAPER.get(name, (None, None, None))
-    paper = {PEGASOS: theirs[0], PERF: theirs[1]}.get(method)
-    above = None if method == PERF else objective - (goal - ACCURACY)
-    return [
-        label,
-        method + by,
-        value["n"],
-        median_at(found, goal, "seconds"),
-        paper,
-        "yes" if reached else "no",
-        objective,
-        above,
-        100 * median_at(found, goal, "error"),
-    ]
-
-
-def _libsvm_row(label: str, name: str, found: CellResults) -> list[Any]:
-    done = not any(found.column("cut_off"))
-    values = [median_at(found, -np.inf, key) for key in ("seconds", "objective", "error")]
-    return [
-        label,
-        LIBSVM,
-        found.first["n"],
-        values[0],
-        PAPER[name][2],
-        "its own tolerance" if done else "no",
-        values[1],
-        None,
-        100 * values[2],
-    ]
+        reached = "yes" if all(gap <= ACCURACY for gap in found.column("gap")) else "no"
+    elif method == LIBSVM:
+        reached = "no" if any(found.column("cut_off")) else "its own tolerance"
+    ends = method in (PERF, LIBSVM)  # by its own rule: its last point
+    seconds, objective, wrong = (
+        median_at(found, -np.inf if ends else goal, k) for k in ("seconds", "objective", "error")
+    )
+    paper = dict(zip((PEGASOS, PERF, LIBSVM), PAPER.get(name, (None, None, None)), strict=True)).get(method)
+    above = None if ends else objective - (goal - ACCURACY)
+    return [label, method + by, value["n"], seconds, paper, reached, objective, above, 100 * wrong]
 
 
 def _libsvm_law(part: CellResults, rows: int) -> tuple[list[int], float | None, float | None]:

@@ -275,19 +275,10 @@ def _curve(part: CellResults, method: str, way: str, axis: str, first: float = 0
 
 
 def _series(part: CellResults, axis: str) -> list[Series]:
-    later = replace(
-        _curve(part, "Perceptron", "average", axis, first=1), label="Perceptron, later epochs", kind="theory"
-    )
-    found = [
-        _curve(part, "SBP", "average", axis),
-        _curve(part, "SBP", "last", axis),
-        _curve(part, "Pegasos", "average", axis),
-        _curve(part, "Pegasos", "last", axis),
-        _curve(part, "SDCA", "last", axis),
-        _curve(part, "SMO", "last", axis),
-        _curve(part, "Perceptron", "average", axis, last=1),
-        later,
-    ]
+    found = [_curve(part, m, way, axis) for m in METHODS if m != "Perceptron" for way in solvers(m)]
+    found.append(_curve(part, "Perceptron", "average", axis, last=1))
+    later = _curve(part, "Perceptron", "average", axis, first=1)
+    found.append(replace(later, label="Perceptron, later epochs", kind="theory"))
     return [series for series in found if len(series.x)]
 
 

@@ -93,15 +93,16 @@ class SurveyPerceptron(Experiment):
         """Losses against T, or reads until the loss is below the margin, so that all rows are separated."""
         if cell["part"] == "guarantee":
             A, margin = rows_of(cell["family"])
-            return {
-                "looks": [self._run_fixed_rates(A, margin, ratio, cell["seed"]) for ratio in cell["ratios"]],
-                "n": len(A),
-                "margin": margin,
-            }
+            problem: Any = MaxMargin(A, relative=False)
+            looks = [
+                losses.loss_at_ratio(problem, ratio, margin, 2 * self.tolerance, cell["seed"], problem.scale)
+                for ratio in cell["ratios"]
+            ]
+            return {"looks": looks, "n": len(A), "margin": margin}
         n, seed = cell["n"], cell["seed"]
         A, margin = rows_of("rare", n, n, seed)
         if cell["method"] == "sublinear":
-            problem: Any = MaxMargin(A, relative=False)
+            problem = MaxMargin(A, relative=False)
             horizon = math.ceil(8 * math.log(n) / margin**2)
             looks = evaluate_at(problem, PrimalDual(), log_spaced(16, horizon, 16), _loss_of(A, margin), seed)
         else:
@@ -112,16 +113,6 @@ class SurveyPerceptron(Experiment):
             looks = evaluate_at(problem, solver, log_spaced(16, passes * n, 16), _loss_of(A, margin), seed)
         found = first_below(looks, "reads", "loss", 0.999 * margin)  # all rows on the right side
         return {"reads": found, "most": looks[-1]["reads"], "margin": margin}
-
-    def _run_fixed_rates(self, A: np.ndarray, margin: float, ratio: float, seed: int) -> Evaluation:
-        """The algorithm to the letter, but for the constant of T."""
-        problem = MaxMargin(A, relative=False)
-        solver = PrimalDual("fixed", 1.0 * problem.scale, ratio)
-        T = solver.horizon(problem)
-        return {
-            "ratio": ratio,
-            **losses.loss_after(problem, solver, T, margin, 2 * self.tolerance, seed, problem.scale),
-        }
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Losses and their bound, shares within ε, and reads."""

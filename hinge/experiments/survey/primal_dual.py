@@ -167,22 +167,28 @@ class SurveyPrimalDual(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Losses at each T, at the T of the theorem, and with the rate that the survey prints."""
-        instance = instance_of(cell["problem"], cell["n"], cell["d"])
-        n, seed = instance.make().n, cell["seed"]
-        looks = [_run_fixed_rates(instance, ratio, seed) for ratio in cell["ratios"]]
+        instance, seed = instance_of(cell["problem"], cell["n"], cell["d"]), cell["seed"]
+        problem, value = instance.make(), instance.value
+        n, unit = problem.n, problem.scale * math.sqrt(problem.second_moment)
+
+        def at_ratio(ratio: float) -> Evaluation:
+            return losses.loss_at_ratio(instance.make(), ratio, value, self.tolerance, seed, unit)
+
         at_theorem, printed = [], []
         for eps in cell["eps"]:
             T = float(generic_iterations(n, eps))
-            at_theorem.append({"eps": eps, **_run_fixed_rates(instance, math.sqrt(T / math.log(n)), seed)})
-            printed.append({"eps": eps, **_run(instance, PrimalDual(rate=0.01), math.ceil(T), seed)})
+            at_theorem.append({"eps": eps, **at_ratio(math.sqrt(T / math.log(n)))})
+            a_hundredth = PrimalDual(rate=0.01), math.ceil(T)
+            lost = losses.loss_after(instance.make(), *a_hundredth, value, self.tolerance, seed, unit)
+            printed.append({"eps": eps, **lost})
         return {
-            "looks": looks,
+            "looks": [at_ratio(ratio) for ratio in cell["ratios"]],
             "theorem": at_theorem,
             "printed": printed,
             "n": n,
             "label": instance.label,
-            "value": instance.value,
-            "start": _loss_at_start(instance),
+            "value": value,
+            "start": (value - float(problem.values(problem.start()).min())) / unit,
         }
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
@@ -211,26 +217,6 @@ class SurveyPrimalDual(Experiment):
         ]
         figure = Figure(self.name, caption, panels)
         return Outcome(_claims(parts, scale), [figure], [table], results.notes())
-
-
-def _run_fixed_rates(instance: Instance, ratio: float, seed: int) -> Evaluation:
-    """With fixed rates for T = ratio² log n."""
-    problem = instance.make()
-    solver = PrimalDual("fixed", problem.scale * math.sqrt(problem.second_moment), ratio)
-    return {"ratio": ratio, **_run(instance, solver, solver.horizon(problem), seed)}
-
-
-def _run(instance: Instance, solver: PrimalDual, T: int, seed: int) -> Evaluation:
-    problem = instance.make()
-    unit = problem.scale * math.sqrt(problem.second_moment)
-    return losses.loss_after(problem, solver, T, instance.value, experiment.tolerance, seed, unit)
-
-
-def _loss_at_start(instance: Instance) -> float:
-    """What the point that a run begins with loses, in the units of a loss: x = 0, or the middle of a simplex."""
-    problem = instance.make()
-    unit = problem.scale * math.sqrt(problem.second_moment)
-    return (instance.value - float(problem.values(problem.start()).min())) / unit
 
 
 def _smallest_constant(part: CellResults, eps: float, share: float) -> float | None:

@@ -163,7 +163,10 @@ class SurveySdp(Experiment):
                     "by": by,
                 }
         with threadpool_limits(1):
-            looks = [_run_fixed_rates(cell["n"], cell["m"], value, ratio, cell["seed"]) for ratio in cell["ratios"]]
+            problem = Semidefinite(matrices(cell["n"], cell["m"]), relative=False)  # with exact projections
+            looks = [
+                losses.loss_at_ratio(problem, ratio, value, self.tolerance, cell["seed"]) for ratio in cell["ratios"]
+            ]
         return {"looks": looks, "value": value, "by": by}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
@@ -190,16 +193,6 @@ class SurveySdp(Experiment):
             f"band is their range. Right: milliseconds of an iteration, m = {self.timed_m}, ε = {self.timed_eps:g}."
         )
         return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
-
-
-def _run_fixed_rates(n: int, m: int, value: float, ratio: float, seed: int) -> Evaluation:
-    """Algorithm 3 with exact projections, at T = ratio² log m."""
-    problem = Semidefinite(matrices(n, m), relative=False)
-    solver = PrimalDual("fixed", problem.scale, ratio)
-    return {
-        "ratio": ratio,
-        **losses.loss_after(problem, solver, solver.horizon(problem), value, experiment.tolerance, seed),
-    }
 
 
 def _run_sparse_projection(n: int, m: int, value: float, eps: float, seed: int) -> Evaluation:

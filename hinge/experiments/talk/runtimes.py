@@ -56,17 +56,8 @@ def _sample(rows: int) -> Sample:
     X_test, y_test = text.X_test, text.y_test
     assert y_test is not None
     best = solve(Regularized(X, y, experiment.lam_ball), SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
-    return Sample(
-        X,
-        y,
-        X_val,
-        y_val,
-        X_test,
-        y_test,
-        float(np.linalg.norm(best.w)),
-        mean_hinge(best, X_val, y_val),
-        mean_hinge(best, X_test, y_test),
-    )
+    B, losses = float(np.linalg.norm(best.w)), (mean_hinge(best, X_val, y_val), mean_hinge(best, X_test, y_test))
+    return Sample(X, y, X_val, y_val, X_test, y_test, B, *losses)
 
 
 class TalkRuntimes(Experiment):
