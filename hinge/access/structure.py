@@ -38,12 +38,8 @@ def as_csr(X: Sparse) -> tuple[sp.csr_array, bool]:
         check_parts(X)
         try:
             X = X.tocsr()
-        except (
-            TypeError,
-            ValueError,
-            OverflowError,
-            IndexError,
-        ) as error:  # formats of Python objects can contain anything
+        # Formats of Python objects can contain anything.
+        except (TypeError, ValueError, OverflowError, IndexError) as error:
             raise _broken(f"{error}".rstrip(".")) from error
     ascending, finite = check_csr(X)
     if not ascending or not len(X.indices) == len(X.data) == X.indptr[-1]:

@@ -156,9 +156,9 @@ class Peer:
 
     name: str
     label: str
-    module: str
-    package: str
     fit: Callable[[Course, float, int], PeerFit]
+    module: str = "sklearn"
+    package: str = "scikit-learn"
     kernel: bool = False
     bias: str = "none"
     first: float = 1.0
@@ -264,24 +264,15 @@ def _liblinear_official(course: Course, effort: float, seed: int) -> PeerFit:
 
 
 PEERS = (
-    Peer("liblinear", "scikit-learn LinearSVC (LIBLINEAR)", "sklearn", "scikit-learn", _liblinear),
-    Peer("sklearn-sgd", "scikit-learn SGDClassifier", "sklearn", "scikit-learn", _sgd),
-    Peer(
-        "libsvm",
-        "scikit-learn SVC (LIBSVM), with a bias",
-        "sklearn",
-        "scikit-learn",
-        _libsvm,
-        kernel=True,
-        bias="free",
-        first=64.0,
-    ),
+    Peer("liblinear", "scikit-learn LinearSVC (LIBLINEAR)", _liblinear),
+    Peer("sklearn-sgd", "scikit-learn SGDClassifier", _sgd),
+    Peer("libsvm", "scikit-learn SVC (LIBSVM), with a bias", _libsvm, kernel=True, bias="free", first=64.0),
     Peer(
         "liblinear-official",
         "LIBLINEAR's own Python package",
+        _liblinear_official,
         "liblinear",
         "liblinear-official",
-        _liblinear_official,
         first=0.1,
         integer_effort=False,
     ),

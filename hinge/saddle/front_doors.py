@@ -121,26 +121,12 @@ def maxmin(
     callbacks = () if callback is None else (callback,)
     with few_threads(problem.order) if isinstance(problem, Semidefinite) else nullcontext():
         ended = solve(problem, solver, seed=random_state, callbacks=callbacks, stop=stop)
-    lower, upper, gap = ended.certificate[:3]
-    read, answer = problem.reads - before, ended.solution
-    guarantee = Guarantee("exact" if np.isfinite(lower) else "none")
-    if problem.fraction is not None and np.isfinite(lower):
+    bounds, read, answer = ended.certificate[:3], problem.reads - before, ended.solution
+    guarantee = Guarantee("exact" if np.isfinite(bounds[0]) else "none")
+    if problem.fraction is not None and np.isfinite(bounds[0]):
         guarantee = Guarantee("fraction", problem.fraction.rho, problem.fraction.delta)
-    return result(
-        problem.present(answer.x),
-        answer.p,
-        lower,
-        upper,
-        gap,
-        guarantee,
-        read,
-        read / max(1, problem.pass_cells),
-        ended.history,
-        ended.status,
-        ended.n_iter,
-        type(solver).__name__,
-        problem.negligible,
-    )
+    found = problem.present(answer.x), answer.p, *bounds, guarantee, read, read / max(1, problem.pass_cells)
+    return result(*found, ended.history, ended.status, ended.n_iter, type(solver).__name__, problem.negligible)
 
 
 def _check_size(problem: MaxMin) -> None:

@@ -71,14 +71,8 @@ class PegasosConfidence(Experiment):
             label, count = first["label"], len(excess["random"])
             where = f"{label}, λ = {self.lam:g}, T = {T[scale]:,}, δ = {self.delta:g}, {count} seeds"
             at = [(count - k) / count for k in range(count)]
-            panels.append(
-                loglog(
-                    label,
-                    "δ: share of the runs with more",
-                    "objective above the optimum",
-                    [Series(words, at, excess[way]) for way, words in self.ways.items()],
-                )
-            )
+            series = [Series(words, at, excess[way]) for way, words in self.ways.items()]
+            panels.append(loglog(label, "δ: share of the runs with more", "objective above the optimum", series))
             for way, words in self.ways.items():
                 mean, median = float(np.mean(excess[way])), float(np.median(excess[way]))
                 rows.append([label, words, mean, median, _sure(excess[way]), excess[way][-1]])

@@ -217,7 +217,7 @@ class SBPFigure2(Experiment):
         """A figure for each way of charging, a panel for each set; what the paper says of each method."""
         panels: dict[str, list[Panel]] = {axis: [] for axis in AXES}
         claims = Claims()
-        rows: list[list[str | float | int | None]] = []
+        rows: list[dict[str, str | float | int | None]] = []
         for name, cut in dict.fromkeys((r.cell["set"], r.cell["rows"]) for r in results):
             part = results.where(set=name, rows=cut)
             label, svm = part.first["label"], float(np.median(part.column("svm")))
@@ -237,18 +237,8 @@ class SBPFigure2(Experiment):
             "Both axes are logarithmic; the paper's errors are not."
         )
         figures = [Figure(f"{self.name}-{axis}", caption, panels[axis]) for axis in AXES]
-        columns = [
-            "data set",
-            "method",
-            "iterate",
-            "error % at one epoch",
-            "at the end",
-            "SVM's error %",
-            "charged to arrive",
-            "computed to arrive",
-        ]
         said = f"To arrive: to the first median error within {100 * NEAR:g}% absolute of the SVM's own."
-        return Outcome(claims, figures, [ReportTable(self.name, said, columns, rows)], results.notes())
+        return Outcome(claims, figures, [ReportTable.from_rows(self.name, said, rows)], results.notes())
 
 
 def _seeds(part: CellResults) -> str:
@@ -389,24 +379,24 @@ def _apart(part: CellResults, way: str, axis: str) -> float | None:
     return float(np.median(np.interp(np.log(sbp.x), np.log(first.x), first.y) - np.array(sbp.y)))
 
 
-def _rows(part: CellResults, label: str, svm: float) -> list[list[str | float | int | None]]:
-    rows: list[list[str | float | int | None]] = []
+def _rows(part: CellResults, label: str, svm: float) -> list[dict[str, str | float | int | None]]:
+    rows: list[dict[str, str | float | int | None]] = []
     for method in METHODS:
         for way in solvers(method):
             charged, computed = (_curve(part, method, way, axis) for axis in AXES)
             if len(charged.x):
                 one = _curve(part, method, way, "charged", last=1).y[-1]
                 rows.append(
-                    [
-                        label,
-                        method,
-                        _iterate(way),
-                        one,
-                        charged.y[-1],
-                        100 * svm,
-                        _arrival(charged, svm),
-                        _arrival(computed, svm),
-                    ]
+                    {
+                        "data set": label,
+                        "method": method,
+                        "iterate": _iterate(way),
+                        "error % at one epoch": one,
+                        "at the end": charged.y[-1],
+                        "SVM's error %": 100 * svm,
+                        "charged to arrive": _arrival(charged, svm),
+                        "computed to arrive": _arrival(computed, svm),
+                    }
                 )
     return rows
 

@@ -95,14 +95,8 @@ class SBPRate(Experiment):
             line = band("loss", part.column("looks"), "iteration", "loss")
             title = f"{first['label']}, ν = {first['nu']:.3g}, largest margin {first['best']:.3g}"
             law = [line.y[0] * math.sqrt(line.x[0] / t) for t in line.x]
-            panels.append(
-                loglog(
-                    title,
-                    "T, iterations",
-                    "margin after slack that is lost",
-                    [line, Series("∝ T^-1/2", line.x, law, kind="theory")],
-                )
-            )
+            series = [line, Series("∝ T^-1/2", line.x, law, kind="theory")]
+            panels.append(loglog(title, "T, iterations", "margin after slack that is lost", series))
             where = f"{title}, σ² = {SETS[name][0]:g}, no bias, mean iterate, {len(part)} seeds, T to {LAST[scale]:,}"
             claims += _claims(line, part, where, "with slack" if first["nu"] else "without slack")
             rows.append([title, line.x[-1], line.y[-1], line.y[-1] * math.sqrt(line.x[-1])])

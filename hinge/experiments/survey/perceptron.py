@@ -152,14 +152,8 @@ def _shares(results: CellResults) -> ReportTable:
     for family, part in results.by("family"):
         for eps in experiment.accuracies:
             lost = [look["loss"] for look in losses.all_looks(part) if math.isclose(look["ratio"], 2 / eps)]
-            rows.append(
-                [
-                    FAMILIES[family],
-                    eps,
-                    *(losses.share_within(part, c, eps) for c in experiment.constants),
-                    max(lost, default=None),
-                ]
-            )
+            shares = (losses.share_within(part, c, eps) for c in experiment.constants)
+            rows.append([FAMILIES[family], eps, *shares, max(lost, default=None)])
     caption = (
         "Share of runs within ε after T = c² log n / ε² iterations, and the worst loss at c = 2. The theorem "
         "has a share of 1/2 at c = 200."
@@ -239,15 +233,11 @@ def _reads(results: CellResults, scale: Scale) -> tuple[Claims, Panel]:
         if len(line.x) > 1:
             exponent[method] = slope(line.x, line.y)
     at, eps = np.array(SIZES[scale], float), float(np.median(results.column("margin")))
-    series += [
-        Series(
-            "(n + d) log n/ε²",
-            at.tolist(),
-            (np.log(at) * sublinear_perceptron_runtime(at, at, eps)).tolist(),
-            kind="theory",
-        ),
-        Series("nd/ε²", at.tolist(), np.asarray(perceptron_runtime(at * at, eps)).tolist(), kind="theory"),
-    ]
+    bounds = {
+        "(n + d) log n/ε²": np.log(at) * sublinear_perceptron_runtime(at, at, eps),
+        "nd/ε²": perceptron_runtime(at * at, eps),
+    }
+    series += [Series(label, at.tolist(), np.asarray(bound).tolist(), kind="theory") for label, bound in bounds.items()]
     n = max(SIZES[scale])
     theory = n * n / (2 * n * math.log(n))
     ratio = None

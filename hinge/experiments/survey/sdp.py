@@ -343,13 +343,9 @@ def _costs(results: CellResults) -> tuple[Claims, Panel, ReportTable]:
             cost["exact"][n] / cost["sparse"][n],
             expect("Õ(n²) against O(n³)", at_least=(1.0, 0.5), unit="times faster"),
         )
+    T = math.ceil(float(sdp_iterations(experiment.timed_m, experiment.timed_eps, 2.0)))
     rows: list[list[str | float | int | None]] = [
-        [
-            n,
-            *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")),
-            math.ceil(float(sdp_iterations(experiment.timed_m, experiment.timed_eps, 2.0))),
-        ]
-        for n in results.values_of("n")
+        [n, *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")), T] for n in results.values_of("n")
     ]
     table = ReportTable(
         "survey-sdp-seconds",
@@ -361,10 +357,8 @@ def _costs(results: CellResults) -> tuple[Claims, Panel, ReportTable]:
     theory = []
     if "exact" in lines:
         x, y = lines["exact"].x, lines["exact"].y
-        theory = [
-            Series("n²", x, [y[-1] * (n / x[-1]) ** 2 for n in x], kind="theory"),
-            Series("n³", x, [y[-1] * (n / x[-1]) ** 3 for n in x], kind="theory"),
-        ]
+        laws = {"n²": 2, "n³": 3}
+        theory = [Series(law, x, [y[-1] * (n / x[-1]) ** k for n in x], kind="theory") for law, k in laws.items()]
     panel = loglog(
         "Synthetic: the cost of an iteration", "n, order of the matrices", "milliseconds", [*lines.values(), *theory]
     )

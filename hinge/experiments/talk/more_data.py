@@ -150,15 +150,8 @@ class TalkMoreData(Experiment):
                 at = [row.m for row in reached]
                 if at:
                     seconds.append(Series(label, at, [row.seconds for row in reached]))
-                    iterations.append(
-                        Series(
-                            label,
-                            at,
-                            [row.iterations for row in reached],
-                            [row.low for row in reached],
-                            [row.high for row in reached],
-                        )
-                    )
+                    T, low, high = ([getattr(row, k) for row in reached] for k in ("iterations", "low", "high"))
+                    iterations.append(Series(label, at, T, low, high))
                 where = (f"{first['label']}, m = {at[0]:,} to {at[-1]:,}, " if at else f"{first['label']}, ") + (
                     f"{way}, target test error {first['target']:.4f} ({SLACK[scale]:g} times that of "
                     f"the SVM on {first['pool']:,} rows), {words} (best of "
@@ -263,22 +256,15 @@ def _claims(reached: list[Row], where: str, way: str) -> Claims:
 
 
 def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: dict[str, Any]) -> ReportTable:
-    def format_value(value: float) -> float | str:
-        return value if np.isfinite(value) else "never"
-
     return ReportTable(
         f"{name}-{way.replace(', ', '-').replace(' ', '-')}-{rule}",
         f"{way.capitalize()}; {words}. {first['label']}; {first['n_test']:,} test and {first['n_val']:,} "
         f"validation rows; target test error {first['target']:.4f}.",
         ["m", "best λ", "iterations", "seconds", "test error there"],
         [
-            (
-                row.m,
-                row.lam if np.isfinite(row.iterations) else None,
-                format_value(row.iterations),
-                format_value(row.seconds),
-                row.error if np.isfinite(row.error) else None,
-            )
+            (row.m, row.lam, row.iterations, row.seconds, row.error if np.isfinite(row.error) else None)
+            if np.isfinite(row.iterations)
+            else (row.m, None, "never", "never", row.error if np.isfinite(row.error) else None)
             for row in rows
         ],
     )

@@ -117,11 +117,7 @@ class Frugal(Solver[Regularized, FrugalState]):
     )
 
     def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Regularized) and problem.loss.two_sided:
-            return "Frugal learns classes, not numbers: use SDCA or Newton for regression."
-        if isinstance(problem, Regularized):
-            return None
-        return f"Frugal solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
+        return sampled.learns_no_classes(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> FrugalState:
         n, d = problem.n, problem.d

@@ -7,14 +7,25 @@ import numpy as np
 from hinge.access.structure import only_columns
 from hinge.calibration.sigmoid import fit_sigmoid, probabilities
 from hinge.monitoring import Status, Stop
-from hinge.problems import Regularized, Solution
+from hinge.problems import Problem, Regularized, Solution
 from hinge.solvers.ascent.sdca import SDCA
+from hinge.solvers.base import Solver
 from hinge.solvers.driver import solve
 
 READING_TOL, LAST_TOL = 1e-2, 1e-3
 """Gaps to which problems of a sample, and the problem of all rows, are solved: a sample is far less accurate."""
 LEAST_OF_CLASS = 10
 """Rows of a rare class that a first sample has at least: fewer often miss the class."""
+
+
+def learns_no_classes(solver: Solver, problem: Problem) -> str | None:
+    """Why a solver that samples rows cannot solve a problem, and which can; None if it can."""
+    name = type(solver).__name__
+    if not isinstance(problem, Regularized):
+        return f"{name} solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
+    if problem.loss.two_sided:
+        return f"{name} learns classes, not numbers: use SDCA or Newton for regression."
+    return None
 
 
 def cost_of_a_row(problem: Regularized) -> float:
