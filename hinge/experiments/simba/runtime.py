@@ -200,17 +200,14 @@ def _theory(sweep: str, method: str, p: Point) -> float:
 
 
 def _panel(sweep: str, lines: dict[str, list[Point]]) -> Panel:
-    series = []
+    series, bounds, labels = [], [], {"SIMBA": "bound, SIMBA", "Perceptron": "bound, online"}
     for method, line in lines.items():
         at = [1 / p["δ"] if sweep == "δ" else p[sweep] for p in line]
         reads, low, high = ([p[k] for p in line] for k in ("reads", "low", "high"))
         series.append(Series(LABELS[method], at, reads, low, high))
-    for method, label in (("SIMBA", "bound, SIMBA"), ("Perceptron", "bound, online")):
-        if method in lines:
-            line = lines[method]
-            at = [1 / p["δ"] if sweep == "δ" else p[sweep] for p in line]
-            ratio = line[0]["reads"] / _theory(sweep, method, line[0])
-            series.append(Series(label, at, [ratio * _theory(sweep, method, p) for p in line], kind="theory"))
+        if method in labels:
+            law = [reads[0] / _theory(sweep, method, line[0]) * _theory(sweep, method, p) for p in line]
+            bounds.append(Series(labels[method], at, law, kind="theory"))
     first = next(iter(lines.values()))[0]
     fixed = {
         "d": f"n = {first['n']}, B = {first['B']:.1f}, δ = {first['δ']:g}",
@@ -218,7 +215,7 @@ def _panel(sweep: str, lines: dict[str, list[Point]]) -> Panel:
         "δ": f"n ~ 1/δ, d = {first['d']}, B = {first['B']:.1f}",
     }[sweep]
     label = {"d": "d, features", "B": "B, one over the margin", "δ": "1/δ, one over the error"}[sweep]
-    return loglog(f"Synthetic: {fixed}", label, "feature accesses", series)
+    return loglog(f"Synthetic: {fixed}", label, "feature accesses", [*series, *bounds])
 
 
 def _rows(sweep: str, lines: dict[str, list[Point]]) -> list[list[str | float | int | None]]:
