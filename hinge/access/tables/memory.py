@@ -72,9 +72,13 @@ class MemoryTable(Table):
 
     def held(self, rows: np.ndarray) -> sp.csr_array:
         """What was read of these rows so far, at no cost."""
+        return self._some(rows, np.arange(self.shape[1]), self.shape[1], unread=False)
+
+    def _some(self, rows: np.ndarray, place: np.ndarray, width: int, *, unread: bool) -> sp.csr_array:
+        """Cells of these rows in columns whose new place is not negative; those that were read, or unread ones too."""
         rows, bill = np.ascontiguousarray(rows, np.int64), self.bill
-        part = _read_part(self.matrix.rows, rows, bill.whole_rows, bill.whole_columns, bill.bits, self.is_sparse)
-        return compressed(part, self.shape[1])
+        marks = bill.whole_rows, bill.whole_columns, bill.bits
+        return compressed(_some_cells(self.matrix.rows, rows, place, *marks, unread, self.is_sparse), width)
 
 
 class DenseTable(MemoryTable):
@@ -182,7 +186,9 @@ class SparseTable(MemoryTable):
         return line
 
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> sp.csr_array:
-        cells = sp.csr_array(self._by_rows, shape=self.shape)[rows][:, columns]
+        place = np.full(self.shape[1], -1)
+        place[columns] = np.arange(len(columns))
+        cells = self._some(rows, place, len(columns), unread=True)
         self.bill.moved(cells.nnz * (cells.data.itemsize + 8), int((np.diff(cells.indptr) > 0).sum()))
         return cells
 
@@ -209,8 +215,8 @@ def _is_read(i, j, whole_rows, whole_columns, bits):
 
 
 @compiled
-def _read_part(A, rows, whole_rows, whole_columns, bits, with_zeros):
-    """Values, columns and row starts of the cells that were read; of dense rows without zeros."""
+def _some_cells(A, rows, place, whole_rows, whole_columns, bits, unread, zeros):
+    """Values, places and row starts, as `MemoryTable._some` says; of dense rows without zeros."""
     starts, values, where = np.zeros(len(rows) + 1, np.int64), np.empty(0, A[0].dtype), np.empty(0, np.int32)
     for fill in (False, True):  # the first pass counts
         q = 0
@@ -219,9 +225,11 @@ def _read_part(A, rows, whole_rows, whole_columns, bits, with_zeros):
             first, last = span(A, row)
             for p in range(first, last):
                 j, x = cell(A, row, p)
-                if (with_zeros or x != 0) and _is_read(rows[k], j, whole_rows, whole_columns, bits):
+                if place[j] < 0 or not (zeros or x != 0):
+                    continue
+                if unread or _is_read(rows[k], j, whole_rows, whole_columns, bits):
                     if fill:
-                        values[q], where[q] = x, j
+                        values[q], where[q] = x, place[j]
                     q += 1
             starts[k + 1] = q
         if not fill:

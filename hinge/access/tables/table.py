@@ -236,8 +236,11 @@ class Table(Data):
         """Nonzeros of a block that are billed; with `keep` only of cells that were never read."""
         if not self.keep:
             return int(cast(sp.csr_array, cells).nnz) if sp.issparse(cells) else int(np.count_nonzero(cells))
-        S = sp.coo_array(cells)
-        return int(self.bill.missing(rows[S.row], columns[S.col]).sum())
+        if isinstance(cells, np.ndarray):
+            k, c = np.nonzero(cells)
+        else:
+            k, c = np.repeat(np.arange(len(rows)), np.diff(cells.indptr)), cells.indices
+        return int(self.bill.missing(rows[k], columns[c]).sum())
 
 
 def _products(cells: Stored, w: np.ndarray) -> np.ndarray:
