@@ -70,9 +70,8 @@ class SimbaNoise(Experiment):
         solver = Simba("exact", radius=RADIUS, certify=False)
         for now in trace(problem, solver, growing(), seed=cell["seed"]):
             level = margin_after_slack(signed @ (data.axes @ now.solution.w), loss / B)
-            # From this level on w/level has a norm of at most 2B and, as its hinge loss is ν/level, one of R* + δ.
             for r in wanted:
-                if f"{r:g}" not in found and level >= max(0.5, 1 - 1 / r) / B:
+                if f"{r:g}" not in found and level >= _enough(r):
                     found[f"{r:g}"] = [float(now.iteration), float(now.feature_reads)]
             if len(found) == len(wanted) or now.iteration >= cell["most"]:
                 break
@@ -115,6 +114,11 @@ class SimbaNoise(Experiment):
         )
         figures = [Figure(self.name, caption, [panel])] if series else []
         return Outcome(_claims(lines, where), figures, [table] if rows else [])
+
+
+def _enough(r: float) -> float:
+    """The level from which on w/level has a norm of at most 2B and, as its hinge loss is ν/level, one of R* + δ."""
+    return max(0.5, 1 - 1 / r) / B
 
 
 def _claims(lines: dict[float, dict[float, float]], where: str) -> Claims:
