@@ -173,7 +173,7 @@ def svmlight(folder, args):
     from sklearn.datasets import load_svmlight_file
 
     from hinge import LinearSVC
-    from hinge.access.streams.svmlight import SvmlightStream
+    from hinge.access.streams.text import SvmlightStream
     from hinge.datasets import make_text
 
     path, found = folder / "rows.svm", make_text(20_000)

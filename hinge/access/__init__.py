@@ -1,9 +1,10 @@
 """Access to the data: the only code that reads it, where reads and kernel values are counted."""
 
 from hinge.access.data import Data
-from hinge.access.gram.as_points import Points, as_points
+from hinge.access.gram.as_points import as_points
 from hinge.access.gram.base import BaseGram
 from hinge.access.gram.gram import Gram
+from hinge.access.gram.inner_points import Points
 from hinge.access.matrix import Matrix, as_matrix, frozen
 from hinge.access.rows import (
     CSRRows,

@@ -5,8 +5,6 @@ maps without validation, and have flags that are wrong. One pass finds indices o
 and values that are not finite.
 """
 
-from collections.abc import Sized
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
@@ -40,12 +38,8 @@ def as_csr(X: Sparse) -> tuple[sp.csr_array, bool]:
         check_parts(X)
         try:
             X = X.tocsr()
-        except (
-            TypeError,
-            ValueError,
-            OverflowError,
-            IndexError,
-        ) as error:  # formats of Python objects can contain anything
+        # Formats of Python objects can contain anything.
+        except (TypeError, ValueError, OverflowError, IndexError) as error:
             raise _broken(f"{error}".rstrip(".")) from error
     ascending, finite = check_csr(X)
     if not ascending or not len(X.indices) == len(X.data) == X.indptr[-1]:
@@ -81,7 +75,7 @@ def check_parts(X: Sparse) -> None:
         _check_whole("offsets", X.offsets)
         if X.data.ndim != 2 or len(X.data) != len(X.offsets) or len(np.unique(X.offsets)) < len(X.offsets):
             raise _broken("its diagonals and their offsets differ in number, or an offset is repeated")
-    elif X.format == "lil" and not (len(X.rows) == len(X.data) == n and all(map(_alike, X.rows, X.data))):
+    elif X.format == "lil" and not (len(X.rows) == len(X.data) == n and [*map(len, X.rows)] == [*map(len, X.data)]):
         raise _broken("some row has not as many columns as values")
 
 
@@ -126,10 +120,6 @@ def _check_whole(name: str, part: ArrayLike) -> None:
     if not (isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype in (np.int32, np.int64)):
         kind = getattr(part, "dtype", type(part).__name__)
         raise _broken(f"{name} is of {kind} and shape {np.shape(part)}, not one-dimensional int32 or int64")
-
-
-def _alike(columns: Sized, values: Sized) -> bool:
-    return len(columns) == len(values)
 
 
 def _has_repeats(X: sp.csr_array) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from hinge.experiments import registry
-from hinge.report.outcome import Claim, Earlier, Outcome, Verdict
+from hinge.report.outcome import CellResult, Claim, Earlier, Outcome, Verdict
 
 Scale = Literal["tiny", "full"]
 OPEN = "open question"
@@ -100,31 +100,21 @@ def claim(what: str, ours: float | None, expected: Expectation, conditions: str,
     return Claim(what, expected.paper, ours, verdict, rule, conditions, expected.unit)
 
 
+class Claims(list[Claim]):
+    """Claims under the same conditions, in the order in which they are reported."""
+
+    def __init__(self, conditions: str = "") -> None:
+        super().__init__()
+        self.conditions = conditions
+
+    def add(self, what: str, ours: float | None, expected: Expectation, more: str = "", *, sure: str = "") -> None:
+        """Judge a number, as `claim` does; `more` continues the sentence of the conditions."""
+        self.append(claim(what, ours, expected, self.conditions + more, sure=sure))
+
+
 def revise(new: Claim, old: Claim, why: str) -> Claim:
     """The new claim, with the verdict of the old rule on the same cells and why the rule was changed."""
     return replace(new, earlier=Earlier(old.ours, old.verdict, old.rule, why))
-
-
-@dataclass(frozen=True)
-class CellResult:
-    """What a cell gave.
-
-    Attributes
-    ----------
-    cell : dict
-        Its parameters.
-    values : dict
-        What `Experiment.run` returned.
-    seconds : float
-        How long the cell took, evaluation included.
-    machine : str
-        Where it ran, and with which versions.
-    """
-
-    cell: Cell
-    values: dict[str, Any]
-    seconds: float
-    machine: str
 
 
 class CellResults(list[CellResult]):

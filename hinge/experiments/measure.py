@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, repeat
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +27,9 @@ def log_spaced(first: int, last: int, per_decade: int = 4) -> list[int]:
     return sorted({round(t) for t in np.geomspace(first, last, count)})
 
 
-def growing(share: int = 20) -> Iterator[int]:
-    """An endless sequence of integers from 1, each larger than the last by a factor 1 + 1/`share`, at least by 1."""
-    return accumulate(repeat(share), lambda t, share: t + max(1, t // share), initial=1)
+def growing() -> Iterator[int]:
+    """An endless sequence of integers from 1, each 5% larger than the last, at least by 1."""
+    return accumulate(repeat(20), lambda t, share: t + max(1, t // share), initial=1)
 
 
 def evaluate_at(
@@ -69,13 +69,7 @@ def minimum(name: str, rows: int | None, lam: float, tol: float = 1e-5) -> float
     return float(result.certificate.bound)
 
 
-def band(
-    label: str,
-    traces: Sequence[Sequence[Evaluation]],
-    x: str,
-    y: str,
-    kind: Literal["line", "points", "theory"] = "line",
-) -> Series:
+def band(label: str, traces: Sequence[Sequence[Evaluation]], x: str, y: str) -> Series:
     """The median of several seeds' curves, and the range of them as the band.
 
     Curves whose x differ (reads do) are put on common x by interpolation in log x.
@@ -93,8 +87,8 @@ def band(
         )
     middle = np.median(lines, axis=0).tolist()
     if len(traces) == 1:
-        return Series(label, at.tolist(), middle, kind=kind)
-    return Series(label, at.tolist(), middle, lines.min(axis=0).tolist(), lines.max(axis=0).tolist(), kind)
+        return Series(label, at.tolist(), middle)
+    return Series(label, at.tolist(), middle, lines.min(axis=0).tolist(), lines.max(axis=0).tolist())
 
 
 def spread(label: str, results: CellResults, parameter: str, value: str) -> Series:

@@ -1,12 +1,11 @@
 """Time limits of nested runs: an inner run also ends at the limits of those around it. Compilation takes no time."""
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 from hinge.compiled import now
-from hinge.monitoring.interrupts import called_off
+from hinge.monitoring.interrupts import assigned, called_off
 
 LEAST = 1e-9
 """Least seconds of any positive limit: enough for a first piece, so that there is an answer."""
@@ -21,27 +20,16 @@ def left_of(max_time: float | None, began: float) -> float | None:
     return min(max_time, max(LEAST, max_time - (now() - began)))
 
 
-@contextmanager
-def within(seconds: float | None) -> Iterator[None]:
+def within(seconds: float | None) -> AbstractContextManager[None]:
     """All runs that start inside end within this number of seconds, whatever their own limits."""
     ends = math.inf if seconds is None else now() + seconds
-    token = _ends.set(min(ends, _ends.get()))
-    try:
-        yield
-    finally:
-        _ends.reset(token)
+    return assigned(_ends, min(ends, _ends.get()))
 
 
 def limited(max_time: float | None) -> float | None:
     """The limit of a run that starts now: its own, or the limit of the runs around it."""
     left = max(LEAST, _ends.get() - now())
     return max_time if left == math.inf else left if max_time is None else min(max_time, left)
-
-
-def end_of(max_time: float | None) -> float | None:
-    """When a run that starts now has to end, by `now`; None without a limit."""
-    left = limited(max_time)
-    return None if left is None else now() + left
 
 
 def is_over(ends: float | None) -> bool:
@@ -52,14 +40,9 @@ def is_over(ends: float | None) -> bool:
 _hurried: ContextVar[bool] = ContextVar("hurried", default=False)
 
 
-@contextmanager
-def hurry() -> Iterator[None]:
+def hurry() -> AbstractContextManager[None]:
     """Inside, anything that takes long is skipped, since the user has pressed Ctrl-C."""
-    token = _hurried.set(True)
-    try:
-        yield
-    finally:
-        _hurried.reset(token)
+    return assigned(_hurried, True)
 
 
 def hurried() -> bool:

@@ -4,12 +4,14 @@ import _thread
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from types import FrameType
+from typing import TypeVar
 
 from hinge.compiled import calling_off
 
+T = TypeVar("T")
 PATIENCE = 0.4
 """Seconds that Ctrl-C waits for the end of a step before it interrupts the step."""
 
@@ -24,13 +26,18 @@ def called_off() -> bool:
 
 
 @contextmanager
-def called_off_by(event: threading.Event | None) -> Iterator[None]:
-    """All runs that start inside end when the event is set, as if Ctrl-C had been pressed in their thread."""
-    token = calling_off.set(event)
+def assigned(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Inside, the variable has this value."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        calling_off.reset(token)
+        variable.reset(token)
+
+
+def called_off_by(event: threading.Event | None) -> AbstractContextManager[None]:
+    """All runs that start inside end when the event is set, as if Ctrl-C had been pressed in their thread."""
+    return assigned(calling_off, event)
 
 
 class Interrupts:

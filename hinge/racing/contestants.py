@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,55 +21,6 @@ from hinge.solvers import SBP, Adaptive, Solver, choose, registry, trace
 
 FORMER = {"hingesgd": "sgd"}
 """What solvers of ours were once called in races."""
-
-
-class Contestant(Protocol):
-    """Anything that learns while it is looked at.
-
-    Attributes
-    ----------
-    name : str
-    label : str
-        What it is, and of which package.
-    bias : str
-        "none", or "free" for one that cannot do without a bias, and is judged by the problem with one.
-    restarts : bool
-        Whether every measurement is a run of its own, from zero.
-    """
-
-    @property
-    def name(self) -> str:
-        """What to type."""
-        ...
-
-    @property
-    def label(self) -> str:
-        """What it is."""
-        ...
-
-    @property
-    def bias(self) -> str:
-        """Whether it learns a bias."""
-        ...
-
-    @property
-    def restarts(self) -> bool:
-        """Whether every measurement begins from zero."""
-        ...
-
-    def missing(self) -> str | None:
-        """Why it cannot run here at all; None if it can."""
-        ...
-
-    def rejects(self, course: Course) -> str | None:
-        """Why it cannot run on this course; None if it can."""
-        ...
-
-    def looks(
-        self, course: Course, seed: int, max_time: float, reached: Callable[[Measurement], bool], tol: float
-    ) -> Iterator[Measurement]:
-        """One run, a measurement at a time, until it has reached the target, has finished, or its time is over."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -205,9 +156,9 @@ class Peer:
 
     name: str
     label: str
-    module: str
-    package: str
     fit: Callable[[Course, float, int], PeerFit]
+    module: str = "sklearn"
+    package: str = "scikit-learn"
     kernel: bool = False
     bias: str = "none"
     first: float = 1.0
@@ -269,6 +220,11 @@ class Peer:
         return Measurement(seconds, None, None, *judged), fitted.finished
 
 
+Contestant: TypeAlias = Ours | Peer
+"""Both have a `name` to type, a `label` that says what it is, `bias` ("free" for one that cannot do without a bias, and
+is judged by the problem with one), and `restarts`, whether every measurement is a run of its own, from zero."""
+
+
 def _liblinear(course: Course, effort: float, seed: int) -> PeerFit:
     from sklearn.svm import LinearSVC
 
@@ -308,24 +264,15 @@ def _liblinear_official(course: Course, effort: float, seed: int) -> PeerFit:
 
 
 PEERS = (
-    Peer("liblinear", "scikit-learn LinearSVC (LIBLINEAR)", "sklearn", "scikit-learn", _liblinear),
-    Peer("sklearn-sgd", "scikit-learn SGDClassifier", "sklearn", "scikit-learn", _sgd),
-    Peer(
-        "libsvm",
-        "scikit-learn SVC (LIBSVM), with a bias",
-        "sklearn",
-        "scikit-learn",
-        _libsvm,
-        kernel=True,
-        bias="free",
-        first=64.0,
-    ),
+    Peer("liblinear", "scikit-learn LinearSVC (LIBLINEAR)", _liblinear),
+    Peer("sklearn-sgd", "scikit-learn SGDClassifier", _sgd),
+    Peer("libsvm", "scikit-learn SVC (LIBSVM), with a bias", _libsvm, kernel=True, bias="free", first=64.0),
     Peer(
         "liblinear-official",
         "LIBLINEAR's own Python package",
+        _liblinear_official,
         "liblinear",
         "liblinear-official",
-        _liblinear_official,
         first=0.1,
         integer_effort=False,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,18 +111,8 @@ class Course:
         """A small course of the same kind, to compile for: both classes, and the reference as it is."""
         sides = [np.flatnonzero(self.y == side)[: -(-rows // 2)] for side in (-1, 1)]
         kept = np.sort(np.concatenate(sides))
-        y_test = self.y_test[:rows]
-        return Course(
-            self.X[kept],
-            self.y[kept],
-            self.X_test[:rows],
-            y_test,
-            self.lam,
-            self.kernel,
-            self.name,
-            self.biased,
-            dict(self.references),
-        )
+        test, known = (self.X_test[:rows], self.y_test[:rows]), dict(self.references)
+        return replace(self, X=self.X[kept], y=self.y[kept], X_test=test[0], y_test=test[1], references=known)
 
     # --- problems -------------------------------------------------------------------------
 

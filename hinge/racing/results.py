@@ -15,6 +15,18 @@ from hinge.racing.course import Measurement
 from hinge.racing.race import Race, Run
 from hinge.report.outcome import csv_text, finite, write_text
 
+COLUMNS = {
+    "solver": "solver",
+    "what it is": "label",
+    "seconds to target": "seconds",
+    "best objective": "objective",
+    "suboptimality": "suboptimality",
+    "test error": "test_error",
+    "reads": "reads",
+    "kernel evaluations": "kernel_evals",
+    "status": "status",
+}
+"""Columns of the standings, and the fields of a `Standing` that they show."""
 ALWAYS = ("solver", "what it is", "seconds to target", "status")
 """Columns of the standings that are shown even if they are empty."""
 CURVES = ("solver", "run", "seconds", "reads", "kernel evaluations", "objective", "suboptimality", "test error")
@@ -78,34 +90,10 @@ def conditions(race: Race) -> str:
 
 def table(race: Race) -> ReportTable:
     """The standings."""
-    columns = (
-        "solver",
-        "what it is",
-        "seconds to target",
-        "best objective",
-        "suboptimality",
-        "test error",
-        "reads",
-        "kernel evaluations",
-        "status",
-    )
-    rows: list[list[str | float | int | None]] = [
-        [
-            line.solver,
-            line.label,
-            line.seconds,
-            line.objective,
-            line.suboptimality,
-            line.test_error,
-            line.reads,
-            line.kernel_evals,
-            line.status,
-        ]
-        for line in race.standings()
-    ]
-    used = [k for k, name in enumerate(columns) if name in ALWAYS or any(row[k] for row in rows)]
-    shown = [[row[k] for k in used] for row in rows]
-    return ReportTable("standings", conditions(race), [columns[k] for k in used], shown, digits=4)
+    lines = race.standings()
+    used = [name for name in COLUMNS if name in ALWAYS or any(getattr(line, COLUMNS[name]) for line in lines)]
+    shown = [[getattr(line, COLUMNS[name]) for name in used] for line in lines]
+    return ReportTable("standings", conditions(race), used, shown, digits=4)
 
 
 def answer(race: Race) -> str:

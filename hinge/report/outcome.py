@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 from hinge.display.figure import Figure, ReportTable
 from hinge.files.replacing import replacing
@@ -120,43 +120,26 @@ class Outcome:
     notes: Sequence[str] = ()
 
 
-class Measured(Protocol):
-    """What is shown of a cell's result; experiments draw with this package, so it cannot name theirs."""
+@dataclass(frozen=True)
+class CellResult:
+    """What a cell gave.
 
-    @property
-    def cell(self) -> Mapping[str, Any]:
-        """Its parameters."""
+    Attributes
+    ----------
+    cell : dict
+        Its parameters.
+    values : dict
+        What `Experiment.run` returned.
+    seconds : float
+        How long the cell took, evaluation included.
+    machine : str
+        Where it ran, and with which versions.
+    """
 
-    @property
-    def values(self) -> Mapping[str, Any]:
-        """What was measured."""
-
-    @property
-    def seconds(self) -> float:
-        """How long it took."""
-
-    @property
-    def machine(self) -> str:
-        """Where it ran."""
-
-
-class Described(Protocol):
-    """What is shown of an experiment itself."""
-
-    name: ClassVar[str]
-    question: ClassVar[str]
-
-    @property
-    def title(self) -> str:
-        """What it measures."""
-
-    @property
-    def paper(self) -> str:
-        """Authors and year."""
-
-    @property
-    def place(self) -> str:
-        """Where in the paper."""
+    cell: dict[str, Any]
+    values: dict[str, Any]
+    seconds: float
+    machine: str
 
 
 @dataclass(frozen=True)
@@ -180,13 +163,13 @@ class Section:
     place: str
     question: str
     outcome: Outcome
-    results: Sequence[Measured] = ()
+    results: Sequence[CellResult] = ()
     failures: Sequence[str] = field(default=())
 
     @classmethod
     def from_run(
-        cls, experiment: Described, outcome: Outcome, results: Sequence[Measured], failures: Sequence[str] = ()
+        cls, experiment: Any, outcome: Outcome, results: Sequence[CellResult], failures: Sequence[str] = ()
     ) -> Section:
-        """The section of an experiment that was run."""
+        """The section of an `Experiment` that was run."""
         about = (experiment.name, experiment.title, experiment.paper, experiment.place, experiment.question)
         return cls(*about, outcome, results, failures)

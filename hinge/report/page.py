@@ -149,10 +149,8 @@ def _claims(claims: Sequence[Claim], shown: bool) -> str:
     said = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
     return (
         f'<details class="folded"><summary>{many(len(claims), "claim")}: {said}</summary>'
-        '<table class="claims stack"><caption class="hidden">Claims of the paper</caption><thead><tr>'
-        '<th scope="col">Claim</th><th scope="col" class="n">Paper</th><th scope="col" class="n">Ours</th>'
-        '<th scope="col" class="n">Ratio</th><th scope="col">Verdict</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></details>"
+        '<table class="claims stack"><caption class="hidden">Claims of the paper</caption>'
+        f"{HEAD}<tbody>{rows}</tbody></table></details>"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from hinge.display import static
 from hinge.display.figure import Figure
 from hinge.report import page
-from hinge.report.outcome import Measured, Section, csv_text, finite, write_text
+from hinge.report.outcome import CellResult, Section, csv_text, finite, write_text
 from hinge.report.page import Picture, plain_name
 
 CLAIM_COLUMNS = (
@@ -99,9 +99,7 @@ def _inlined(*paths: Path) -> str:
 
 def _write_cells(section: Section, folder: Path) -> None:
     """Everything of each cell as JSON; its parameters and single values also as CSV."""
-    content = [
-        {"cell": r.cell, "values": r.values, "seconds": r.seconds, "machine": r.machine} for r in section.results
-    ]
+    content = [vars(result) for result in section.results]
     name = plain_name(section.name)
     write_text(folder / f"{name}.json", json.dumps(finite(content), indent=1, ensure_ascii=False, allow_nan=False))
     parameters = _names(r.cell for r in section.results)
@@ -123,7 +121,7 @@ def _names(parts: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for part in parts for name in part))
 
 
-def _scalar(result: Measured, name: str) -> bool:
+def _scalar(result: CellResult, name: str) -> bool:
     return name in result.values and not isinstance(result.values[name], list | dict | tuple)
 
 

@@ -121,23 +121,12 @@ def maxmin(
     callbacks = () if callback is None else (callback,)
     with few_threads(problem.order) if isinstance(problem, Semidefinite) else nullcontext():
         ended = solve(problem, solver, seed=random_state, callbacks=callbacks, stop=stop)
-    lower, upper, gap = ended.certificate[:3]
-    read, answer = problem.reads - before, ended.solution
-    return result(
-        problem.present(answer.x),
-        answer.p,
-        lower,
-        upper,
-        gap,
-        _guarantee(problem, lower),
-        read,
-        read / max(1, problem.pass_cells),
-        ended.history,
-        ended.status,
-        ended.n_iter,
-        type(solver).__name__,
-        problem.negligible,
-    )
+    bounds, read, answer = ended.certificate[:3], problem.reads - before, ended.solution
+    guarantee = Guarantee("exact" if np.isfinite(bounds[0]) else "none")
+    if problem.fraction is not None and np.isfinite(bounds[0]):
+        guarantee = Guarantee("fraction", problem.fraction.rho, problem.fraction.delta)
+    found = problem.present(answer.x), answer.p, *bounds, guarantee, read, read / max(1, problem.pass_cells)
+    return result(*found, ended.history, ended.status, ended.n_iter, type(solver).__name__, problem.negligible)
 
 
 def _check_size(problem: MaxMin) -> None:
@@ -150,14 +139,6 @@ def _check_size(problem: MaxMin) -> None:
     limit = 1e15 if matrix.dtype == np.float32 else 1e70
     if np.isfinite(largest) and largest > 0 and not 1 / limit < largest < limit:
         raise ValueError(f"The entries are about {largest:.0e} in size: divide the matrix by that number first.")
-
-
-def _guarantee(problem: MaxMin, lower: float) -> Guarantee:
-    if not np.isfinite(lower):
-        return Guarantee("none")
-    if problem.fraction is None:
-        return Guarantee("exact")
-    return Guarantee("fraction", problem.fraction.rho, problem.fraction.delta)
 
 
 def _solver_for(problem: MaxMin, method: str, tol: float, limited: bool) -> Solver:

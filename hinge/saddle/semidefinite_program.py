@@ -212,18 +212,10 @@ class _Bisection:
             self.offer(answer.x, tol)
             if self.width > 0.9 * before:
                 tol /= 4.0  # the answer was too coarse to decide
-        narrow = self.width <= self.wanted
-        ended = Status.CONVERGED if self.violation == 0.0 else Status.FINISHED
-        return SemidefiniteResult(
-            smat(self.x, self.n),
-            self.lower,
-            self.upper,
-            self.violation,
-            self.y,
-            steps,
-            iterations,
-            ended if narrow else Status.MAX_ITER,
-        )
+        status = Status.CONVERGED if self.violation == 0.0 else Status.FINISHED
+        status = status if self.width <= self.wanted else Status.MAX_ITER
+        bounds = self.lower, self.upper, self.violation
+        return SemidefiniteResult(smat(self.x, self.n), *bounds, self.y, steps, iterations, status)
 
     @property
     def width(self) -> float:

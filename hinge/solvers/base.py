@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 from hinge.access.streams.streamed import Streamed
 from hinge.constraints import Constraints
@@ -142,9 +142,11 @@ class Solver(Settings, Generic[P, S]):
     def pause(self, problem: P, state: S) -> int:
         """Number of iterations until the answer should next be evaluated; 0 if the run is finished.
 
-        An unwatched run of a solver that `ends_itself` is evaluated at its own end instead.
+        By default 1/16 of a pass, and then a quarter more iterations each time. An unwatched run of a solver that
+        `ends_itself` is evaluated at its own end instead.
         """
-        raise NotImplementedError
+        t, a_pass = cast(Any, state).t, self.cost(problem).a_pass
+        return max(math.ceil(t * 0.25), a_pass // 16, 1)
 
     def estimate(self, problem: P, state: S) -> float | Certificate:
         """A cheap estimate of the certificate's gap, by which the driver decides when to compute the certificate.
@@ -217,11 +219,6 @@ def reason_against(solver: Solver, problem: Problem) -> str | None:
         return None
     others = "BlockDual" if isinstance(problem, KernelProblem) else "SDCA or Newton"
     return f"{type(solver).__name__} minimises the hinge loss, not the {loss.name} loss; use {others}."
-
-
-def geometric_pause(t: int, a_pass: int) -> int:
-    """A `Solver.pause`: the answer is evaluated after 1/16 of a pass, and then after a quarter more iterations each."""
-    return max(math.ceil(t * 0.25), a_pass // 16, 1)
 
 
 def require_regularized(solver: Solver, problem: Problem) -> str | None:

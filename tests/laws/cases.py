@@ -26,9 +26,8 @@ from hinge.problems import (
     SlackConstrained,
 )
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
-from hinge.problems.max_min.kernel_margin import KernelMaxMargin
 from hinge.problems.max_min.linear import MatrixGame
-from hinge.problems.max_min.max_margin import MaxMargin
+from hinge.problems.max_min.max_margin import KernelMaxMargin, MaxMargin
 from hinge.problems.svm.losses import SQUARED_HINGE, Loss, epsilon_insensitive, squared_epsilon_insensitive
 from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.solvers import registry

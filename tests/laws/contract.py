@@ -1,7 +1,7 @@
 """How the laws ask a solver what the driver asks it: the only lines of the laws that name these methods."""
 
 from hinge.problems import KernelProblem
-from hinge.problems.max_min.kernel_margin import KernelMaxMargin
+from hinge.problems.max_min.max_margin import KernelMaxMargin
 from hinge.solvers.base import certified
 
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from hinge.monitoring.clock import LEAST, end_of, is_over, left_of, limited, now, within
+from hinge.monitoring.clock import LEAST, is_over, left_of, limited, now, within
 
 
 def test_what_is_left_of_a_limit():
@@ -44,12 +44,3 @@ def test_no_limit_is_none_and_an_error_restores_it():
 def test_a_time_that_has_come():
     at = now()
     assert is_over(at) and not is_over(at + 60.0) and not is_over(None)
-
-
-def test_the_end_of_a_run_is_the_sooner_of_its_own_and_of_those_around_it():
-    assert end_of(None) is None
-    with within(100.0):
-        at = now()
-        assert end_of(None) == pytest.approx(at + 100.0, abs=1.0)
-        assert end_of(5.0) == pytest.approx(at + 5.0, abs=1.0)
-        assert end_of(1e6) == pytest.approx(at + 100.0, abs=1.0)

@@ -20,7 +20,7 @@ def course(adult):
 
 
 def peer(fit, **options):
-    return Peer("fake", "a fake", "numpy", "numpy", fit, **options)
+    return Peer("fake", "a fake", fit, "numpy", "numpy", **options)
 
 
 def doubling(course, enough, **options):

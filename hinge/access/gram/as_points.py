@@ -295,19 +295,6 @@ class BitPoints(WholePoints):
         return BitPoints(self._given, self.planes, self._kernel, self._step, self._off, dtype)
 
 
-__all__ = [
-    "BitPoints",
-    "BytePoints",
-    "DensePoints",
-    "DifferencePoints",
-    "FunctionPoints",
-    "GivenPoints",
-    "InnerPoints",
-    "Points",
-    "SparsePoints",
-    "as_points",
-]
-
 EPS = float(np.finfo(np.float32).eps)
 ROUNDING = 1e-5
 """Largest error of an exponent for which inner products in float32 are good enough."""

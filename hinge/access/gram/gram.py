@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from hinge.access.gram.base import BaseGram, KernelSums
-from hinge.access.gram.given_points import MOST_FACTORED, FunctionPoints, check_own_values, is_positive
+from hinge.access.gram.given_points import MOST_FACTORED, FunctionPoints, PairValues, check_own_values, is_positive
 from hinge.access.gram.inner_points import Points
 from hinge.access.gram.row_cache import LEAST_ROWS, PairMemo, RowCache
 from hinge.access.gram.row_store import RowStore
 from hinge.access.gram.rows import TILE_COLUMNS, TILE_ROWS, CachedRows, PassingRows, add_rows, symmetric_sums
-from hinge.access.gram.values import PairValues
 from hinge.access.gram.weight_vector import WeightVector
 from hinge.threads import each
 
@@ -55,7 +54,9 @@ class Gram(BaseGram[np.ndarray]):
         self._finer: Gram | WeightVector | None = None
         self._room = np.empty(0, self.dtype)
         budget, item = max(int(cache_bytes) - points.nbytes, 0), self.dtype.itemsize
-        self.largest_block = min(self.n, max(LEAST_ROWS, _largest_block(self.n, budget // item)))
+        # The most points B whose rows fit beside the block, B(n + B) values; an eighth of all, where rows can be short.
+        beside = (np.sqrt(float(self.n) ** 2 + 4.0 * (budget // item)) - self.n) / 2
+        self.largest_block = min(self.n, max(LEAST_ROWS, int(np.sqrt(budget // item / 8)), int(beside)))
         self._cache: RowCache | PairMemo
         if isinstance(points, FunctionPoints):
             fits = self.n * self.n * item <= budget
@@ -377,8 +378,3 @@ class Gram(BaseGram[np.ndarray]):
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the memory for blocks, which a copy allocates when it needs it."""
         return {**self.__dict__, "_room": np.empty(0, self.dtype)}
-
-
-def _largest_block(n: int, values: int) -> int:
-    """The most points B whose rows fit beside the block: B(n + B) values; an eighth of all, where rows can be short."""
-    return max(int(np.sqrt(values / 8)), int((np.sqrt(float(n) * n + 4.0 * values) - n) / 2))

@@ -13,8 +13,7 @@ import numpy as np
 from hinge.access.matrix import float_for
 from hinge.access.streams.base import RowStream, WatchedFiles, hash_of, is_glob, sampled_hash
 from hinge.access.streams.parquet import ParquetStream, dataset_stream, lazy_frame_stream
-from hinge.access.streams.svmlight import SvmlightStream
-from hinge.access.streams.text import DelimitedStream
+from hinge.access.streams.text import DelimitedStream, SvmlightStream
 from hinge.datasets.compressed import inner_suffix
 from hinge.datasets.readers import DELIMITED, SVMLIGHT
 

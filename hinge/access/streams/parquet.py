@@ -132,11 +132,12 @@ class ParquetStream(RowStream):
     def _read_columns(self, group: RowGroup, rows: slice, first: int, out: np.ndarray) -> None:
         """Fill the columns of `out`, from column `first` of the file on."""
         self._files.check(group.path)
-        columns = group.read(list(range(first, first + out.shape[1])))
-        for k, column in enumerate(columns):
+        assert self.names is not None
+        names = self.names[first : first + out.shape[1]]
+        columns = group.read(names)
+        for name, column in zip(names, columns, strict=True):
             if column.null_count:
-                assert self.names is not None
-                raise ValueError(has_nulls(self.names[first + k], group.path))
+                raise ValueError(has_nulls(name, group.path))
         turn([column.to_numpy(zero_copy_only=False)[rows] for column in columns], out)
 
     def load(self) -> Stored:

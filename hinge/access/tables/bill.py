@@ -75,32 +75,13 @@ class Bill:
             self._bits = np.zeros((self.n, -(-self.d // 64)), np.uint64)
         return self._bits
 
-    def missing(self, i: int, columns: np.ndarray) -> np.ndarray:
-        """Which of these cells of row i were never read."""
-        if self.whole_rows[i]:
-            return np.zeros(len(columns), bool)
-        fresh = ~self.whole_columns[columns]
-        if self.in_part[i]:
-            fresh &= ~_test_bits(self.bits[i], columns)
-        return fresh
-
-    def missing_in(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Which of the cells rows × columns were never read."""
-        fresh = ~(self.whole_rows[rows, None] | self.whole_columns[columns])
-        part = np.flatnonzero(self.in_part[rows])
-        if len(part):
-            words = self.bits[rows[part, None], columns >> 6]
-            fresh[part] &= (words >> (columns & 63).astype(np.uint64)) & _1 == 0
-        return fresh
-
-    def missing_below(self, j: int) -> np.ndarray:
-        """Which cells of column j were never read."""
-        if self.whole_columns[j]:
-            return np.zeros(self.n, bool)
-        fresh = ~self.whole_rows
+    def missing(self, rows: int | slice | np.ndarray, columns: int | np.ndarray) -> np.ndarray:
+        """Which of these cells were never read; rows and columns are broadcast against each other."""
+        known = self.whole_rows[rows] | self.whole_columns[columns]
         if self._bits is not None:
-            fresh &= (self._bits[:, j >> 6] >> np.uint64(j & 63)) & _1 == 0
-        return fresh
+            word, bit = np.divmod(columns, 64)
+            known |= (self._bits[rows, word] >> bit.astype(np.uint64)) & _1 == _1
+        return ~known
 
     def moved(self, nbytes: int, pages: int) -> None:
         """Count bytes that were read, and their pages."""
@@ -117,7 +98,7 @@ class Bill:
         """Charge the cells rows × columns, `nonzeros` of them nonzero; with `keep` cells read before are free."""
         count, cost = len(rows) * len(columns), len(rows) * self.price_of(columns)
         if keep and self.prices is not None:
-            fresh = self.missing_in(rows, columns)
+            fresh = self.missing(rows[:, None], columns)
             count, cost = int(fresh.sum()), float(fresh.sum(axis=0) @ self.prices[columns])
         elif keep:
             count = self._count_fresh(rows, columns)
@@ -187,15 +168,6 @@ def _set_bits(bits, rows, at, mask):
         else:
             for k in range(len(at)):
                 bits[i, at[k]] |= mask[k]
-
-
-@compiled
-def _test_bits(words, columns):
-    out = np.empty(len(columns), np.bool_)
-    for k in range(len(columns)):
-        j = np.uint64(columns[k])
-        out[k] = (words[j >> _6] >> (j & _63)) & _1 == _1
-    return out
 
 
 @compiled

@@ -136,7 +136,7 @@ def parquet_labels(path: Path, label: str) -> np.ndarray:
 
 def labels_of(groups: list["RowGroup"], label: str) -> np.ndarray:
     """One column of all row groups, of numbers or text."""
-    parts = [group.read_label(label) for group in groups]
+    parts = [group.read([label])[0] for group in groups]
     parts = [part.cast(part.type.value_type) if hasattr(part.type, "value_type") else part for part in parts]
     for group, part in zip(groups, parts, strict=True):
         if part.null_count:
@@ -174,7 +174,7 @@ class RowGroup:
     def __init__(
         self, path: Path, file: "pq.ParquetFile", number: int, names: list[str], kind: np.dtype, nulls: dict[str, int]
     ) -> None:
-        self.path, self.file, self.number, self.kind, self._names = path, file, number, kind, names
+        self.path, self.file, self.number, self.kind = path, file, number, kind
         self._rows = int(file.metadata.row_group(number).num_rows)
         for name in names:
             if nulls[name]:
@@ -183,20 +183,13 @@ class RowGroup:
     def __len__(self) -> int:
         return self._rows
 
-    def read(self, columns: list[int]) -> list[Any]:
-        """Some columns."""
-        return self._read([self._names[j] for j in columns])
-
-    def read_label(self, name: str) -> Any:
-        """A column that is not a feature."""
-        return self._read([name])[0]
-
     def next_of(self, batches: Iterator[Any]) -> Any:
         """The next batch, None at the end."""
         with in_words(self.path):
             return next(batches, None)
 
-    def _read(self, names: list[str]) -> list[Any]:
+    def read(self, names: list[str]) -> list[Any]:
+        """These columns."""
         with in_words(self.path):
             table = self.file.read_row_group(self.number, columns=names, use_threads=False)
             columns = [table.column(name) for name in names]
@@ -229,12 +222,11 @@ def groups_of(
                 raise ValueError(f"{path} is damaged: it says that it has {file.metadata.num_rows} rows in {counts}.")
             if _checked_names(file.schema_arrow, pa.types, label, path, only) != names:
                 raise ValueError(f"{path} has other columns than {files[0][0]}: all files need the same.")
-        groups = [
-            RowGroup(path, file, g, names, kind, nulls)
-            for path, file in files
-            for kind in [_kind_of(file.schema_arrow, names)]
-            for g, nulls in zip(range(file.num_row_groups), nulls_of(path), strict=True)
-        ]
+        groups: list[RowGroup] = []
+        for path, file in files:
+            kinds = (file.schema_arrow.field(name).type.to_pandas_dtype() for name in names)
+            kind, nulls = np.result_type(np.float32, *kinds), nulls_of(path)
+            groups += (RowGroup(path, file, g, names, kind, nulls[g]) for g in range(file.num_row_groups))
     return [group for group in groups if len(group)], names
 
 
@@ -296,11 +288,6 @@ def _checked_names(
     if len(set(schema.names)) < len(schema.names):
         raise ValueError("Two columns have the same name: rename one of them.")
     return wanted
-
-
-def _kind_of(schema: "pa.Schema", names: list[str]) -> np.dtype:
-    """The float type that holds all of these columns."""
-    return np.result_type(np.float32, *(schema.field(name).type.to_pandas_dtype() for name in names))
 
 
 def _numbers(column: "pa.Array | pa.ChunkedArray", name: str, start: int) -> np.ndarray:

@@ -98,7 +98,7 @@ class Fetched(Table):
         if not self.keep:
             return self._fetch_column(j)
         if not self.bill.whole_columns[j]:
-            if self.bill.missing_below(j).any():
+            if self.bill.missing(slice(None), j).any():
                 line = self._fetch_column(j)
             else:
                 line = Line(EVERYWHERE, self.kept.below(j, np.arange(self.shape[0])))
@@ -111,7 +111,7 @@ class Fetched(Table):
             for k, i in enumerate(rows.tolist()):
                 out[k] = self._fetch_cells(i, columns)
             return out
-        fresh = self.bill.missing_in(rows, columns)
+        fresh = self.bill.missing(rows[:, None], columns)
         for k in np.flatnonzero(fresh.any(axis=1)).tolist():
             i, missing = int(rows[k]), columns[fresh[k]]
             self.kept.put(i, Line(missing, self._fetch_cells(i, missing)))

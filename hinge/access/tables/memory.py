@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from hinge.access.data import Data
 from hinge.access.matrix import Matrix, as_matrix, frozen
-from hinge.access.rows import CSRRows
+from hinge.access.rows import CSRRows, cell, held_row, span
 from hinge.access.structure import check_parts
 from hinge.access.tables.bill import PAGE, pages_of
 from hinge.access.tables.table import EVERYWHERE, Line, Table, compressed
 from hinge.compiled import compiled
-from hinge.types import MatrixLike, Sparse, Stored
+from hinge.types import MatrixLike, Sparse
 
 _1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 
@@ -27,17 +27,13 @@ class MemoryTable(Table):
 
     def __init__(self, matrix: Matrix, prices: ArrayLike | None = None, *, keep: bool = False) -> None:
         super().__init__(matrix.shape, prices, keep=keep)
-        self.matrix = matrix
+        self.matrix, self.dtype, self.is_sparse = matrix, matrix.dtype, matrix.is_sparse
+        self.n_cells, self.max_row_cells = matrix.n_cells, matrix.max_row_cells
 
     @property
     def by_rows(self) -> Matrix:
         """The rows for compiled code; their reads are counted here, too."""
         return self.matrix
-
-    @property
-    def dtype(self) -> np.dtype:  # type: ignore[override]
-        """The type of the stored values."""
-        return self.matrix.dtype
 
     def fork(self) -> "MemoryTable":
         """The same data with a bill of its own, unless cells are kept for both."""
@@ -48,24 +44,9 @@ class MemoryTable(Table):
         return other
 
     @property
-    def is_sparse(self) -> bool:  # type: ignore[override]
-        """Whether the rows are stored sparsely."""
-        return self.matrix.is_sparse
-
-    @property
     def reads(self) -> int:
         """Cells read by rows, columns and blocks, and by whole passes."""
         return super().reads + self.matrix.reads
-
-    @property
-    def n_cells(self) -> int:  # type: ignore[override]
-        """Cells read by one pass over all rows."""
-        return self.matrix.n_cells
-
-    @property
-    def max_row_cells(self) -> int:  # type: ignore[override]
-        """Cells of the longest row."""
-        return self.matrix.max_row_cells
 
     def row_blocks(self) -> Iterator[tuple[int, int]]:
         """Ranges of rows that cover the matrix."""
@@ -88,6 +69,16 @@ class MemoryTable(Table):
     def largest_norm(self) -> float:
         """The largest norm of a row (not billed)."""
         return self.matrix.largest_norm()
+
+    def held(self, rows: np.ndarray) -> sp.csr_array:
+        """What was read of these rows so far, at no cost."""
+        return self._some(rows, np.arange(self.shape[1]), self.shape[1], unread=False)
+
+    def _some(self, rows: np.ndarray, place: np.ndarray, width: int, *, unread: bool) -> sp.csr_array:
+        """Cells of these rows in columns whose new place is not negative; those that were read, or unread ones too."""
+        rows, bill = np.ascontiguousarray(rows, np.int64), self.bill
+        marks = bill.whole_rows, bill.whole_columns, bill.bits
+        return compressed(_some_cells(self.matrix.rows, rows, place, *marks, unread, self.is_sparse), width)
 
 
 class DenseTable(MemoryTable):
@@ -137,20 +128,6 @@ class DenseTable(MemoryTable):
         pages = len(np.unique(columns * size // PAGE)) if width > PAGE else 1
         self.bill.moved(len(rows) * len(columns) * size, len(rows) * pages)
         return self._X[np.ix_(rows, columns)]
-
-    def _nonzeros_of(self, cells: Stored, rows: np.ndarray, columns: np.ndarray) -> int:
-        if not self.keep:
-            return int(np.count_nonzero(cells))
-        return int(_unread_dense(cells, rows, columns, *self._marks))
-
-    @property
-    def _marks(self) -> tuple[np.ndarray, ...]:
-        return self.bill.whole_rows, self.bill.whole_columns, self.bill.bits
-
-    def held(self, rows: np.ndarray) -> sp.csr_array:
-        """All cells read of these rows."""
-        rows = np.ascontiguousarray(rows, np.int64)
-        return compressed(_read_part_dense(self._X, rows, *self._marks), self.shape[1])
 
 
 class SparseTable(MemoryTable):
@@ -209,28 +186,15 @@ class SparseTable(MemoryTable):
         return line
 
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> sp.csr_array:
-        place = np.full(self.shape[1], -1, np.int64)
+        place = np.full(self.shape[1], -1)
         place[columns] = np.arange(len(columns))
-        data, indices, indptr = _gather(*self._by_rows, rows, place)
-        self.bill.moved(data.nbytes + indices.nbytes, int((np.diff(indptr) > 0).sum()))
-        return sp.csr_array((data, indices, indptr), shape=(len(rows), len(columns)))
+        cells = self._some(rows, place, len(columns), unread=True)
+        self.bill.moved(cells.nnz * (cells.data.itemsize + 8), int((np.diff(cells.indptr) > 0).sum()))
+        return cells
 
     def dot(self, rows: np.ndarray, columns: np.ndarray, w: np.ndarray) -> np.ndarray:
         """``X[rows][:, columns] @ w`` in one product: a block takes no more memory than its nonzeros."""
         return np.asarray(self.block(np.asarray(rows), columns) @ w)
-
-    def _nonzeros_of(self, cells: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> int:
-        if not self.keep:
-            return int(cells.nnz)
-        bill = self.bill
-        return int(_unread(cells.indices, cells.indptr, rows, columns, bill.whole_rows, bill.whole_columns, bill.bits))
-
-    def held(self, rows: np.ndarray) -> sp.csr_array:
-        """All cells read of these rows."""
-        rows = np.ascontiguousarray(rows, np.int64)
-        bill = self.bill
-        part = _read_part(*self._by_rows, rows, bill.whole_rows, bill.whole_columns, bill.bits)
-        return compressed(part, self.shape[1])
 
 
 def as_table(X: MatrixLike | Data, *, keep: bool = False) -> Table:
@@ -243,28 +207,6 @@ def as_table(X: MatrixLike | Data, *, keep: bool = False) -> Table:
 
 
 @compiled
-def _gather(data, indices, indptr, rows, place):
-    """The cells of some rows and columns, the columns renumbered by `place`."""
-    starts = np.zeros(len(rows) + 1, np.int64)
-    for k in range(len(rows)):
-        count = 0
-        for p in range(indptr[rows[k]], indptr[rows[k] + 1]):
-            if place[indices[p]] >= 0:
-                count += 1
-        starts[k + 1] = starts[k] + count
-    values = np.empty(starts[-1], data.dtype)
-    where = np.empty(starts[-1], np.int64)
-    q = 0
-    for k in range(len(rows)):
-        for p in range(indptr[rows[k]], indptr[rows[k] + 1]):
-            if place[indices[p]] >= 0:
-                values[q] = data[p]
-                where[q] = place[indices[p]]
-                q += 1
-    return values, where, starts
-
-
-@compiled
 def _is_read(i, j, whole_rows, whole_columns, bits):
     if whole_rows[i] or whole_columns[j]:
         return True
@@ -273,70 +215,25 @@ def _is_read(i, j, whole_rows, whole_columns, bits):
 
 
 @compiled
-def _unread_dense(cells, rows, columns, whole_rows, whole_columns, bits):
-    """Nonzeros of a dense block that were never read."""
-    count = 0
-    for k in range(len(rows)):
-        for c in range(len(columns)):
-            if cells[k, c] != 0 and not _is_read(rows[k], columns[c], whole_rows, whole_columns, bits):
-                count += 1
-    return count
-
-
-@compiled
-def _read_part_dense(X, rows, whole_rows, whole_columns, bits):
-    """The nonzeros that were read of some rows of a dense matrix."""
-    starts = np.zeros(len(rows) + 1, np.int64)
-    for k in range(len(rows)):
-        count = 0
-        for j in range(X.shape[1]):
-            if X[rows[k], j] != 0 and _is_read(rows[k], j, whole_rows, whole_columns, bits):
-                count += 1
-        starts[k + 1] = starts[k] + count
-    values = np.empty(starts[-1], X.dtype)
-    where = np.empty(starts[-1], np.int32)
-    q = 0
-    for k in range(len(rows)):
-        for j in range(X.shape[1]):
-            if X[rows[k], j] != 0 and _is_read(rows[k], j, whole_rows, whole_columns, bits):
-                values[q] = X[rows[k], j]
-                where[q] = j
-                q += 1
-    return values, where, starts
-
-
-@compiled
-def _unread(indices, indptr, rows, columns, whole_rows, whole_columns, bits):
-    """Nonzeros of a block that were never read."""
-    count = 0
-    for k in range(len(rows)):
-        for p in range(indptr[k], indptr[k + 1]):
-            if not _is_read(rows[k], columns[indices[p]], whole_rows, whole_columns, bits):
-                count += 1
-    return count
-
-
-@compiled
-def _read_part(data, indices, indptr, rows, whole_rows, whole_columns, bits):
-    """The cells read of some rows of a sparse matrix."""
-    starts = np.zeros(len(rows) + 1, np.int64)
-    for k in range(len(rows)):
-        i = rows[k]
-        count = 0
-        for p in range(indptr[i], indptr[i + 1]):
-            if _is_read(i, indices[p], whole_rows, whole_columns, bits):
-                count += 1
-        starts[k + 1] = starts[k] + count
-    values = np.empty(starts[-1], data.dtype)
-    where = np.empty(starts[-1], np.int32)
-    q = 0
-    for k in range(len(rows)):
-        i = rows[k]
-        for p in range(indptr[i], indptr[i + 1]):
-            if _is_read(i, indices[p], whole_rows, whole_columns, bits):
-                values[q] = data[p]
-                where[q] = indices[p]
-                q += 1
+def _some_cells(A, rows, place, whole_rows, whole_columns, bits, unread, zeros):
+    """Values, places and row starts, as `MemoryTable._some` says; of dense rows without zeros."""
+    starts, values, where = np.zeros(len(rows) + 1, np.int64), np.empty(0, A[0].dtype), np.empty(0, np.int32)
+    for fill in (False, True):  # the first pass counts
+        q = 0
+        for k in range(len(rows)):
+            row = held_row(A, rows[k])
+            first, last = span(A, row)
+            for p in range(first, last):
+                j, x = cell(A, row, p)
+                if place[j] < 0 or not (zeros or x != 0):
+                    continue
+                if unread or _is_read(rows[k], j, whole_rows, whole_columns, bits):
+                    if fill:
+                        values[q], where[q] = x, place[j]
+                    q += 1
+            starts[k + 1] = q
+        if not fill:
+            values, where = np.empty(q, A[0].dtype), np.empty(q, np.int32)
     return values, where, starts
 
 
@@ -400,5 +297,5 @@ class ProductTable(Table):
         rows = np.asarray(rows, np.int64)
         if not self.keep:
             return sp.csr_array((len(rows), len(every)))
-        known = np.array([~self.bill.missing(i, every) for i in rows.tolist()]).reshape(len(rows), len(every))
-        return sp.csr_array(np.where(known, self._A[rows] @ self._B, 0.0))
+        unread = self.bill.missing(rows[:, None], every)
+        return sp.csr_array(np.where(unread, 0.0, self._A[rows] @ self._B))

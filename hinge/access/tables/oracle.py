@@ -214,7 +214,7 @@ class Oracle(Fetched):
 
     def _buy_together(self, rows: np.ndarray, columns: np.ndarray) -> None:
         """The same for several rows, in order; what was paid for before a failure is kept."""
-        rows = rows[self.bill.missing_in(rows, columns).any(axis=1)]
+        rows = rows[self.bill.missing(rows[:, None], columns).any(axis=1)]
         if self.concurrency == 1:
             for i in rows.tolist():
                 self._buy(i, columns)
@@ -268,7 +268,7 @@ class Oracle(Fetched):
             self.bill.charge(len(asked), int(nonzeros), cost)
 
     def _buy_column(self, j: int) -> None:
-        fresh, n = self.bill.missing_below(j), self.shape[0]
+        fresh, n = self.bill.missing(slice(None), j), self.shape[0]
         if not fresh.any():
             return
         cost = n * self.bill.price_of(np.array([j]))
@@ -372,7 +372,7 @@ class Oracle(Fetched):
         """The total price of all known cells."""
         if self.bill.prices is None:
             return float(self.bill.distinct)
-        known = [self.shape[0] - int(self.bill.missing_below(j).sum()) for j in range(self.shape[1])]
+        known = [self.shape[0] - int(self.bill.missing(slice(None), j).sum()) for j in range(self.shape[1])]
         return float(self.bill.prices @ known)
 
 

@@ -69,7 +69,8 @@ class Table(Data):
     """Limits set by the data's owner; None for no limit."""
 
     def __init__(self, shape: tuple[int, int], prices: ArrayLike | None = None, *, keep: bool = False) -> None:
-        self.shape = int(shape[0]), int(shape[1])
+        self.shape = n, d = int(shape[0]), int(shape[1])
+        self.n_cells, self.max_row_cells = n * d, d
         self.bill = Bill(*self.shape, prices)
         self.keep = keep
         self._largest_sq = 0.0
@@ -111,7 +112,7 @@ class Table(Data):
     def column(self, j: int) -> Line:
         """Column j."""
         j = self._checked(j, 1)
-        known = ~self.bill.missing_below(j) if self.keep else None
+        known = ~self.bill.missing(slice(None), j) if self.keep else None
         line = self._column(j)
         price = 1.0 if self.bill.prices is None else float(self.bill.prices[j])
         old = EVERYWHERE if known is None else np.flatnonzero(known)
@@ -146,28 +147,7 @@ class Table(Data):
         """Cells read: nonzeros of sparse data, else all cells."""
         return self.bill.nonzeros if self.is_sparse else self.bill.cells
 
-    @property
-    def distinct_nonzeros(self) -> int:
-        """Distinct nonzero cells read."""
-        seen = self.bill.whole_rows | self.bill.in_part
-        if self.bill.whole_columns.any():
-            seen = np.ones(self.shape[0], bool)
-        count = 0
-        for rows in self._pieces(np.flatnonzero(seen)):
-            count += int(np.count_nonzero(self.held(rows).data))
-        return count
-
     # --- the interface of `Data` ----------------------------------------------------------
-
-    @property
-    def n_cells(self) -> int:  # type: ignore[override]
-        """Cells read by one pass over all rows."""
-        return self.shape[0] * self.shape[1]
-
-    @property
-    def max_row_cells(self) -> int:  # type: ignore[override]
-        """Cells of the longest row."""
-        return self.shape[1]
 
     @property
     def max_column_cells(self) -> int:
@@ -256,19 +236,11 @@ class Table(Data):
         """Nonzeros of a block that are billed; with `keep` only of cells that were never read."""
         if not self.keep:
             return int(cast(sp.csr_array, cells).nnz) if sp.issparse(cells) else int(np.count_nonzero(cells))
-        if not sp.issparse(cells):
-            return int(np.count_nonzero(cells[self.bill.missing_in(rows, columns)]))
-        S = cast(sp.csr_array, cells)
-        count = 0
-        for k, i in enumerate(rows.tolist()):
-            lo, hi = S.indptr[k], S.indptr[k + 1]
-            count += int(self.bill.missing(i, columns[S.indices[lo:hi]]).sum())
-        return count
-
-    def _pieces(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        step = max(1, BLOCK_CELLS // max(1, self.shape[1]))
-        for lo in range(0, len(rows), step):
-            yield rows[lo : lo + step]
+        if isinstance(cells, np.ndarray):
+            k, c = np.nonzero(cells)
+        else:
+            k, c = np.repeat(np.arange(len(rows)), np.diff(cells.indptr)), cells.indices
+        return int(self.bill.missing(rows[k], columns[c]).sum())
 
 
 def _products(cells: Stored, w: np.ndarray) -> np.ndarray:

@@ -195,6 +195,7 @@ class DiskTable(Stretched):
         self._by_rows, self._by_columns = (
             self._lines(way, length) for way, length in zip(WAYS, self.shape[::-1], strict=True)
         )
+        self.n_cells, self.max_row_cells = self._by_rows.n_cells, self._by_rows.longest
 
     def _lines(self, way: str, length: int) -> "DenseLines | CompressedLines":
         if not self.is_sparse:
@@ -212,16 +213,6 @@ class DiskTable(Stretched):
             file.close()
 
     # --- shape ----------------------------------------------------------------------------
-
-    @property
-    def n_cells(self) -> int:  # type: ignore[override]
-        """Cells read by one pass over all rows."""
-        return self._by_rows.n_cells
-
-    @property
-    def max_row_cells(self) -> int:  # type: ignore[override]
-        """Cells of the longest row."""
-        return self._by_rows.longest
 
     @property
     def max_column_cells(self) -> int:
@@ -274,10 +265,7 @@ class DiskTable(Stretched):
     def _cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """The cells rows × columns, both ascending, from the copy that needs fewer pages."""
         out = np.zeros((len(rows), len(columns)), self.dtype)
-        fresh = np.ones(out.shape, bool)
-        if self.keep:
-            for k, i in enumerate(rows.tolist()):
-                fresh[k] = self.bill.missing(i, columns)
+        fresh = self.bill.missing(rows[:, None], columns) if self.keep else np.ones(out.shape, bool)
         down = self._by_columns.cost(columns, rows, fresh.T)
         if self._by_rows.cost(rows, columns, fresh) <= down:
             self._by_rows.fill(rows, columns, fresh, out)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
@@ -94,7 +94,7 @@ class PegasosBias(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Curves for each set, a table of where they end, and what is claimed of each way."""
-        panels, rows, claims, seeds = [], [], [], results.seeds
+        panels, rows, claims, seeds = [], [], Claims(), results.seeds
         for name, part in results.by("set"):
             values = part.first
             optima = {o: found.first for o in OPTIMA if (found := part.where(optimum=o))}
@@ -137,27 +137,25 @@ def _row(title: str, method: str, objective: float, best: float, wrong: float) -
     return [title, method, objective, 100 * (objective / best - 1), 100 * wrong]
 
 
-def _optima_claims(optima: dict[str, dict[str, Any]], where: str) -> list[Claim]:
+def _optima_claims(optima: dict[str, dict[str, Any]], where: str) -> Claims:
     free, none, constant = (optima.get(o) for o in ("free bias", "no bias", "constant feature"))
-    return [
-        claim(
-            "A bias is crucial where labels are uneven (test error of the optimum without / with)",
-            none["error"] / free["error"] if none and free and free["error"] else None,
-            expect("often crucial", at_least=(1.5, 1.1), unit="ratio"),
-            where,
-        ),
-        claim(
-            "A constant feature solves a slightly different problem (its optimum above the free one)",
-            constant["objective"] / free["bound"] - 1 if constant and free else None,
-            expect("slightly different", at_most=(0.01, 0.05), unit="relative excess"),
-            where,
-        ),
-    ]
+    claims = Claims(where)
+    claims.add(
+        "A bias is crucial where labels are uneven (test error of the optimum without / with)",
+        none["error"] / free["error"] if none and free and free["error"] else None,
+        expect("often crucial", at_least=(1.5, 1.1), unit="ratio"),
+    )
+    claims.add(
+        "A constant feature solves a slightly different problem (its optimum above the free one)",
+        constant["objective"] / free["bound"] - 1 if constant and free else None,
+        expect("slightly different", at_most=(0.01, 0.05), unit="relative excess"),
+    )
+    return claims
 
 
 def _way_claims(
     runs: dict[str, list[list[Evaluation]]], optima: dict[str, dict[str, Any]], curves: dict[str, Series], where: str
-) -> list[Claim]:
+) -> Claims:
     ends = {way: curve.y[-1] for way, curve in curves.items()}
     slower = both = batch = None
     if "sub-gradient" in curves and "constant feature" in runs and "constant feature" in optima:
@@ -177,28 +175,25 @@ def _way_claims(
         )
         for way, steps in (("sub-gradient", "steps 1/√t"), ("sub-gradient, η", "steps η of w"))
     ]
-    return [
-        *rates,
-        claim(
-            "The sub-gradient for b is slower than a constant feature (excess over excess, each above the "
-            "optimum of its own problem)",
-            slower,
-            expect("slower", at_least=(1.5, 1.0), unit="ratio"),
-            where,
-        ),
-        claim(
-            f"The exact bias has the advantages of both ({LARGEST}: excess / the lesser of the two others)",
-            both,
-            expect("advantages of both", at_most=(1.5, 3.0), unit="ratio"),
-            where,
-        ),
-        claim(
-            "The exact bias is for large batches only (excess at k = 10 / at k = 1000)",
-            batch,
-            expect("large k only", at_least=(2.0, 1.1), unit="ratio"),
-            where,
-        ),
-    ]
+    claims = Claims(where)
+    claims += rates
+    claims.add(
+        "The sub-gradient for b is slower than a constant feature (excess over excess, each above the "
+        "optimum of its own problem)",
+        slower,
+        expect("slower", at_least=(1.5, 1.0), unit="ratio"),
+    )
+    claims.add(
+        f"The exact bias has the advantages of both ({LARGEST}: excess / the lesser of the two others)",
+        both,
+        expect("advantages of both", at_most=(1.5, 3.0), unit="ratio"),
+    )
+    claims.add(
+        "The exact bias is for large batches only (excess at k = 10 / at k = 1000)",
+        batch,
+        expect("large k only", at_least=(2.0, 1.1), unit="ratio"),
+    )
+    return claims
 
 
 def _rate(curve: Series) -> float | None:

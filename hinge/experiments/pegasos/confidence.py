@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.bounds import pegasos_gap
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, expect, grid
 from hinge.experiments.measure import minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -64,21 +64,15 @@ class PegasosConfidence(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Quantiles of the excess beside the bounds."""
-        panels, claims, rows = [], [], []
+        panels, claims, rows = [], Claims(), []
         for _, part in results.by("set"):
             first = part.first
             excess = {way: sorted(x for one in part.column("excess") for x in one[way]) for way in self.ways}
             label, count = first["label"], len(excess["random"])
             where = f"{label}, λ = {self.lam:g}, T = {T[scale]:,}, δ = {self.delta:g}, {count} seeds"
             at = [(count - k) / count for k in range(count)]
-            panels.append(
-                loglog(
-                    label,
-                    "δ: share of the runs with more",
-                    "objective above the optimum",
-                    [Series(words, at, excess[way]) for way, words in self.ways.items()],
-                )
-            )
+            series = [Series(words, at, excess[way]) for way, words in self.ways.items()]
+            panels.append(loglog(label, "δ: share of the runs with more", "objective above the optimum", series))
             for way, words in self.ways.items():
                 mean, median = float(np.mean(excess[way])), float(np.median(excess[way]))
                 rows.append([label, words, mean, median, _sure(excess[way]), excess[way][-1]])
@@ -101,41 +95,40 @@ def _sure(excess: list[float]) -> float:
     return float(np.quantile(excess, 1 - experiment.delta, method="higher"))
 
 
-def _claims(excess: dict[str, list[float]], mean_bound: Any, at_zero: float, where: str) -> list[Claim]:
+def _claims(excess: dict[str, list[float]], mean_bound: Any, at_zero: float, where: str) -> Claims:
     single, amplified = float(mean_bound) / experiment.delta, float(mean_bound) * math.e * experiment.runs
     shares = {way: float(np.mean(np.array(excess[way]) <= b)) for way, b in (("random", single), ("best", amplified))}
     gain = _sure(excess["random"]) / max(_sure(excess["best"]), 1e-12)
     idle = _sure(excess["best"]) / max(_sure(excess["last"]), 1e-12)
-    return [
-        claim(
-            "Theorem 3: share of the runs whose random iterate is within c ln T/(δλT)",
-            shares["random"],
-            expect(f"at least {1 - experiment.delta:g}", at_least=(1 - experiment.delta, 0.5), unit="share"),
-            f"{where}; the bound is {single:.3g}, w = 0 has {at_zero:.3g}",
-            sure="w = 0 is within the bound" if single >= at_zero else "",
-        ),
-        claim(
-            f"Eq. (9): share of the best of {experiment.runs} runs within e c ln T ⌈ln 1/δ⌉/(λT)",
-            shares["best"],
-            expect(f"at least {1 - experiment.delta:g}", at_least=(1 - experiment.delta, 0.5), unit="share"),
-            f"{where}; the bound is {amplified:.3g}, w = 0 has {at_zero:.3g}",
-            sure="w = 0 is within the bound" if amplified >= at_zero else "",
-        ),
-        claim(
-            f"The best of {experiment.runs} short runs is surer than one long run: the excess that a share δ of "
-            "random iterates exceeds, over that of the best",
-            gain,
-            expect(single / amplified, at_least=(1.5, 1.0), unit="ratio"),
-            f"{where}; the paper's number is the ratio of its bounds",
-        ),
-        claim(
-            "Boosting the confidence is not necessary: the excess that a share δ of the best exceeds, over that of the "
-            "last iterate of one run",
-            idle,
-            expect("not necessary in practice", at_least=(1.0, 0.67), unit="ratio"),
-            where,
-        ),
-    ]
+    claims = Claims(where)
+    claims.add(
+        "Theorem 3: share of the runs whose random iterate is within c ln T/(δλT)",
+        shares["random"],
+        expect(f"at least {1 - experiment.delta:g}", at_least=(1 - experiment.delta, 0.5), unit="share"),
+        f"; the bound is {single:.3g}, w = 0 has {at_zero:.3g}",
+        sure="w = 0 is within the bound" if single >= at_zero else "",
+    )
+    claims.add(
+        f"Eq. (9): share of the best of {experiment.runs} runs within e c ln T ⌈ln 1/δ⌉/(λT)",
+        shares["best"],
+        expect(f"at least {1 - experiment.delta:g}", at_least=(1 - experiment.delta, 0.5), unit="share"),
+        f"; the bound is {amplified:.3g}, w = 0 has {at_zero:.3g}",
+        sure="w = 0 is within the bound" if amplified >= at_zero else "",
+    )
+    claims.add(
+        f"The best of {experiment.runs} short runs is surer than one long run: the excess that a share δ of "
+        "random iterates exceeds, over that of the best",
+        gain,
+        expect(single / amplified, at_least=(1.5, 1.0), unit="ratio"),
+        "; the paper's number is the ratio of its bounds",
+    )
+    claims.add(
+        "Boosting the confidence is not necessary: the excess that a share δ of the best exceeds, over that of the "
+        "last iterate of one run",
+        idle,
+        expect("not necessary in practice", at_least=(1.0, 0.67), unit="ratio"),
+    )
+    return claims
 
 
 experiment = PegasosConfidence()

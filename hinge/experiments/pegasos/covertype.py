@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.display.figure import Figure, ReportTable, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, grid, revise
+from hinge.experiments.base import Cell, CellResults, Claim, Claims, Experiment, Outcome, Scale, grid, revise
 from hinge.experiments.measure import Evaluation, error, evaluate_at, log_spaced
 from hinge.experiments.pegasos.table1 import (
     ACCURACY,
@@ -96,7 +96,7 @@ class PegasosCovertype(Experiment):
         """A panel and three claims for each scaling; the first scaling stood alone before."""
         panels, rows = [], []
         first: list[Claim] = []
-        claims: list[Claim] = []
+        claims = Claims()
         for scaling in SCALINGS:
             part = results.where(scaling=scaling)
             perf, pegasos = part.where(method=PERF), part.where(method=PEGASOS)

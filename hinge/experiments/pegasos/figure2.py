@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import band, evaluate_at, log_spaced, mean_hinge, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
@@ -61,7 +61,7 @@ class PegasosFigure2(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A figure for each set: Norma's objective and test loss on the left, fixed steps on the right."""
-        figures, claims, seeds = [], [], results.seeds
+        figures, claims, seeds = [], Claims(), results.seeds
         for name, part in results.by("set"):
             label = part.first["label"]
             excess, test = _lines(part, "excess"), _lines(part, "test")
@@ -99,58 +99,54 @@ def _over_pegasos(lines: dict[str, Series], solvers: list[str]) -> list[float]:
     return [lines[s].y[-1] / lines["Pegasos"].y[-1] for s in solvers if s in lines]
 
 
-def _norma_claims(excess: dict[str, Series], test: dict[str, Series], where: str) -> list[Claim]:
-    claims = []
+def _norma_claims(excess: dict[str, Series], test: dict[str, Series], where: str) -> Claims:
+    claims = Claims(where)
     for solver, words, rule in (
         ("Norma", "Norma has not converged after the last iteration", (10.0, 2.0)),
         ("Norma, projected", "Norma with a projection is behind Pegasos too", (2.0, 1.0)),
     ):
         ratio = _over_pegasos(excess, [solver])
-        claims.append(
-            claim(
-                f"{words} (its excess / that of Pegasos)",
-                ratio[0] if ratio else None,
-                expect("clearly outperformed", at_least=rule, unit="ratio"),
-                f"{where}, p = 0.71",
-            )
+        claims.add(
+            f"{words} (its excess / that of Pegasos)",
+            ratio[0] if ratio else None,
+            expect("clearly outperformed", at_least=rule, unit="ratio"),
+            ", p = 0.71",
         )
     ratio = _over_pegasos(test, ["Norma"])
-    claims.append(
-        claim(
-            "Norma is behind on test rows too (its mean hinge loss / that of Pegasos)",
-            ratio[0] if ratio else None,
-            expect("clearly outperformed", at_least=(1.2, 1.0), unit="ratio"),
-            f"{where}, p = 0.71",
-        )
+    claims.add(
+        "Norma is behind on test rows too (its mean hinge loss / that of Pegasos)",
+        ratio[0] if ratio else None,
+        expect("clearly outperformed", at_least=(1.2, 1.0), unit="ratio"),
+        ", p = 0.71",
     )
     return claims
 
 
-def _fixed_claims(excess: dict[str, Series], where: str) -> list[Claim]:
+def _fixed_claims(excess: dict[str, Series], where: str) -> Claims:
     ratios = _over_pegasos(excess, FIXED)
     complete = len(ratios) == len(ETAS)
     hindsight = f"{where}, η of {', '.join(f'{eta:g}' for eta in ETAS)} judged by the training objective"
     poor = _over_pegasos(excess, [f"SGD, η = {SUGGESTED:g}"])
-    return [
-        claim(
-            "For some η fixed steps converge about as fast (excess of the best η / that of Pegasos)",
-            min(ratios) if complete else None,
-            expect("about the same rate", at_most=(2.0, 5.0), unit="ratio"),
-            hindsight,
-        ),
-        claim(
-            "For other η they fail to converge (excess of the worst η / that of Pegasos)",
-            max(ratios) if complete else None,
-            expect("fails to converge", at_least=(10.0, 3.0), unit="ratio"),
-            hindsight,
-        ),
+    claims = Claims(hindsight)
+    claims.add(
+        "For some η fixed steps converge about as fast (excess of the best η / that of Pegasos)",
+        min(ratios) if complete else None,
+        expect("about the same rate", at_most=(2.0, 5.0), unit="ratio"),
+    )
+    claims.add(
+        "For other η they fail to converge (excess of the worst η / that of Pegasos)",
+        max(ratios) if complete else None,
+        expect("fails to converge", at_least=(10.0, 3.0), unit="ratio"),
+    )
+    claims.append(
         claim(
             f"η = {SUGGESTED:g}, from the analysis of fixed steps, is poor (its excess / that of Pegasos)",
             poor[0] if poor else None,
             expect("a poor choice", at_least=(10.0, 3.0), unit="ratio"),
             where,
-        ),
-    ]
+        )
+    )
+    return claims
 
 
 experiment = PegasosFigure2()

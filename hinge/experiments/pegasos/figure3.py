@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect, grid, revise
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, claim, expect, grid, revise
 from hinge.experiments.measure import minimum, slope, spread
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -53,7 +53,7 @@ class PegasosFigure3(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """One panel for each set and each quantity held."""
-        panels, claims = [], []
+        panels, claims = [], Claims()
         for name in results.values_of("set"):
             for held in ("T", "kT"):
                 part = results.where(set=name, held=held)
@@ -66,13 +66,11 @@ class PegasosFigure3(Experiment):
                 )
                 where = f"{label}, λ = {self.lam:g}, {held} = {T:,}, last iterate, median of {SEEDS[scale]} seeds"
                 if held == "T":
-                    claims.append(
-                        claim(
-                            "Larger batches help at a fixed number of iterations (excess ~ k^-p)",
-                            -slope(series.x, series.y),
-                            expect("improves with k", at_least=(0.5, 0.2), unit="exponent p"),
-                            where,
-                        )
+                    claims.add(
+                        "Larger batches help at a fixed number of iterations (excess ~ k^-p)",
+                        -slope(series.x, series.y),
+                        expect("improves with k", at_least=(0.5, 0.2), unit="exponent p"),
+                        where,
                     )
                 else:
                     new, old = (

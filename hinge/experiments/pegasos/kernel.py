@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import Evaluation, first_below, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
@@ -103,7 +103,7 @@ def _first(part: CellResults, what: str, eps: float) -> float | None:
 
 def _claims(
     needs: dict[str, dict[tuple[int, float], float]], sizes: list[int], eps: tuple[float, ...], where: str
-) -> list[Claim]:
+) -> Claims:
     largest, least = max(sizes), min(eps)
 
     def over_eps(what: str) -> float | None:
@@ -117,32 +117,33 @@ def _claims(
     of_m, here = over_m("iteration"), f"{where}, m = {largest:,}"
     support, iterations = (needs[what].get((largest, least)) for what in ("support", "iteration"))
     share = support / min(largest, iterations) if support and iterations else None
-    return [
-        claim(
-            "T grows no faster than 1/ε with a kernel (T ~ ε^-p)",
-            over_eps("iteration"),
-            expect(1.0, at_most=(1.2, 1.5), unit="exponent p"),
-            f"{here}, ε = {', '.join(f'{e:g}' for e in eps)}",
-        ),
+    claims = Claims(here)
+    claims.add(
+        "T grows no faster than 1/ε with a kernel (T ~ ε^-p)",
+        over_eps("iteration"),
+        expect(1.0, at_most=(1.2, 1.5), unit="exponent p"),
+        f", ε = {', '.join(f'{e:g}' for e in eps)}",
+    )
+    claims.append(
         claim(
             "T does not depend on the number m of rows with a kernel (T ~ m^p, |p|)",
             None if of_m is None else abs(of_m),
             expect("p = 0", at_most=(0.1, 0.3), unit="exponent p"),
             f"{where}, m = {', '.join(f'{m:,}' for m in sizes)}, ε = {least:g}",
-        ),
-        claim(
-            "Evaluations grow no faster than 1/ε², as T min(m, T) does where T is below m (evaluations ~ ε^-p)",
-            over_eps("evaluations"),
-            expect(2.0, at_most=(2.2, 2.7), unit="exponent p"),
-            f"{here}, ε = {', '.join(f'{e:g}' for e in eps)}",
-        ),
-        claim(
-            f"An inner product takes min(m, T) evaluations at ε = {least:g}: the support vectors' share of that",
-            share,
-            expect(1.0, at_least=(0.5, 0.25), unit="share"),
-            here,
-        ),
-    ]
+        )
+    )
+    claims.add(
+        "Evaluations grow no faster than 1/ε², as T min(m, T) does where T is below m (evaluations ~ ε^-p)",
+        over_eps("evaluations"),
+        expect(2.0, at_most=(2.2, 2.7), unit="exponent p"),
+        f", ε = {', '.join(f'{e:g}' for e in eps)}",
+    )
+    claims.add(
+        f"An inner product takes min(m, T) evaluations at ε = {least:g}: the support vectors' share of that",
+        share,
+        expect(1.0, at_least=(0.5, 0.25), unit="share"),
+    )
+    return claims
 
 
 experiment = PegasosKernel()

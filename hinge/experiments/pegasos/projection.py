@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import band, evaluate_at, log_spaced, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -56,7 +56,7 @@ class PegasosProjection(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each set, and what leaving the projection out costs at small and at large T."""
-        panels, claims, seeds = [], [], results.seeds
+        panels, claims, seeds = [], Claims(), results.seeds
         for _, part in results.by("set"):
             label = part.first["label"]
             lines: dict[tuple[str, bool], Series] = {}

@@ -11,7 +11,7 @@ import numpy as np
 
 from hinge.bounds import Numbers, pegasos_iterations
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, expect
 from hinge.experiments.measure import Evaluation, log_spaced, minimum, slope, spread_of
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -64,7 +64,7 @@ class PegasosScaling(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each of m, ε and λ, with the law of the theorem through the measurements."""
-        figures, claims = [], []
+        figures, claims = [], Claims()
         lam, size, eps = LAM[scale], SIZE[scale], EPS[scale]
         for name, part in results.by("set"):
             label, R = part.first["label"], float(part.first["R"])
@@ -92,33 +92,31 @@ class PegasosScaling(Experiment):
             )
             figures.append(Figure(f"{self.name}-{name}", caption, panels))
             where = f"{label}, last iterate, first T with an excess of ε, {seeds}, "
-            claims += [
-                claim(
-                    "T does not depend on the number m of rows (T ~ m^p, |p|)",
-                    _exponent(by_m, len(SIZES[scale]), abs),
-                    expect("p = 0", at_most=(0.1, 0.3), unit="exponent p"),
-                    f"{where}m = {_join_numbers(SIZES[scale])}, {titles[0]}",
-                ),
-                claim(
-                    "T grows as 1/ε (T ~ ε^-p)",
-                    _exponent(by_eps, len(ACCURACIES[scale]), neg),
-                    expect(1.0, within=(0.2, 0.4), unit="exponent p"),
-                    f"{where}ε = {_join_numbers(ACCURACIES[scale])}, {titles[1]}",
-                ),
-                claim(
-                    "T grows as 1/λ (T ~ λ^-p)",
-                    _exponent(by_lam, len(LAMS[scale]), neg),
-                    expect(1.0, within=(0.2, 0.4), unit="exponent p"),
-                    f"{where}λ = {_join_numbers(LAMS[scale])}, {titles[2]}",
-                ),
-                claim(
-                    "T is within the theorem's bound (largest T / bound)",
-                    _above_bound((by_m, by_eps, by_lam), laws),
-                    expect(1.0, at_most=(1.0, 3.0), unit="ratio"),
-                    f"{where}all of the above, R = {R:.2f}",
-                    sure="a run is given up at a fifth of the bound",
-                ),
-            ]
+            claims.add(
+                "T does not depend on the number m of rows (T ~ m^p, |p|)",
+                _exponent(by_m, len(SIZES[scale]), abs),
+                expect("p = 0", at_most=(0.1, 0.3), unit="exponent p"),
+                f"{where}m = {_join_numbers(SIZES[scale])}, {titles[0]}",
+            )
+            claims.add(
+                "T grows as 1/ε (T ~ ε^-p)",
+                _exponent(by_eps, len(ACCURACIES[scale]), neg),
+                expect(1.0, within=(0.2, 0.4), unit="exponent p"),
+                f"{where}ε = {_join_numbers(ACCURACIES[scale])}, {titles[1]}",
+            )
+            claims.add(
+                "T grows as 1/λ (T ~ λ^-p)",
+                _exponent(by_lam, len(LAMS[scale]), neg),
+                expect(1.0, within=(0.2, 0.4), unit="exponent p"),
+                f"{where}λ = {_join_numbers(LAMS[scale])}, {titles[2]}",
+            )
+            claims.add(
+                "T is within the theorem's bound (largest T / bound)",
+                _above_bound((by_m, by_eps, by_lam), laws),
+                expect(1.0, at_most=(1.0, 3.0), unit="ratio"),
+                f"{where}all of the above, R = {R:.2f}",
+                sure="a run is given up at a fifth of the bound",
+            )
         return Outcome(claims, figures, notes=results.notes())
 
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid, revise
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, claim, expect, grid, revise
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
@@ -86,7 +86,7 @@ class PegasosTable1(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """The table, the curves, and the ratios of seconds."""
-        panels, rows, claims, notes = [], [], [], results.notes()
+        panels, rows, claims, notes = [], [], Claims(), results.notes()
         spent: dict[str, tuple[float, bool]] = {}
         for name, part in results.by("set"):
             perf = part.where(method=PERF)
@@ -114,7 +114,7 @@ class PegasosTable1(Experiment):
                 spent[name] = median_at(pegasos, goal, "seconds"), reached
             sizes, p, seconds_for_all = _libsvm_law(part, perf.first["n"])
             if sizes:
-                rows.append(_libsvm_row(label, name, part.where(method=LIBSVM, part=sizes[-1])))
+                rows.append(row_of(label, name, LIBSVM, part.where(method=LIBSVM, part=sizes[-1]), goal))
             if p is None or seconds_for_all is None:
                 continue
             notes.append(
@@ -138,14 +138,12 @@ class PegasosTable1(Experiment):
             claims.append(revise(new, old, "a hundred times the rows is too far to extrapolate a power law"))
         if "ccat" in spent and "covertype" in spent:
             ratio, reached = spent["covertype"][0] / spent["ccat"][0], spent["covertype"][1]
-            claims.append(
-                claim(
-                    "λ and not the number of rows decides: Covertype takes longer than the larger CCAT (seconds "
-                    "of Pegasos / seconds)",
-                    ratio if spent["ccat"][1] and (reached or ratio > 1.5) else None,
-                    expect(PAPER["covertype"][0] / PAPER["ccat"][0], at_least=(1.5, 1.0), unit="ratio"),
-                    "as above" + ("" if reached else "; on Covertype the seconds spent in vain"),
-                )
+            claims.add(
+                "λ and not the number of rows decides: Covertype takes longer than the larger CCAT (seconds "
+                "of Pegasos / seconds)",
+                ratio if spent["ccat"][1] and (reached or ratio > 1.5) else None,
+                expect(PAPER["covertype"][0] / PAPER["ccat"][0], at_least=(1.5, 1.0), unit="ratio"),
+                "as above" + ("" if reached else "; on Covertype the seconds spent in vain"),
             )
         caption = (
             "Objective above the best lower bound known, against seconds without evaluation and compilation. "
@@ -292,40 +290,18 @@ def row_of(label: str, name: str, method: str, found: CellResults, goal: float) 
     """The row of a method in the table, with the paper's seconds beside ours."""
     value = found.first
     by = f" ({value['by']})" if "by" in value else ""
-    reached = _is_reached(found, goal)
+    reached = "yes" if _is_reached(found, goal) else "no"
     if method == PERF:
-        goal, reached = -np.inf, all(gap <= ACCURACY for gap in found.column("gap"))  # its last point
-    objective = median_at(found, goal, "objective")
-    theirs = PAPER.get(name, (None, None, None))
-    paper = {PEGASOS: theirs[0], PERF: theirs[1]}.get(method)
-    above = None if method == PERF else objective - (goal - ACCURACY)
-    return [
-        label,
-        method + by,
-        value["n"],
-        median_at(found, goal, "seconds"),
-        paper,
-        "yes" if reached else "no",
-        objective,
-        above,
-        100 * median_at(found, goal, "error"),
-    ]
-
-
-def _libsvm_row(label: str, name: str, found: CellResults) -> list[Any]:
-    done = not any(found.column("cut_off"))
-    values = [median_at(found, -np.inf, key) for key in ("seconds", "objective", "error")]
-    return [
-        label,
-        LIBSVM,
-        found.first["n"],
-        values[0],
-        PAPER[name][2],
-        "its own tolerance" if done else "no",
-        values[1],
-        None,
-        100 * values[2],
-    ]
+        reached = "yes" if all(gap <= ACCURACY for gap in found.column("gap")) else "no"
+    elif method == LIBSVM:
+        reached = "no" if any(found.column("cut_off")) else "its own tolerance"
+    ends = method in (PERF, LIBSVM)  # by its own rule: its last point
+    seconds, objective, wrong = (
+        median_at(found, -np.inf if ends else goal, k) for k in ("seconds", "objective", "error")
+    )
+    paper = dict(zip((PEGASOS, PERF, LIBSVM), PAPER.get(name, (None, None, None)), strict=True)).get(method)
+    above = None if ends else objective - (goal - ACCURACY)
+    return [label, method + by, value["n"], seconds, paper, reached, objective, above, 100 * wrong]
 
 
 def _libsvm_law(part: CellResults, rows: int) -> tuple[list[int], float | None, float | None]:
@@ -339,7 +315,7 @@ def _libsvm_law(part: CellResults, rows: int) -> tuple[list[int], float | None, 
     return sizes, p, seconds[-1] * (rows / sizes[-1]) ** p
 
 
-def beside_perf(name: str, part: CellResults, goal: float, where: str) -> list[Claim]:
+def beside_perf(name: str, part: CellResults, goal: float, where: str) -> Claims:
     """Pegasos beside SVM-Perf: seconds, objective, test error."""
     perf, pegasos = part.where(method=PERF), part.where(method=PEGASOS)
     theirs = PAPER[BESIDE.get(name, name)]
@@ -354,27 +330,27 @@ def beside_perf(name: str, part: CellResults, goal: float, where: str) -> list[C
         if not _is_reached(pegasos, goal):
             words = f"; not reached in {pegasos[0].cell['T']:,} iterations: the ratio is an upper bound"
             ratio = ratio if ratio < 1 else None  # where it is only an upper bound, a value above 1 decides nothing
-    return [
-        claim(
-            "Pegasos is faster than SVM-Perf (SVM-Perf's seconds / those of Pegasos)",
-            ratio,
-            expect(paper, at_least=(paper / 2, 1.0), unit="ratio"),
-            where + words,
-        ),
-        claim(
-            "Pegasos reaches an objective at most 0.001 above that of SVM-Perf",
-            above,
-            expect(ACCURACY, at_most=(ACCURACY, 10 * ACCURACY), unit="absolute"),
-            where + words.partition(":")[0],
-            sure="the run is stopped where it does",
-        ),
-        claim(
-            "The test errors of both are virtually identical (their difference)",
-            apart,
-            expect("virtually identical", at_most=(0.002, 0.005), unit="share of test rows"),
-            where + words.partition(":")[0],
-        ),
-    ]
+    claims = Claims(where)
+    claims.add(
+        "Pegasos is faster than SVM-Perf (SVM-Perf's seconds / those of Pegasos)",
+        ratio,
+        expect(paper, at_least=(paper / 2, 1.0), unit="ratio"),
+        words,
+    )
+    claims.add(
+        "Pegasos reaches an objective at most 0.001 above that of SVM-Perf",
+        above,
+        expect(ACCURACY, at_most=(ACCURACY, 10 * ACCURACY), unit="absolute"),
+        words.partition(":")[0],
+        sure="the run is stopped where it does",
+    )
+    claims.add(
+        "The test errors of both are virtually identical (their difference)",
+        apart,
+        expect("virtually identical", at_most=(0.002, 0.005), unit="share of test rows"),
+        words.partition(":")[0],
+    )
+    return claims
 
 
 experiment = PegasosTable1()

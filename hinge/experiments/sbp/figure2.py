@@ -15,7 +15,7 @@ from hinge.access import Gram, Points, as_points
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.estimators import SVC
 from hinge.estimators.fitting.reports import ConstantPredictionWarning
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, revise
+from hinge.experiments.base import Cell, CellResults, Claim, Claims, Experiment, Outcome, Scale, claim, expect, revise
 from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -216,8 +216,8 @@ class SBPFigure2(Experiment):
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A figure for each way of charging, a panel for each set; what the paper says of each method."""
         panels: dict[str, list[Panel]] = {axis: [] for axis in AXES}
-        claims: list[Claim] = []
-        rows: list[list[str | float | int | None]] = []
+        claims = Claims()
+        rows: list[dict[str, str | float | int | None]] = []
         for name, cut in dict.fromkeys((r.cell["set"], r.cell["rows"]) for r in results):
             part = results.where(set=name, rows=cut)
             label, svm = part.first["label"], float(np.median(part.column("svm")))
@@ -237,18 +237,8 @@ class SBPFigure2(Experiment):
             "Both axes are logarithmic; the paper's errors are not."
         )
         figures = [Figure(f"{self.name}-{axis}", caption, panels[axis]) for axis in AXES]
-        columns = [
-            "data set",
-            "method",
-            "iterate",
-            "error % at one epoch",
-            "at the end",
-            "SVM's error %",
-            "charged to arrive",
-            "computed to arrive",
-        ]
         said = f"To arrive: to the first median error within {100 * NEAR:g}% absolute of the SVM's own."
-        return Outcome(claims, figures, [ReportTable(self.name, said, columns, rows)], results.notes())
+        return Outcome(claims, figures, [ReportTable.from_rows(self.name, said, rows)], results.notes())
 
 
 def _seeds(part: CellResults) -> str:
@@ -275,19 +265,10 @@ def _curve(part: CellResults, method: str, way: str, axis: str, first: float = 0
 
 
 def _series(part: CellResults, axis: str) -> list[Series]:
-    later = replace(
-        _curve(part, "Perceptron", "average", axis, first=1), label="Perceptron, later epochs", kind="theory"
-    )
-    found = [
-        _curve(part, "SBP", "average", axis),
-        _curve(part, "SBP", "last", axis),
-        _curve(part, "Pegasos", "average", axis),
-        _curve(part, "Pegasos", "last", axis),
-        _curve(part, "SDCA", "last", axis),
-        _curve(part, "SMO", "last", axis),
-        _curve(part, "Perceptron", "average", axis, last=1),
-        later,
-    ]
+    found = [_curve(part, m, way, axis) for m in METHODS if m != "Perceptron" for way in solvers(m)]
+    found.append(_curve(part, "Perceptron", "average", axis, last=1))
+    later = _curve(part, "Perceptron", "average", axis, first=1)
+    found.append(replace(later, label="Perceptron, later epochs", kind="theory"))
     return [series for series in found if len(series.x)]
 
 
@@ -295,9 +276,9 @@ def _arrival(series: Series, svm: float) -> float | None:
     return next((x for x, y in zip(series.x, series.y, strict=True) if y <= 100 * (svm + NEAR)), None)
 
 
-def _ahead(part: CellResults, svm: float, where: str) -> list[Claim]:
+def _ahead(part: CellResults, svm: float, where: str) -> Claims:
     """Kernel evaluations that others need to arrive, over the evaluations of the SBP."""
-    claims = []
+    claims = Claims(where)
     for other, way, ours, axis in (
         ("Pegasos", "average", "average", "charged"),
         ("Pegasos", "last", "last", "charged"),
@@ -315,14 +296,12 @@ def _ahead(part: CellResults, svm: float, where: str) -> list[Claim]:
                 for who, arrival in zip((other, "SBP"), arrivals, strict=True)
                 if arrival is None
             )
-        claims.append(
-            claim(
-                f"SBP ({_iterate(ours)}) is ahead of {other} ({_iterate(way)}): evaluations of {other} over "
-                f"those of SBP ({AXES[axis]})",
-                ratio,
-                expect("the SBP outperforms", at_least=(1.5, 1.0), unit="ratio"),
-                f"{where}; to an error within {100 * NEAR:g}% absolute of the SVM's {100 * svm:.2f}%{said}",
-            )
+        claims.add(
+            f"SBP ({_iterate(ours)}) is ahead of {other} ({_iterate(way)}): evaluations of {other} over "
+            f"those of SBP ({AXES[axis]})",
+            ratio,
+            expect("the SBP outperforms", at_least=(1.5, 1.0), unit="ratio"),
+            f"; to an error within {100 * NEAR:g}% absolute of the SVM's {100 * svm:.2f}%{said}",
         )
     return claims
 
@@ -363,9 +342,9 @@ def _smo(part: CellResults, where: str) -> list[Claim]:
     return [revise(new, old, why)]
 
 
-def _perceptron(part: CellResults, where: str) -> list[Claim]:
+def _perceptron(part: CellResults, where: str) -> Claims:
     """Level with the SBP in the first epoch; on Adult worse after it."""
-    claims = []
+    claims = Claims(where)
     passes, usual = max(part.values_of("epochs")), min(part.values_of("epochs"))
     for way in ("average", "last"):
         later = _curve(part, "Perceptron", way, "charged", first=1)
@@ -382,14 +361,12 @@ def _perceptron(part: CellResults, where: str) -> list[Claim]:
         )
         claims.append(revise(new, old, WHY_COMPUTED))
         if passes > usual:
-            claims.append(
-                claim(
-                    "The Perceptron overfits after the first epoch: its error at the end less that after one "
-                    f"epoch, {_iterate(way)}",
-                    later.y[-1] - later.y[0] if len(later.x) else None,
-                    expect("clearly visible on Adult", at_least=(0.5, 0.0), unit="% absolute"),
-                    f"{where}; the Perceptron {passes} epochs",
-                )
+            claims.add(
+                "The Perceptron overfits after the first epoch: its error at the end less that after one "
+                f"epoch, {_iterate(way)}",
+                later.y[-1] - later.y[0] if len(later.x) else None,
+                expect("clearly visible on Adult", at_least=(0.5, 0.0), unit="% absolute"),
+                f"; the Perceptron {passes} epochs",
             )
     return claims
 
@@ -402,24 +379,24 @@ def _apart(part: CellResults, way: str, axis: str) -> float | None:
     return float(np.median(np.interp(np.log(sbp.x), np.log(first.x), first.y) - np.array(sbp.y)))
 
 
-def _rows(part: CellResults, label: str, svm: float) -> list[list[str | float | int | None]]:
-    rows: list[list[str | float | int | None]] = []
+def _rows(part: CellResults, label: str, svm: float) -> list[dict[str, str | float | int | None]]:
+    rows: list[dict[str, str | float | int | None]] = []
     for method in METHODS:
         for way in solvers(method):
             charged, computed = (_curve(part, method, way, axis) for axis in AXES)
             if len(charged.x):
                 one = _curve(part, method, way, "charged", last=1).y[-1]
                 rows.append(
-                    [
-                        label,
-                        method,
-                        _iterate(way),
-                        one,
-                        charged.y[-1],
-                        100 * svm,
-                        _arrival(charged, svm),
-                        _arrival(computed, svm),
-                    ]
+                    {
+                        "data set": label,
+                        "method": method,
+                        "iterate": _iterate(way),
+                        "error % at one epoch": one,
+                        "at the end": charged.y[-1],
+                        "SVM's error %": 100 * svm,
+                        "charged to arrive": _arrival(charged, svm),
+                        "computed to arrive": _arrival(computed, svm),
+                    }
                 )
     return rows
 

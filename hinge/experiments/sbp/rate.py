@@ -12,7 +12,7 @@ import numpy as np
 from hinge.access import Gram, as_points
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, expect
 from hinge.experiments.measure import Evaluation, band, log_spaced, margin_after_slack, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -88,21 +88,15 @@ class SBPRate(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each set, the exponents, and how far the seeds are apart."""
-        panels, claims = [], []
+        panels, claims = [], Claims()
         rows: list[list[str | float | int | None]] = []
         for name, part in results.by("set"):
             first = part.first
             line = band("loss", part.column("looks"), "iteration", "loss")
             title = f"{first['label']}, ν = {first['nu']:.3g}, largest margin {first['best']:.3g}"
             law = [line.y[0] * math.sqrt(line.x[0] / t) for t in line.x]
-            panels.append(
-                loglog(
-                    title,
-                    "T, iterations",
-                    "margin after slack that is lost",
-                    [line, Series("∝ T^-1/2", line.x, law, kind="theory")],
-                )
-            )
+            series = [line, Series("∝ T^-1/2", line.x, law, kind="theory")]
+            panels.append(loglog(title, "T, iterations", "margin after slack that is lost", series))
             where = f"{title}, σ² = {SETS[name][0]:g}, no bias, mean iterate, {len(part)} seeds, T to {LAST[scale]:,}"
             claims += _claims(line, part, where, "with slack" if first["nu"] else "without slack")
             rows.append([title, line.x[-1], line.y[-1], line.y[-1] * math.sqrt(line.x[-1])])
@@ -114,25 +108,24 @@ class SBPRate(Experiment):
         return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], [table], results.notes())
 
 
-def _claims(line: Series, part: CellResults, where: str, which: str) -> list[Claim]:
+def _claims(line: Series, part: CellResults, where: str, which: str) -> Claims:
     late = [(x, y) for x, y in zip(line.x, line.y, strict=True) if x >= experiment.late * FIRST and y > 0]
     ends = [looks[-1]["loss"] for looks in part.column("looks")]
     apart = max(ends) / median_high(ends) if median_high(ends) > 0 else None
     allowed = math.sqrt(math.log(max(2, len(ends))) / math.log(2))
-    return [
-        claim(
-            f"Lemma 3.2, {which}: the loss falls at least as T^-1/2",
-            -slope(*zip(*late, strict=True)) if len(late) > 2 else None,
-            expect(0.5, at_least=(0.45, 0.3), unit="exponent"),
-            f"{where}; fitted from T = {experiment.late * FIRST} on",
-        ),
-        claim(
-            f"Lemma 3.2, {which}: the loss of one seed in {len(ends)} over the median is as √log(1/δ) says, or less",
-            apart,
-            expect(allowed, at_most=(allowed, 2 * allowed), unit="ratio"),
-            where,
-        ),
-    ]
+    claims = Claims(where)
+    claims.add(
+        f"Lemma 3.2, {which}: the loss falls at least as T^-1/2",
+        -slope(*zip(*late, strict=True)) if len(late) > 2 else None,
+        expect(0.5, at_least=(0.45, 0.3), unit="exponent"),
+        f"; fitted from T = {experiment.late * FIRST} on",
+    )
+    claims.add(
+        f"Lemma 3.2, {which}: the loss of one seed in {len(ends)} over the median is as √log(1/δ) says, or less",
+        apart,
+        expect(allowed, at_most=(allowed, 2 * allowed), unit="ratio"),
+    )
+    return claims
 
 
 experiment = SBPRate()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import Cell, CellResults, Claim, Claims, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, kernels_of, solvers
 from hinge.experiments.sets import choose
@@ -48,7 +48,7 @@ class SBPSparsity(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Error over support vectors, and how many there are on arrival."""
-        panels, claims, rows = [], [], []
+        panels, claims, rows = [], Claims(), []
         for name, part in results.by("set"):
             first = part.first
             found = {m: some for m in METHODS if (some := part.where(method=m))}

@@ -10,11 +10,11 @@ import numpy as np
 
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Experiment, Scale, claim, expect, grid, revise
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Scale, claim, expect, grid, revise
 from hinge.experiments.measure import band, first_below, log_spaced, slope
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, evaluate_run, kernels, solvers
 from hinge.kernels import Gaussian
-from hinge.report.outcome import Claim, Outcome, Verdict
+from hinge.report.outcome import Outcome, Verdict
 
 NOISE = (0.0, 0.1)
 SIZES = {"tiny": (100, 300), "full": (250, 500, 1000, 2000, 4000)}
@@ -172,7 +172,7 @@ class SBPTable1(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """One panel for each best loss; exponents and order."""
-        panels, claims, rows = [], [], []
+        panels, claims, rows = [], Claims(), []
         for name, noise in dict.fromkeys((r.cell.get("teacher"), r.cell["noise"]) for r in results):
             part = results.where(teacher=name, noise=noise)
             needs = {method: need for method in METHODS if (need := _needs(part, method))}
@@ -252,9 +252,9 @@ def _exponent(need: dict[float, float]) -> float | None:
 
 def _growth(
     needs: dict[str, dict[float, float]], bounds: dict[str, dict[float, float]], where: str, sure: str
-) -> list[Claim]:
+) -> Claims:
     """Exponents, and whether the bounds, without their constants, lie above all that was needed."""
-    claims, largest = [], None
+    claims, largest = Claims(where), None
     for method, need in needs.items():
         promised = {eps: bounds[method][eps] for eps in need}
         largest = max([*([largest] if largest else []), *(need[eps] / promised[eps] for eps in need)])
@@ -273,32 +273,28 @@ def _growth(
         if promised[at] > experiment.most_above * need[at]:
             found = revise(replace(found, ours=None, verdict=Verdict.UNKNOWN), found, WHY_OUTSIDE)
         claims.append(found)
-    claims.append(
-        claim(
-            "No method needs more evaluations than its bound without constants: the largest share of a bound",
-            largest,
-            expect("upper bounds", at_most=(1.0, 10.0), unit="ratio"),
-            f"{where}; all methods and all ε that they reach",
-            sure=sure,
-        )
+    claims.add(
+        "No method needs more evaluations than its bound without constants: the largest share of a bound",
+        largest,
+        expect("upper bounds", at_most=(1.0, 10.0), unit="ratio"),
+        "; all methods and all ε that they reach",
+        sure=sure,
     )
     return claims
 
 
-def _order(needs: dict[str, dict[float, float]], where: str) -> list[Claim]:
-    claims = []
+def _order(needs: dict[str, dict[float, float]], where: str) -> Claims:
+    claims = Claims(where)
     for rival in RIVALS:
         common = set(needs.get("SBP", {})) & set(needs.get(rival, {}))
         eps = min(common, default=None)
         ratio = None if eps is None else needs[rival][eps] / needs["SBP"][eps]
         said = "" if eps is None else f"; at ε = {eps:.2g}, the smallest that both reach"
-        claims.append(
-            claim(
-                f"The SBP needs fewer evaluations than {rival}: those of {rival} over those of the SBP",
-                ratio,
-                expect("the bounds' order", at_least=(1.0, 0.67), unit="ratio"),
-                where + said,
-            )
+        claims.add(
+            f"The SBP needs fewer evaluations than {rival}: those of {rival} over those of the SBP",
+            ratio,
+            expect("the bounds' order", at_least=(1.0, 0.67), unit="ratio"),
+            said,
         )
     return claims
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hinge.display.figure import ReportTable
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim, expect, revise
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, Verdict, claim, expect, revise
 from hinge.experiments.sets import choose
 
 ROWS = {"tiny": 1000, "full": None}
@@ -73,8 +73,8 @@ class SBPTable2(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Each line of the table beside ours."""
-        claims: list[Claim] = []
-        rows: list[list[str | float | int | None]] = []
+        claims = Claims()
+        rows: list[dict[str, str | float | int | None]] = []
         for line in LINES:
             part = results.where(set=line["set"], bias=line["bias"])
             if not part:
@@ -103,42 +103,29 @@ class SBPTable2(Experiment):
                 said = revise(replace(said, ours=None, verdict=Verdict.UNKNOWN), said, WHY_SEPARABLE)
             claims.append(said)
             rows.append(
-                [
-                    found["label"],
-                    bias,
-                    found["n"],
-                    cell["variance"],
-                    cell["C"],
-                    line["paper"],
-                    found["nu"],
-                    found["norm"],
-                    found["hinge"],
-                    100 * found["error"],
-                    found["support"],
-                ]
+                {
+                    "data set": found["label"],
+                    "bias": bias,
+                    "n": found["n"],
+                    "σ²": cell["variance"],
+                    "C": cell["C"],
+                    "ν, paper": line["paper"],
+                    "ν, ours": found["nu"],
+                    "‖w‖": found["norm"],
+                    "mean hinge": found["hinge"],
+                    "test error %": 100 * found["error"],
+                    "support vectors": found["support"],
+                }
             )
         caption = (
             "ν = mean hinge loss over ‖w‖ at the optimum, λ = 1/(C n). The paper's n is 7,770, 31,562 and "
             "60,000; the public Adult has 32,561 rows."
         )
-        columns = [
-            "data set",
-            "bias",
-            "n",
-            "σ²",
-            "C",
-            "ν, paper",
-            "ν, ours",
-            "‖w‖",
-            "mean hinge",
-            "test error %",
-            "support vectors",
-        ]
         notes = [
             *results.notes(),
             "Forest of Table 2 (522,910 rows, ν = 7.62e-10) is left out: its optimum takes hours on a CPU.",
         ]
-        return Outcome(claims, tables=[ReportTable(self.name, caption, columns, rows, 4)], notes=notes)
+        return Outcome(claims, tables=[ReportTable.from_rows(self.name, caption, rows, 4)], notes=notes)
 
 
 experiment = SBPTable2()

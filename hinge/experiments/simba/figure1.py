@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hinge.access import SparseTable
 from hinge.access.tables.bill import Bill
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Claims, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced
 from hinge.experiments.sets import choose, hold_out
 from hinge.problems import Regularized, SlackConstrained, Solution
@@ -129,7 +129,7 @@ class SimbaFigure1(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """The figure as in the paper, the same with honest tuning, and the ratios."""
-        claims: list[Claim] = []
+        claims = Claims()
         figures, rows = [], []
         for tuned, on in TUNED.items():
             panels = []
@@ -216,9 +216,9 @@ def _row(
     return [label, CONVENTIONS[of], TUNED[tuned].split(",")[0], level, *reached, hindsight]
 
 
-def _claims(called: str, best: dict[str, CellResults], tuned: str, level: float) -> list[Claim]:
+def _claims(called: str, best: dict[str, CellResults], tuned: str, level: float) -> Claims:
     first = best["SIMBA"][0].values
-    out = []
+    claims = Claims()
     for of, counted in CONVENTIONS.items():
         pegasos, simba = (_accesses_to(best[m], of, level) for m in ("Pegasos", "SIMBA"))
         spent = float(_mean(best["SIMBA"], of, "test")[0][-1])
@@ -228,17 +228,15 @@ def _claims(called: str, best: dict[str, CellResults], tuned: str, level: float)
         elif pegasos is not None and pegasos / spent < 2.0:
             ratio, said = pegasos / spent, "; SIMBA did not get there, so that this is an upper bound"
         settings = ", ".join(f"{m} at {best[m][0].cell['setting']:g}" for m in ("SIMBA", "Pegasos"))
-        out.append(
-            claim(
-                f"{called}: fewer feature accesses than Pegasos to {experiment.within:g} × its lowest test error, "
-                f"{counted}, tuned on {TUNED[tuned]}",
-                ratio,
-                expect(100.0, at_least=(50.0, 2.0), unit="Pegasos / SIMBA"),
-                f"{first['label']}, {first['n']:,} × {first['d']:,} to learn from, ν and λ tuned on "
-                f"{TUNED[tuned]} ({settings}), {len(best['SIMBA'])} seeds, error {100 * level:.2f}%{said}",
-            )
+        claims.add(
+            f"{called}: fewer feature accesses than Pegasos to {experiment.within:g} × its lowest test error, "
+            f"{counted}, tuned on {TUNED[tuned]}",
+            ratio,
+            expect(100.0, at_least=(50.0, 2.0), unit="Pegasos / SIMBA"),
+            f"{first['label']}, {first['n']:,} × {first['d']:,} to learn from, ν and λ tuned on "
+            f"{TUNED[tuned]} ({settings}), {len(best['SIMBA'])} seeds, error {100 * level:.2f}%{said}",
         )
-    return out
+    return claims
 
 
 def _guess_claim(called: str, best: dict[str, CellResults], tuned: str, level: float) -> Claim:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hinge.access.tables.memory import ProductTable
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, expect, grid
 from hinge.experiments.measure import growing, margin_after_slack, slope
 from hinge.experiments.simba.runtime import MARGIN, Rare
 from hinge.problems import SlackConstrained
@@ -121,29 +121,24 @@ def _enough(r: float) -> float:
     return max(0.5, 1 - 1 / r) / B
 
 
-def _claims(lines: dict[float, dict[float, float]], where: str) -> list[Claim]:
-    claims = []
+def _claims(lines: dict[float, dict[float, float]], where: str) -> Claims:
+    claims = Claims(where)
     for noise in experiment.noises[1:]:
         line = {r: T for r, T in lines.get(noise, {}).items() if r >= 2.0}  # below, the norm is what takes time
-        claims.append(
-            claim(
-                f"With {100 * noise:g}% of labels wrong iterations grow no faster than r² (an upper bound)",
-                slope(list(line), list(line.values())) if len(line) > 2 else None,
-                expect(2.0, at_most=(2.2, 3.0), unit="exponent of r"),
-                f"{where}; r = {', '.join(f'{r:g}' for r in line)}",
-            )
+        claims.add(
+            f"With {100 * noise:g}% of labels wrong iterations grow no faster than r² (an upper bound)",
+            slope(list(line), list(line.values())) if len(line) > 2 else None,
+            expect(2.0, at_most=(2.2, 3.0), unit="exponent of r"),
+            f"; r = {', '.join(f'{r:g}' for r in line)}",
         )
     quiet = lines.get(0.0, {}).get(1.0)
     for noise in experiment.noises[1:]:
         noisy = lines.get(noise, {}).get(2.0)
-        claims.append(
-            claim(
-                f"Noise costs through r alone: iterations with {100 * noise:g}% of labels wrong at r = 2 over those "
-                "without, which ask for the same margin",
-                noisy / quiet if noisy and quiet else None,
-                expect(1.0, at_most=(2.0, 4.0), unit="ratio"),
-                where,
-            )
+        claims.add(
+            f"Noise costs through r alone: iterations with {100 * noise:g}% of labels wrong at r = 2 over those "
+            "without, which ask for the same margin",
+            noisy / quiet if noisy and quiet else None,
+            expect(1.0, at_most=(2.0, 4.0), unit="ratio"),
         )
     return claims
 

@@ -11,7 +11,7 @@ import numpy as np
 from hinge.access import DenseTable
 from hinge.bounds import simba_iterations
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import OPEN, Cell, CellResults, Claims, Experiment, Outcome, Scale, expect, grid
 from hinge.experiments.measure import slope, spread
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import SlackConstrained
@@ -106,7 +106,7 @@ def _share(part: CellResults, ratio: float, eps: float) -> float | None:
     return float(np.mean(np.array(losses) <= eps)) if losses else None
 
 
-def _claims(results: CellResults, lines: dict[str, Series], where: str) -> list[Claim]:
+def _claims(results: CellResults, lines: dict[str, Series], where: str) -> Claims:
     fixed = results.where(steps="fixed")
     shares = [share for eps in experiment.accuracies if (share := _share(fixed, 2.0 / eps, eps)) is not None]
     line, other = lines.get("fixed"), lines.get("adaptive")
@@ -114,32 +114,25 @@ def _claims(results: CellResults, lines: dict[str, Series], where: str) -> list[
     if line and other:
         both = dict(zip(other.x, other.y, strict=True))
         gain = float(np.median([y / both[x] for x, y in zip(line.x, line.y, strict=True) if x in both] or [np.nan]))
-    return [
-        claim(
-            "Theorem 4.3: share of runs within ε at c = 2, a 2,500th of its iterations, the worse ε",
-            min(shares) if shares else None,
-            expect("1/2 at c = 100", at_least=(0.5, 0.25), unit="share"),
-            f"{where}, ε = {' and '.join(f'{eps:g}' for eps in experiment.accuracies)}, rates for T",
-            sure="w = 0 is within ε" if min(results.column("margin")) <= min(experiment.accuracies) else "",
-        ),
-        claim(
-            "The margin that is lost falls as T^-p, rates for T",
-            -slope(_squares(line), line.y) if line and min(line.y) > 0 else None,
-            expect(0.5, within=(0.25, 0.5), unit="exponent p"),
-            where,
-        ),
-        claim(
-            "What falling rates gain: the loss with rates for T over theirs, median over T",
-            gain,
-            expect(OPEN, at_least=(1.0, 0.8), unit="ratio"),
-            where,
-        ),
-    ]
-
-
-def _squares(line: Series) -> list[float]:
-    """T is as the square of c/ε."""
-    return [x * x for x in line.x]
+    claims = Claims(where)
+    claims.add(
+        "Theorem 4.3: share of runs within ε at c = 2, a 2,500th of its iterations, the worse ε",
+        min(shares) if shares else None,
+        expect("1/2 at c = 100", at_least=(0.5, 0.25), unit="share"),
+        f", ε = {' and '.join(f'{eps:g}' for eps in experiment.accuracies)}, rates for T",
+        sure="w = 0 is within ε" if min(results.column("margin")) <= min(experiment.accuracies) else "",
+    )
+    claims.add(
+        "The margin that is lost falls as T^-p, rates for T",
+        -slope([x * x for x in line.x], line.y) if line and min(line.y) > 0 else None,
+        expect(0.5, within=(0.25, 0.5), unit="exponent p"),
+    )
+    claims.add(
+        "What falling rates gain: the loss with rates for T over theirs, median over T",
+        gain,
+        expect(OPEN, at_least=(1.0, 0.8), unit="ratio"),
+    )
+    return claims
 
 
 experiment = SimbaRates()

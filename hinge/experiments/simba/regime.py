@@ -12,7 +12,7 @@ import numpy as np
 from hinge.access.tables.memory import ProductTable
 from hinge.bounds import simba_gain
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.base import Cell, CellResults, Claim, Claims, Experiment, Outcome, Scale, claim, expect
 from hinge.experiments.measure import slope, spread_of
 from hinge.experiments.simba.runtime import MARGIN, SHARE, SLACK, Rare, first_hit
 from hinge.problems import Regularized, SlackConstrained
@@ -123,7 +123,7 @@ class SimbaRegime(Experiment):
             (fresh if r.cell["n"] == at and r.cell["seed"] >= SEEDS[scale][at] else quiet).append(r)
         sizes = quiet.values_of("n")
         reads = {n: _reads(quiet.where(n=n)) for n in sizes}
-        claims: list[Claim] = []
+        claims = Claims()
         if at in reads:
             claims += _gains(reads[at], at, len(quiet.where(n=at).values_of("seed")))
         if fresh and sizes:
@@ -215,7 +215,7 @@ def _gains(reads: dict[str, Reads], n: int, seeds: int) -> list[Claim]:
     return [one for form, how in forms for one in _beside(reads, reads.get(form), how, n, seeds)]
 
 
-def _gains_beforehand(small: CellResults, fresh: CellResults) -> list[Claim]:
+def _gains_beforehand(small: CellResults, fresh: CellResults) -> Claims:
     """SIMBA with what was best at the smallest n, on further draws of the larger one; the others with hindsight."""
     tried = {k: v for k, v in _every(small).items() if k.startswith("SIMBA") and all(map(math.isfinite, v))}
     chosen = min(tried, key=lambda name: float(np.mean(np.log(tried[name]))), default="SIMBA")
@@ -226,9 +226,9 @@ def _gains_beforehand(small: CellResults, fresh: CellResults) -> list[Claim]:
     return _beside(_reads(fresh), Reads(each, said) if each else None, how, at, fresh.seeds)
 
 
-def _beside(reads: dict[str, Reads], simba: Reads | None, how: str, n: int, seeds: int) -> list[Claim]:
+def _beside(reads: dict[str, Reads], simba: Reads | None, how: str, n: int, seeds: int) -> Claims:
     """Cells of each rival over SIMBA's; the factor that counts was set before the measurement."""
-    claims = []
+    claims = Claims()
     for rival, label in RIVALS.items():
         gain, said = None, ""
         if simba and rival in reads and math.isfinite(simba.median):
@@ -236,17 +236,15 @@ def _beside(reads: dict[str, Reads], simba: Reads | None, how: str, n: int, seed
             if math.isinf(gain):
                 gain = experiment.passes * n * n / simba.median
                 said = f"; {rival} did not get there, and all its cells stand here"
-        claims.append(
-            claim(
-                f"At n = d = {n:,} SIMBA, {how}, reads fewer cells than {label} to the same error (theirs / its)",
-                gain,
-                expect(
-                    f"{float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)):.0f}, without constants",
-                    at_least=(50.0, 2.0),
-                    unit="ratio",
-                ),
-                _where(n, seeds) + (f"; SIMBA {simba.setting}" if simba and simba.setting else "") + said,
-            )
+        claims.add(
+            f"At n = d = {n:,} SIMBA, {how}, reads fewer cells than {label} to the same error (theirs / its)",
+            gain,
+            expect(
+                f"{float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)):.0f}, without constants",
+                at_least=(50.0, 2.0),
+                unit="ratio",
+            ),
+            _where(n, seeds) + (f"; SIMBA {simba.setting}" if simba and simba.setting else "") + said,
         )
     return claims
 
@@ -264,21 +262,21 @@ def _least(reads: dict[str, Reads]) -> float:
     return min((reads[rival].median for rival in RIVALS if rival in reads), default=math.inf)
 
 
-def _growth(reads: dict[int, dict[str, Reads]]) -> list[Claim]:
+def _growth(reads: dict[int, dict[str, Reads]]) -> Claims:
+    claims = Claims()
     known = {n: _least(r) / r["SIMBA"].median for n, r in reads.items() if "SIMBA" in r}
     known = {n: gain for n, gain in known.items() if 0 < gain < math.inf}
     theory = [float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)) for n in known]
     if len(known) < 2:
-        return []
+        return claims
     gains = ", ".join(f"{gain:.0f} at {n:,}" for n, gain in known.items())
-    return [
-        claim(
-            "The gain over the best method that reads rows grows with n = d as Eq. (10) over Eq. (11) says",
-            slope(list(known), list(known.values())),
-            expect(slope(list(known), theory), within=(0.25, 0.5), unit="exponent of n"),
-            f"{_where(max(known), min(len(r['SIMBA'].each) for r in reads.values() if 'SIMBA' in r))} or more; {gains}",
-        )
-    ]
+    claims.add(
+        "The gain over the best method that reads rows grows with n = d as Eq. (10) over Eq. (11) says",
+        slope(list(known), list(known.values())),
+        expect(slope(list(known), theory), within=(0.25, 0.5), unit="exponent of n"),
+        f"{_where(max(known), min(len(r['SIMBA'].each) for r in reads.values() if 'SIMBA' in r))} or more; {gains}",
+    )
+    return claims
 
 
 def _noisy(part: CellResults, n: int, noise: float) -> Claim:

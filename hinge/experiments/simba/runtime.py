@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from hinge.access import DenseTable
 from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Expectation, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.base import Cell, CellResults, Claims, Expectation, Experiment, Outcome, Scale, expect
 from hinge.experiments.measure import growing, slope
 from hinge.problems import LinearProblem, Regularized, SlackConstrained
 from hinge.solvers import Pegasos, Perceptron, Simba, Solver, trace
@@ -120,7 +120,7 @@ class SimbaRuntime(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel and the exponents for each of d, B and δ."""
-        panels, claims, rows = [], [], []
+        panels, claims, rows = [], Claims(), []
         for sweep in results.values_of("sweep"):
             lines = _lines(results.where(sweep=sweep), sweep)
             if lines:
@@ -200,17 +200,14 @@ def _theory(sweep: str, method: str, p: Point) -> float:
 
 
 def _panel(sweep: str, lines: dict[str, list[Point]]) -> Panel:
-    series = []
+    series, bounds, labels = [], [], {"SIMBA": "bound, SIMBA", "Perceptron": "bound, online"}
     for method, line in lines.items():
         at = [1 / p["δ"] if sweep == "δ" else p[sweep] for p in line]
         reads, low, high = ([p[k] for p in line] for k in ("reads", "low", "high"))
         series.append(Series(LABELS[method], at, reads, low, high))
-    for method, label in (("SIMBA", "bound, SIMBA"), ("Perceptron", "bound, online")):
-        if method in lines:
-            line = lines[method]
-            at = [1 / p["δ"] if sweep == "δ" else p[sweep] for p in line]
-            ratio = line[0]["reads"] / _theory(sweep, method, line[0])
-            series.append(Series(label, at, [ratio * _theory(sweep, method, p) for p in line], kind="theory"))
+        if method in labels:
+            law = [reads[0] / _theory(sweep, method, line[0]) * _theory(sweep, method, p) for p in line]
+            bounds.append(Series(labels[method], at, law, kind="theory"))
     first = next(iter(lines.values()))[0]
     fixed = {
         "d": f"n = {first['n']}, B = {first['B']:.1f}, δ = {first['δ']:g}",
@@ -218,7 +215,7 @@ def _panel(sweep: str, lines: dict[str, list[Point]]) -> Panel:
         "δ": f"n ~ 1/δ, d = {first['d']}, B = {first['B']:.1f}",
     }[sweep]
     label = {"d": "d, features", "B": "B, one over the margin", "δ": "1/δ, one over the error"}[sweep]
-    return loglog(f"Synthetic: {fixed}", label, "feature accesses", series)
+    return loglog(f"Synthetic: {fixed}", label, "feature accesses", [*series, *bounds])
 
 
 def _rows(sweep: str, lines: dict[str, list[Point]]) -> list[list[str | float | int | None]]:
@@ -245,7 +242,7 @@ def _exponent(line: list[Point], x: str, y: str) -> float | None:
     return slope(at, [p[y] for p in line]) if len(line) > 1 else None
 
 
-def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
+def _claims(sweep: str, lines: dict[str, list[Point]]) -> Claims:
     simba, online = lines.get("SIMBA", []), lines.get("Perceptron", [])
     first = next(iter(lines.values()))[0]
     where = (
@@ -253,36 +250,33 @@ def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
         f"(in hindsight); error δ = {SHARE:g} of the share of rare points"
     )
 
-    def growth(what: str, line: list[Point], x: str, y: str, expected: Expectation) -> Claim:
-        return claim(what, _exponent(line, x, y), expected._replace(unit=f"exponent of {x}"), where)
+    claims = Claims(where)
+
+    def growth(what: str, line: list[Point], x: str, y: str, expected: Expectation) -> None:
+        claims.add(what, _exponent(line, x, y), expected._replace(unit=f"exponent of {x}"))
 
     if sweep == "d":
-        where += f"; n = {first['n']}, B = {first['B']:.1f}, d = {_span(simba, 'd')}"
+        claims.conditions += f"; n = {first['n']}, B = {first['B']:.1f}, d = {_span(simba, 'd')}"
         linear = expect(1.0, within=(0.15, 0.3))
-        return [
-            growth("SIMBA's accesses grow as n + d", simba, "n + d", "reads", linear),
-            growth("Online accesses grow as d", online, "d", "reads", linear),
-        ]
+        growth("SIMBA's accesses grow as n + d", simba, "n + d", "reads", linear)
+        growth("Online accesses grow as d", online, "d", "reads", linear)
+        return claims
     if sweep == "B":
-        where += f"; n = {first['n']}, d = {first['d']}, B = {_span(simba, 'B')}"
+        claims.conditions += f"; n = {first['n']}, d = {first['d']}, B = {_span(simba, 'B')}"
         square = expect(2.0, within=(0.25, 0.5))
-        return [
-            growth("SIMBA's iterations grow as B²", simba, "B", "iterations", square),
-            claim(
-                "SIMBA's iterations are at most c² B² log n: the largest c (Theorem 4.3, ε = 1/B)",
-                max((math.sqrt(p["iterations"] / math.log(p["n"])) / p["B"] for p in simba), default=None),
-                expect(100.0, at_most=(100.0, 200.0), unit="c"),
-                where,
-                sure="the constant allows more iterations than a run is given",
-            ),
-            growth("Online accesses grow as B²", online, "B", "reads", square),
-        ]
-    where += f"; d = {first['d']}, B = {first['B']:.1f}, n ~ 1/δ, δ = {_span(simba, 'δ')}"
+        growth("SIMBA's iterations grow as B²", simba, "B", "iterations", square)
+        claims.add(
+            "SIMBA's iterations are at most c² B² log n: the largest c (Theorem 4.3, ε = 1/B)",
+            max((math.sqrt(p["iterations"] / math.log(p["n"])) / p["B"] for p in simba), default=None),
+            expect(100.0, at_most=(100.0, 200.0), unit="c"),
+            sure="the constant allows more iterations than a run is given",
+        )
+        growth("Online accesses grow as B²", online, "B", "reads", square)
+        return claims
+    claims.conditions += f"; d = {first['d']}, B = {first['B']:.1f}, n ~ 1/δ, δ = {_span(simba, 'δ')}"
     constant, linear = expect("exponent 0", at_most=(0.2, 0.5)), expect(1.0, within=(0.25, 0.5))
-    claims = [
-        growth("SIMBA's iterations do not depend on δ, but for log n", simba, "1/δ", "iterations", constant),
-        growth("Online accesses grow as 1/δ", online, "1/δ", "reads", linear),
-    ]
+    growth("SIMBA's iterations do not depend on δ, but for log n", simba, "1/δ", "iterations", constant)
+    growth("Online accesses grow as 1/δ", online, "1/δ", "reads", linear)
     common = sorted({p["δ"] for p in simba} & {p["δ"] for p in online}, reverse=True)
     if len(common) < 2:
         return claims
@@ -291,20 +285,16 @@ def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
     gains = [reads["Perceptron"][delta] / reads["SIMBA"][delta] for delta in common]
     theory = [float(simba_gain(first["d"], first["B"], delta, 0.0)) for delta in common]
     least = min(reads[m][common[-1]] for m in reads if m != "SIMBA" and common[-1] in reads[m])
-    claims += [
-        claim(
-            "The gain over the online method grows as Eq. (10) over Eq. (11) says",
-            slope(over, gains),
-            expect(slope(over, theory), within=(0.25, 0.5), unit="exponent of 1/δ"),
-            where,
-        ),
-        claim(
-            f"SIMBA beats the best online method at δ = {common[-1]:g}",
-            least / reads["SIMBA"][common[-1]],
-            expect("for d ≫ B² and small δ", at_least=(2.0, 1.0), unit="online / SIMBA"),
-            where,
-        ),
-    ]
+    claims.add(
+        "The gain over the online method grows as Eq. (10) over Eq. (11) says",
+        slope(over, gains),
+        expect(slope(over, theory), within=(0.25, 0.5), unit="exponent of 1/δ"),
+    )
+    claims.add(
+        f"SIMBA beats the best online method at δ = {common[-1]:g}",
+        least / reads["SIMBA"][common[-1]],
+        expect("for d ≫ B² and small δ", at_least=(2.0, 1.0), unit="online / SIMBA"),
+    )
     return claims
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable
-from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.base import OPEN, Cell, CellResults, Claims, Experiment, Outcome, Scale, expect
 from hinge.experiments.measure import spread
 from hinge.experiments.survey.sdp import matrices
 from hinge.monitoring import Stop
@@ -85,7 +85,7 @@ class SurveyBisection(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Shortfalls over ε, and the share of right decisions."""
-        claims: list[Claim] = []
+        claims = Claims()
         rows: list[list[str | float | int | None]] = []
         series = []
         for n, m in SHAPES[scale]:
@@ -124,29 +124,27 @@ def _where(n: int, m: int, eps: float, seeds: int, optimum: list[float]) -> str:
 
 def _claims(
     lost: list[float], excess: list[float], share: float, eps: float, optimum: list[float], where: str
-) -> list[Claim]:
-    return [
-        claim(
-            f"Bisection over Algorithm 3 finds the optimum within 2ε (ε = {eps:g}), the worst seed, in multiples of ε",
-            max(lost) / eps,
-            expect("an optimum", at_most=(2.0, 5.0), unit="shortfall / ε"),
-            where,
-            sure="X = 0 is within 2ε" if optimum[0] <= 2 * eps else "",
-        ),
-        claim(
-            f"Decisions that are right (ε = {eps:g})",
-            share,
-            expect(OPEN, at_least=(0.9, 0.7), unit="share"),
-            f"{where}; Algorithm 3 need not find an X where the best one satisfies all constraints by less than ε",
-        ),
-        claim(
-            f"No c above the optimum is proved (ε = {eps:g})",
-            max(excess),
-            expect("by the X that is found", at_most=(1e-6, 1e-3), unit="excess"),
-            where,
-            sure="a c counts only with an X that shows it",
-        ),
-    ]
+) -> Claims:
+    claims = Claims(where)
+    claims.add(
+        f"Bisection over Algorithm 3 finds the optimum within 2ε (ε = {eps:g}), the worst seed, in multiples of ε",
+        max(lost) / eps,
+        expect("an optimum", at_most=(2.0, 5.0), unit="shortfall / ε"),
+        sure="X = 0 is within 2ε" if optimum[0] <= 2 * eps else "",
+    )
+    claims.add(
+        f"Decisions that are right (ε = {eps:g})",
+        share,
+        expect(OPEN, at_least=(0.9, 0.7), unit="share"),
+        "; Algorithm 3 need not find an X where the best one satisfies all constraints by less than ε",
+    )
+    claims.add(
+        f"No c above the optimum is proved (ε = {eps:g})",
+        max(excess),
+        expect("by the X that is found", at_most=(1e-6, 1e-3), unit="excess"),
+        sure="a c counts only with an X that shows it",
+    )
+    return claims
 
 
 experiment = SurveyBisection()

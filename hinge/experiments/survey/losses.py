@@ -30,6 +30,14 @@ def loss_after(
     return {"T": T, "loss": loss / unit, "gap": (upper - lower) / unit, "held": held}
 
 
+def loss_at_ratio(
+    problem: MaxMin, ratio: float, value: float, tolerance: float, seed: int, unit: float = 1.0
+) -> Evaluation:
+    """The same with fixed rates for T = ratio² log n, as the algorithms are printed but for the constant of T."""
+    solver = PrimalDual("fixed", problem.scale * math.sqrt(problem.second_moment), ratio)
+    return {"ratio": ratio, **loss_after(problem, solver, solver.horizon(problem), value, tolerance, seed, unit)}
+
+
 def all_looks(results: CellResults) -> list[Evaluation]:
     """The losses of all cells."""
     return [look for looks in results.column("looks") for look in looks]

@@ -12,7 +12,7 @@ import numpy as np
 from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear_perceptron_runtime
 from hinge.datasets import make_separable
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, revise
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, claim, expect, revise
 from hinge.experiments.measure import Evaluation, evaluate_at, first_below, log_spaced, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
@@ -93,15 +93,16 @@ class SurveyPerceptron(Experiment):
         """Losses against T, or reads until the loss is below the margin, so that all rows are separated."""
         if cell["part"] == "guarantee":
             A, margin = rows_of(cell["family"])
-            return {
-                "looks": [self._run_fixed_rates(A, margin, ratio, cell["seed"]) for ratio in cell["ratios"]],
-                "n": len(A),
-                "margin": margin,
-            }
+            problem: Any = MaxMargin(A, relative=False)
+            looks = [
+                losses.loss_at_ratio(problem, ratio, margin, 2 * self.tolerance, cell["seed"], problem.scale)
+                for ratio in cell["ratios"]
+            ]
+            return {"looks": looks, "n": len(A), "margin": margin}
         n, seed = cell["n"], cell["seed"]
         A, margin = rows_of("rare", n, n, seed)
         if cell["method"] == "sublinear":
-            problem: Any = MaxMargin(A, relative=False)
+            problem = MaxMargin(A, relative=False)
             horizon = math.ceil(8 * math.log(n) / margin**2)
             looks = evaluate_at(problem, PrimalDual(), log_spaced(16, horizon, 16), _loss_of(A, margin), seed)
         else:
@@ -113,19 +114,9 @@ class SurveyPerceptron(Experiment):
         found = first_below(looks, "reads", "loss", 0.999 * margin)  # all rows on the right side
         return {"reads": found, "most": looks[-1]["reads"], "margin": margin}
 
-    def _run_fixed_rates(self, A: np.ndarray, margin: float, ratio: float, seed: int) -> Evaluation:
-        """The algorithm to the letter, but for the constant of T."""
-        problem = MaxMargin(A, relative=False)
-        solver = PrimalDual("fixed", 1.0 * problem.scale, ratio)
-        T = solver.horizon(problem)
-        return {
-            "ratio": ratio,
-            **losses.loss_after(problem, solver, T, margin, 2 * self.tolerance, seed, problem.scale),
-        }
-
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Losses and their bound, shares within ε, and reads."""
-        claims: list[Claim] = []
+        claims = Claims()
         figures, tables = [], []
         guarantee = results.where(part="guarantee")
         if guarantee:
@@ -161,14 +152,8 @@ def _shares(results: CellResults) -> ReportTable:
     for family, part in results.by("family"):
         for eps in experiment.accuracies:
             lost = [look["loss"] for look in losses.all_looks(part) if math.isclose(look["ratio"], 2 / eps)]
-            rows.append(
-                [
-                    FAMILIES[family],
-                    eps,
-                    *(losses.share_within(part, c, eps) for c in experiment.constants),
-                    max(lost, default=None),
-                ]
-            )
+            shares = (losses.share_within(part, c, eps) for c in experiment.constants)
+            rows.append([FAMILIES[family], eps, *shares, max(lost, default=None)])
     caption = (
         "Share of runs within ε after T = c² log n / ε² iterations, and the worst loss at c = 2. The theorem "
         "has a share of 1/2 at c = 200."
@@ -178,7 +163,7 @@ def _shares(results: CellResults) -> ReportTable:
     )
 
 
-def _claims(results: CellResults) -> list[Claim]:
+def _claims(results: CellResults) -> Claims:
     looks, parts = losses.all_looks(results), [part for _, part in results.by("family")]
     two = losses.shares_within(parts, 2.0, experiment.accuracies)
     where = f"300 × 50 rows and the digits, ε = .2, .1, .05, {results.seeds} seeds each; c up to 4"
@@ -188,37 +173,36 @@ def _claims(results: CellResults) -> list[Claim]:
         for result in results
         for look in result.values["looks"]
     ]
-    return [
-        claim(
-            "The constant c of T = c² log n / ε² at which half of the runs are within ε, in every case",
-            losses.smallest_constant(parts, experiment.constants, experiment.accuracies, 0.5),
-            expect("200 in the proof", at_most=(200.0, 400.0), unit="c"),
-            where,
-            sure="c up to 4 is tried, and up to 200 would pass",
-        ),
-        claim(
-            "Share of runs within ε at c = 2, a ten-thousandth of the theorem's iterations, the worst case",
-            min(two) if two else None,
-            expect("1/2 at c = 200", at_least=(0.5, 0.25), unit="share"),
-            where,
-        ),
-        claim(
-            "The loss falls as T^-p (median over the families)",
-            losses.median_exponent(parts),
-            expect(0.5, within=(0.25, 0.5), unit="exponent p"),
-            f"{where}; T from {min(sizes)} to {max(sizes)}",
-        ),
-        claim(
-            "No loss exceeds 23 √(log n/T) + 2 √(2/T) of the proof (largest loss / bound)",
-            max(of_bound),
-            expect("at most 1, with probability 1/2", at_most=(1.0, 1.0), unit="ratio"),
-            where,
-            sure="the constant of the proof is ten times too large",
-        ),
+    claims = Claims(where)
+    claims.add(
+        "The constant c of T = c² log n / ε² at which half of the runs are within ε, in every case",
+        losses.smallest_constant(parts, experiment.constants, experiment.accuracies, 0.5),
+        expect("200 in the proof", at_most=(200.0, 400.0), unit="c"),
+        sure="c up to 4 is tried, and up to 200 would pass",
+    )
+    claims.add(
+        "Share of runs within ε at c = 2, a ten-thousandth of the theorem's iterations, the worst case",
+        min(two) if two else None,
+        expect("1/2 at c = 200", at_least=(0.5, 0.25), unit="share"),
+    )
+    claims.add(
+        "The loss falls as T^-p (median over the families)",
+        losses.median_exponent(parts),
+        expect(0.5, within=(0.25, 0.5), unit="exponent p"),
+        f"; T from {min(sizes)} to {max(sizes)}",
+    )
+    claims.add(
+        "No loss exceeds 23 √(log n/T) + 2 √(2/T) of the proof (largest loss / bound)",
+        max(of_bound),
+        expect("at most 1, with probability 1/2", at_most=(1.0, 1.0), unit="ratio"),
+        sure="the constant of the proof is ten times too large",
+    )
+    claims.append(
         losses.certificates_hold(
             "margin", looks, f"{where}; exact by construction, or by a certified gap of {experiment.tolerance:g}"
-        ),
-    ]
+        )
+    )
+    return claims
 
 
 def _losses(name: str, results: CellResults) -> Figure:
@@ -236,7 +220,7 @@ def _losses(name: str, results: CellResults) -> Figure:
     return Figure(name, caption, panels)
 
 
-def _reads(results: CellResults, scale: Scale) -> tuple[list[Claim], Panel]:
+def _reads(results: CellResults, scale: Scale) -> tuple[Claims, Panel]:
     """Reads to the same loss, and how they grow with n = d."""
     series, exponent, last = [], {}, {}
     for method in results.values_of("method"):
@@ -249,15 +233,11 @@ def _reads(results: CellResults, scale: Scale) -> tuple[list[Claim], Panel]:
         if len(line.x) > 1:
             exponent[method] = slope(line.x, line.y)
     at, eps = np.array(SIZES[scale], float), float(np.median(results.column("margin")))
-    series += [
-        Series(
-            "(n + d) log n/ε²",
-            at.tolist(),
-            (np.log(at) * sublinear_perceptron_runtime(at, at, eps)).tolist(),
-            kind="theory",
-        ),
-        Series("nd/ε²", at.tolist(), np.asarray(perceptron_runtime(at * at, eps)).tolist(), kind="theory"),
-    ]
+    bounds = {
+        "(n + d) log n/ε²": np.log(at) * sublinear_perceptron_runtime(at, at, eps),
+        "nd/ε²": perceptron_runtime(at * at, eps),
+    }
+    series += [Series(label, at.tolist(), np.asarray(bound).tolist(), kind="theory") for label, bound in bounds.items()]
     n = max(SIZES[scale])
     theory = n * n / (2 * n * math.log(n))
     ratio = None
@@ -279,21 +259,19 @@ def _reads(results: CellResults, scale: Scale) -> tuple[list[Claim], Panel]:
         )
         for paper in (round(law, 3), 1.0)
     )
-    claims = [
-        revise(new, old, "n log n is no first power: between these sizes its exponent is that of the new rule"),
-        claim(
-            "Reads of the classical perceptron grow as nd (exponent of n = d)",
-            exponent.get("classical"),
-            expect(2.0, within=(0.25, 0.5), unit="exponent"),
-            where,
-        ),
-        claim(
-            f"Fewer reads than the classical perceptron at n = d = {n}: nd/((n + d) log n) times",
-            ratio,
-            expect(theory, at_least=(theory / 2, 1.0), unit="classical / sublinear"),
-            where,
-        ),
-    ]
+    claims = Claims(where)
+    why = "n log n is no first power: between these sizes its exponent is that of the new rule"
+    claims.append(revise(new, old, why))
+    claims.add(
+        "Reads of the classical perceptron grow as nd (exponent of n = d)",
+        exponent.get("classical"),
+        expect(2.0, within=(0.25, 0.5), unit="exponent"),
+    )
+    claims.add(
+        f"Fewer reads than the classical perceptron at n = d = {n}: nd/((n + d) log n) times",
+        ratio,
+        expect(theory, at_least=(theory / 2, 1.0), unit="classical / sublinear"),
+    )
     panel = loglog(f"Synthetic, {RARE} rows need a second direction", "n = d", "entries read until separated", series)
     return claims, panel
 

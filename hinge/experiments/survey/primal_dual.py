@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from hinge.bounds import generic_iterations
 from hinge.datasets import make_separable
 from hinge.display.figure import Figure, ReportTable
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, expect
 from hinge.experiments.measure import Evaluation
 from hinge.experiments.survey import losses
 from hinge.kernels import Gaussian
@@ -167,22 +167,28 @@ class SurveyPrimalDual(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Losses at each T, at the T of the theorem, and with the rate that the survey prints."""
-        instance = instance_of(cell["problem"], cell["n"], cell["d"])
-        n, seed = instance.make().n, cell["seed"]
-        looks = [_run_fixed_rates(instance, ratio, seed) for ratio in cell["ratios"]]
+        instance, seed = instance_of(cell["problem"], cell["n"], cell["d"]), cell["seed"]
+        problem, value = instance.make(), instance.value
+        n, unit = problem.n, problem.scale * math.sqrt(problem.second_moment)
+
+        def at_ratio(ratio: float) -> Evaluation:
+            return losses.loss_at_ratio(instance.make(), ratio, value, self.tolerance, seed, unit)
+
         at_theorem, printed = [], []
         for eps in cell["eps"]:
             T = float(generic_iterations(n, eps))
-            at_theorem.append({"eps": eps, **_run_fixed_rates(instance, math.sqrt(T / math.log(n)), seed)})
-            printed.append({"eps": eps, **_run(instance, PrimalDual(rate=0.01), math.ceil(T), seed)})
+            at_theorem.append({"eps": eps, **at_ratio(math.sqrt(T / math.log(n)))})
+            a_hundredth = PrimalDual(rate=0.01), math.ceil(T)
+            lost = losses.loss_after(instance.make(), *a_hundredth, value, self.tolerance, seed, unit)
+            printed.append({"eps": eps, **lost})
         return {
-            "looks": looks,
+            "looks": [at_ratio(ratio) for ratio in cell["ratios"]],
             "theorem": at_theorem,
             "printed": printed,
             "n": n,
             "label": instance.label,
-            "value": instance.value,
-            "start": _loss_at_start(instance),
+            "value": value,
+            "start": (value - float(problem.values(problem.start()).min())) / unit,
         }
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
@@ -211,26 +217,6 @@ class SurveyPrimalDual(Experiment):
         ]
         figure = Figure(self.name, caption, panels)
         return Outcome(_claims(parts, scale), [figure], [table], results.notes())
-
-
-def _run_fixed_rates(instance: Instance, ratio: float, seed: int) -> Evaluation:
-    """With fixed rates for T = ratio² log n."""
-    problem = instance.make()
-    solver = PrimalDual("fixed", problem.scale * math.sqrt(problem.second_moment), ratio)
-    return {"ratio": ratio, **_run(instance, solver, solver.horizon(problem), seed)}
-
-
-def _run(instance: Instance, solver: PrimalDual, T: int, seed: int) -> Evaluation:
-    problem = instance.make()
-    unit = problem.scale * math.sqrt(problem.second_moment)
-    return losses.loss_after(problem, solver, T, instance.value, experiment.tolerance, seed, unit)
-
-
-def _loss_at_start(instance: Instance) -> float:
-    """What the point that a run begins with loses, in the units of a loss: x = 0, or the middle of a simplex."""
-    problem = instance.make()
-    unit = problem.scale * math.sqrt(problem.second_moment)
-    return (instance.value - float(problem.values(problem.start()).min())) / unit
 
 
 def _smallest_constant(part: CellResults, eps: float, share: float) -> float | None:
@@ -265,52 +251,45 @@ def _row(kind: str, part: CellResults, eps: float) -> list[str | float | int | N
     ]
 
 
-def _claims(parts: dict[str, CellResults], scale: Scale) -> list[Claim]:
+def _claims(parts: dict[str, CellResults], scale: Scale) -> Claims:
     """For each problem whether half of the seeds get to ε; the worst problem for the rest."""
     n, eps = SIZES[scale][0], min(EPS[scale])
     seeds = max(part.seeds for part in parts.values())
     where = f"n = {n}, ε = {eps:g} of the largest root mean square of an estimate, {seeds} seeds"
-    claims = [
-        claim(
+    claims = Claims()
+    for part in parts.values():
+        claims.add(
             "Within ε after max(8/ε², log n/ε²) iterations, the theorem's number without its constant",
             _share(part, "theorem", eps),
             expect("1/2", at_least=(0.5, 0.25), unit="share of seeds"),
             f"{part.first['label']}, {where}; η = √(log n/T)",
             sure="the point that a run begins with is within ε" if part.first["start"] <= eps else "",
         )
-        for part in parts.values()
-    ]
     found = [_smallest_constant(part, eps, 0.5) for part in parts.values()]
     enough = [c for c in found if c is not None]
     every = [look for part in parts.values() for r in part for look in [*r.values["looks"], *r.values["theorem"]]]
-    return [
-        *claims,
-        claim(
-            "The same with η a hundredth of that, as Algorithm 2 is printed: the worst problem",
-            min(_share(part, "printed", eps) for part in parts.values()),
-            expect("1/2", at_least=(0.5, 0.25), unit="share of seeds"),
-            f"all problems, {where}; rates that fall with t",
-        ),
-        claim(
-            "The constant c of T = c² log n/ε² at which half of the seeds are within ε: the worst problem",
-            max(enough) if len(enough) == len(found) else None,
-            expect(100.0, at_most=(100.0, 200.0), unit="c"),
-            f"all problems, {where}; c up to {eps * max(RATIOS[scale]):g} was tried",
-            sure="c up to 4 is tried, and up to 100 would pass",
-        ),
-        claim(
-            "The loss falls as T^-p: median over the problems",
-            losses.median_exponent(parts.values()),
-            expect(0.5, within=(0.25, 0.5), unit="exponent p"),
-            f"all problems, {where}",
-        ),
-        losses.certificates_hold(
-            "value",
-            every,
-            f"{len(every)} runs, all problems; exact by construction, by HiGHS, or by a certified gap of "
-            f"{experiment.tolerance:g}",
-        ),
-    ]
+    claims.conditions = f"all problems, {where}"
+    claims.add(
+        "The same with η a hundredth of that, as Algorithm 2 is printed: the worst problem",
+        min(_share(part, "printed", eps) for part in parts.values()),
+        expect("1/2", at_least=(0.5, 0.25), unit="share of seeds"),
+        "; rates that fall with t",
+    )
+    claims.add(
+        "The constant c of T = c² log n/ε² at which half of the seeds are within ε: the worst problem",
+        max(enough) if len(enough) == len(found) else None,
+        expect(100.0, at_most=(100.0, 200.0), unit="c"),
+        f"; c up to {eps * max(RATIOS[scale]):g} was tried",
+        sure="c up to 4 is tried, and up to 100 would pass",
+    )
+    claims.add(
+        "The loss falls as T^-p: median over the problems",
+        losses.median_exponent(parts.values()),
+        expect(0.5, within=(0.25, 0.5), unit="exponent p"),
+    )
+    known = f"exact by construction, by HiGHS, or by a certified gap of {experiment.tolerance:g}"
+    claims.append(losses.certificates_hold("value", every, f"{len(every)} runs, all problems; {known}"))
+    return claims
 
 
 experiment = SurveyPrimalDual()

@@ -14,7 +14,19 @@ from threadpoolctl import threadpool_limits
 
 from hinge.bounds import sdp_iterations
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid, revise
+from hinge.experiments.base import (
+    Cell,
+    CellResults,
+    Claim,
+    Claims,
+    Experiment,
+    Outcome,
+    Scale,
+    claim,
+    expect,
+    grid,
+    revise,
+)
 from hinge.experiments.measure import Evaluation, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
@@ -151,12 +163,15 @@ class SurveySdp(Experiment):
                     "by": by,
                 }
         with threadpool_limits(1):
-            looks = [_run_fixed_rates(cell["n"], cell["m"], value, ratio, cell["seed"]) for ratio in cell["ratios"]]
+            problem = Semidefinite(matrices(cell["n"], cell["m"]), relative=False)  # with exact projections
+            looks = [
+                losses.loss_at_ratio(problem, ratio, value, self.tolerance, cell["seed"]) for ratio in cell["ratios"]
+            ]
         return {"looks": looks, "value": value, "by": by}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Losses beside the law, shares within ε, seconds beside the order."""
-        claims: list[Claim] = []
+        claims = Claims()
         panels, tables = [], []
         guarantee = results.where(part="guarantee")
         if guarantee:
@@ -178,16 +193,6 @@ class SurveySdp(Experiment):
             f"band is their range. Right: milliseconds of an iteration, m = {self.timed_m}, ε = {self.timed_eps:g}."
         )
         return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
-
-
-def _run_fixed_rates(n: int, m: int, value: float, ratio: float, seed: int) -> Evaluation:
-    """Algorithm 3 with exact projections, at T = ratio² log m."""
-    problem = Semidefinite(matrices(n, m), relative=False)
-    solver = PrimalDual("fixed", problem.scale, ratio)
-    return {
-        "ratio": ratio,
-        **losses.loss_after(problem, solver, solver.horizon(problem), value, experiment.tolerance, seed),
-    }
 
 
 def _run_sparse_projection(n: int, m: int, value: float, eps: float, seed: int) -> Evaluation:
@@ -252,7 +257,7 @@ def _shares(results: CellResults) -> ReportTable:
     return ReportTable("survey-sdp-shares", caption, columns, rows)
 
 
-def _claims(results: CellResults, scale: Scale) -> list[Claim]:
+def _claims(results: CellResults, scale: Scale) -> Claims:
     parts = _instances(results)
     two = losses.shares_within(parts, 2.0, experiment.accuracies)
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in SHAPES[scale])
@@ -260,28 +265,26 @@ def _claims(results: CellResults, scale: Scale) -> list[Claim]:
         f"synthetic matrices of Frobenius norm one, {experiment.rare} of which need a second direction, {shapes}; "
         f"ε = .2, .1, .05; exact projections; {results.seeds} seeds"
     )
-    return [
-        claim(
-            "The constant c of T = c² log m / ε² at which 9 in 10 runs are within ε, in every case",
-            losses.smallest_constant(parts, experiment.constants, experiment.accuracies, 0.9),
-            expect("60 in the proof", at_most=(60.0, 120.0), unit="c"),
-            f"{where}; c up to 4 was tried",
-            sure="c up to 4 is tried, and up to 60 would pass",
-        ),
-        claim(
-            "Share of runs within ε at c = 2, a 900th of the theorem's iterations, the worst case",
-            min(two) if two else None,
-            expect("high probability at c = 60", at_least=(0.9, 0.5), unit="share"),
-            where,
-        ),
-        claim(
-            "The loss falls as T^-p",
-            losses.median_exponent(parts),
-            expect(0.5, within=(0.25, 0.5), unit="exponent p"),
-            where,
-        ),
-        losses.certificates_hold("optimum", losses.all_looks(results), f"{where}; exact by {results.first['by']}"),
-    ]
+    claims = Claims(where)
+    claims.add(
+        "The constant c of T = c² log m / ε² at which 9 in 10 runs are within ε, in every case",
+        losses.smallest_constant(parts, experiment.constants, experiment.accuracies, 0.9),
+        expect("60 in the proof", at_most=(60.0, 120.0), unit="c"),
+        "; c up to 4 was tried",
+        sure="c up to 4 is tried, and up to 60 would pass",
+    )
+    claims.add(
+        "Share of runs within ε at c = 2, a 900th of the theorem's iterations, the worst case",
+        min(two) if two else None,
+        expect("high probability at c = 60", at_least=(0.9, 0.5), unit="share"),
+    )
+    claims.add(
+        "The loss falls as T^-p", losses.median_exponent(parts), expect(0.5, within=(0.25, 0.5), unit="exponent p")
+    )
+    claims.append(
+        losses.certificates_hold("optimum", losses.all_looks(results), f"{where}; exact by {results.first['by']}")
+    )
+    return claims
 
 
 def _hazan_claim(results: CellResults) -> Claim:
@@ -305,7 +308,7 @@ def _panel(part: CellResults) -> Panel:
     return losses.losses_panel(title, "loss", part, laws)
 
 
-def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
+def _costs(results: CellResults) -> tuple[Claims, Panel, ReportTable]:
     """Milliseconds of an iteration against the order, with either projection."""
     lines = {
         kind: spread(label, results.where(projection=kind), "n", "milliseconds")
@@ -329,26 +332,20 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
         )
         for found in (exponent.get("sparse"), experiment.exponent_before)
     )
-    claims = [revise(new, old, WHY_LANCZOS)]
+    claims = Claims(where)
+    claims.append(revise(new, old, WHY_LANCZOS))
     cost = {kind: dict(zip(line.x, line.y, strict=True)) for kind, line in lines.items()}
     both = set(cost.get("exact", {})) & set(cost.get("sparse", {}))
     if both:
         n = max(both)
-        claims.append(
-            claim(
-                f"Hazan's projection is cheaper than all eigenvalues at order {n:g}",
-                cost["exact"][n] / cost["sparse"][n],
-                expect("Õ(n²) against O(n³)", at_least=(1.0, 0.5), unit="times faster"),
-                where,
-            )
+        claims.add(
+            f"Hazan's projection is cheaper than all eigenvalues at order {n:g}",
+            cost["exact"][n] / cost["sparse"][n],
+            expect("Õ(n²) against O(n³)", at_least=(1.0, 0.5), unit="times faster"),
         )
+    T = math.ceil(float(sdp_iterations(experiment.timed_m, experiment.timed_eps, 2.0)))
     rows: list[list[str | float | int | None]] = [
-        [
-            n,
-            *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")),
-            math.ceil(float(sdp_iterations(experiment.timed_m, experiment.timed_eps, 2.0))),
-        ]
-        for n in results.values_of("n")
+        [n, *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")), T] for n in results.values_of("n")
     ]
     table = ReportTable(
         "survey-sdp-seconds",
@@ -360,10 +357,8 @@ def _costs(results: CellResults) -> tuple[list[Claim], Panel, ReportTable]:
     theory = []
     if "exact" in lines:
         x, y = lines["exact"].x, lines["exact"].y
-        theory = [
-            Series("n²", x, [y[-1] * (n / x[-1]) ** 2 for n in x], kind="theory"),
-            Series("n³", x, [y[-1] * (n / x[-1]) ** 3 for n in x], kind="theory"),
-        ]
+        laws = {"n²": 2, "n³": 3}
+        theory = [Series(law, x, [y[-1] * (n / x[-1]) ** k for n in x], kind="theory") for law, k in laws.items()]
     panel = loglog(
         "Synthetic: the cost of an iteration", "n, order of the matrices", "milliseconds", [*lines.values(), *theory]
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, expect, grid
 from hinge.experiments.measure import Evaluation, evaluate_at, spread_of
 from hinge.experiments.sets import choose
 from hinge.experiments.talk.sgd_dca import curve_panel, least, prepare
@@ -70,7 +70,7 @@ class TalkCombination(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Epochs to the target over λm, and the curves behind them."""
-        claims: list[Claim] = []
+        claims = Claims()
         rows: list[list[Any]] = []
         over, curves = [], []
         for _, part in results.by("set"):
@@ -141,7 +141,7 @@ def _needed_panel(needed: dict[float, dict[str, list[float]]], label: str) -> Pa
     return loglog(label, "λm", f"epochs to ρ = {TARGET:g}", series)
 
 
-def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scale) -> list[Claim]:
+def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scale) -> Claims:
     """What is saved against DCA where λm is large, and how far from the better of the two at worst."""
     cap = float(EPOCHS[scale])  # one that never arrives took at least so long
     saved, ratios = [], []
@@ -156,20 +156,20 @@ def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scal
             saved.append(min(dca, cap) - both)
     seeds = f"ρ = {TARGET:g}, at most {EPOCHS[scale]} epochs, median of {SEEDS[scale]} seeds"
     reached = f"{len(ratios)} of {len(needed)} values of λm, of which one of the methods gets there"
-    return [
-        claim(
-            f"Epochs that the gradient pass saves DCA, median over λm from {experiment.large:g} on",
-            float(np.median(saved)) if saved else None,
-            expect("open question", at_least=(0.5, 0.1), unit="epochs"),
-            f"{where}, {seeds}",
-        ),
-        claim(
-            "The combination has the better of both: its epochs over those of the better, at the worst λm",
-            max(ratios) if ratios else None,
-            expect("open question", at_most=(1.1, 1.5), unit="ratio"),
-            f"{where}, {seeds}; {reached}",
-        ),
-    ]
+    claims = Claims(where)
+    claims.add(
+        f"Epochs that the gradient pass saves DCA, median over λm from {experiment.large:g} on",
+        float(np.median(saved)) if saved else None,
+        expect("open question", at_least=(0.5, 0.1), unit="epochs"),
+        f", {seeds}",
+    )
+    claims.add(
+        "The combination has the better of both: its epochs over those of the better, at the worst λm",
+        max(ratios) if ratios else None,
+        expect("open question", at_most=(1.1, 1.5), unit="ratio"),
+        f", {seeds}; {reached}",
+    )
+    return claims
 
 
 experiment = TalkCombination()

@@ -11,7 +11,7 @@ import numpy as np
 from hinge.access import as_matrix
 from hinge.bounds import sgd_runtime_more_data
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResult, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import Cell, CellResult, CellResults, Claims, Experiment, Outcome, Scale, expect, grid
 from hinge.experiments.measure import error, evaluate_at, log_spaced
 from hinge.experiments.sets import choose, hold_out
 from hinge.monitoring import Stop
@@ -137,7 +137,7 @@ class TalkMoreData(Experiment):
         """Iterations and seconds over m, each with λ and stop chosen in both ways."""
         if not results:
             return Outcome([])
-        first, tables, claims = results.first, [], []
+        first, tables, claims = results.first, [], Claims()
         iterations: list[Series] = []
         seconds: list[Series] = []
         fitted = ""
@@ -150,15 +150,8 @@ class TalkMoreData(Experiment):
                 at = [row.m for row in reached]
                 if at:
                     seconds.append(Series(label, at, [row.seconds for row in reached]))
-                    iterations.append(
-                        Series(
-                            label,
-                            at,
-                            [row.iterations for row in reached],
-                            [row.low for row in reached],
-                            [row.high for row in reached],
-                        )
-                    )
+                    T, low, high = ([getattr(row, k) for row in reached] for k in ("iterations", "low", "high"))
+                    iterations.append(Series(label, at, T, low, high))
                 where = (f"{first['label']}, m = {at[0]:,} to {at[-1]:,}, " if at else f"{first['label']}, ") + (
                     f"{way}, target test error {first['target']:.4f} ({SLACK[scale]:g} times that of "
                     f"the SVM on {first['pool']:,} rows), {words} (best of "
@@ -234,60 +227,44 @@ def _law(reached: list[Row]) -> tuple[Series, str]:
     return Series("the talk's law, fitted", at.tolist(), np.asarray(values).tolist(), kind="theory"), said
 
 
-def _claims(reached: list[Row], where: str, way: str) -> list[Claim]:
+def _claims(reached: list[Row], where: str, way: str) -> Claims:
     few = len(reached) < 2
     fall = None if few else reached[0].iterations / reached[-1].iterations
     time = None if few else reached[0].seconds / reached[-1].seconds
     rises = [b.iterations / a.iterations for a, b in pairwise(reached)]
-    claims = []
+    claims = Claims(where)
     if "blocks" not in way:  # which are about time
-        claims.append(
-            claim(
-                f"Iterations to a fixed test error fall as m grows ({way}): smallest m that reaches it / largest",
-                fall,
-                expect("decreases", at_least=(1.5, 1.1), unit="ratio"),
-                where,
-            )
+        claims.add(
+            f"Iterations to a fixed test error fall as m grows ({way}): smallest m that reaches it / largest",
+            fall,
+            expect("decreases", at_least=(1.5, 1.1), unit="ratio"),
         )
     if way == "average":  # the last iterate goes up and down between evaluations
-        claims.append(
-            claim(
-                f"Iterations never rise from one size to the next ({way}): largest ratio of neighbours (looks "
-                "are 15% apart)",
-                max(rises) if rises else None,
-                expect("decreases", at_most=(1.16, 1.35), unit="ratio"),
-                where,
-            )
+        claims.add(
+            f"Iterations never rise from one size to the next ({way}): largest ratio of neighbours (looks "
+            "are 15% apart)",
+            max(rises) if rises else None,
+            expect("decreases", at_most=(1.16, 1.35), unit="ratio"),
         )
     else:
-        claims.append(
-            claim(
-                f"Seconds to a fixed test error fall as m grows ({way}): smallest m that reaches it / largest",
-                time,
-                expect("decreases", at_least=(1.5, 1.1), unit="ratio"),
-                where,
-            )
+        claims.add(
+            f"Seconds to a fixed test error fall as m grows ({way}): smallest m that reaches it / largest",
+            time,
+            expect("decreases", at_least=(1.5, 1.1), unit="ratio"),
         )
     return claims
 
 
 def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: dict[str, Any]) -> ReportTable:
-    def format_value(value: float) -> float | str:
-        return value if np.isfinite(value) else "never"
-
     return ReportTable(
         f"{name}-{way.replace(', ', '-').replace(' ', '-')}-{rule}",
         f"{way.capitalize()}; {words}. {first['label']}; {first['n_test']:,} test and {first['n_val']:,} "
         f"validation rows; target test error {first['target']:.4f}.",
         ["m", "best λ", "iterations", "seconds", "test error there"],
         [
-            (
-                row.m,
-                row.lam if np.isfinite(row.iterations) else None,
-                format_value(row.iterations),
-                format_value(row.seconds),
-                row.error if np.isfinite(row.error) else None,
-            )
+            (row.m, row.lam, row.iterations, row.seconds, row.error if np.isfinite(row.error) else None)
+            if np.isfinite(row.iterations)
+            else (row.m, None, "never", "never", row.error if np.isfinite(row.error) else None)
             for row in rows
         ],
     )

@@ -10,7 +10,7 @@ import numpy as np
 from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import Cell, CellResults, Claim, Claims, Experiment, Outcome, Scale, claim, expect, grid
 from hinge.experiments.measure import Evaluation, evaluate_at, log_spaced, mean_hinge, slope
 from hinge.experiments.sets import hold_out
 from hinge.kernels import Linear
@@ -56,17 +56,8 @@ def _sample(rows: int) -> Sample:
     X_test, y_test = text.X_test, text.y_test
     assert y_test is not None
     best = solve(Regularized(X, y, experiment.lam_ball), SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
-    return Sample(
-        X,
-        y,
-        X_val,
-        y_val,
-        X_test,
-        y_test,
-        float(np.linalg.norm(best.w)),
-        mean_hinge(best, X_val, y_val),
-        mean_hinge(best, X_test, y_test),
-    )
+    B, losses = float(np.linalg.norm(best.w)), (mean_hinge(best, X_val, y_val), mean_hinge(best, X_test, y_test))
+    return Sample(X, y, X_val, y_val, X_test, y_test, B, *losses)
 
 
 class TalkRuntimes(Experiment):
@@ -221,33 +212,33 @@ def _exponent_claim(solver: str, exponent: float | None, data: str, bound: float
     )
 
 
-def _comparison_claims(exponents: dict[str, float], last: dict[str, float], data: str, eps: float) -> list[Claim]:
+def _comparison_claims(exponents: dict[str, float], last: dict[str, float], data: str, eps: float) -> Claims:
     """SGD beside the better of its rivals in the table; DCA, which has the same bound, is none."""
     rivals = [solver for solver in exponents if solver not in ("SGD", "DCA")]
     both = "SGD" in exponents and rivals
     ahead = min(exponents[r] for r in rivals) - exponents["SGD"] if both else None
     less = min(last[r] for r in rivals) / last["SGD"] if both else None
     named = f"{data}; rivals measured down to the least ε: {', '.join(rivals) or 'none'}"
-    return [
-        claim(
-            "SGD has the smallest exponent: that of the best rival less SGD's",
-            ahead,
-            expect(2.0, at_least=(0.0, -0.2), unit="difference of exponents"),
-            named,
-        ),
-        claim(
-            f"SGD needs the least work: the best rival's over SGD's at ε = {eps:g}",
-            less,
-            expect("(B/ε)² by the bounds", at_least=(2.0, 1.0), unit="ratio"),
-            named,
-        ),
+    claims = Claims(named)
+    claims.add(
+        "SGD has the smallest exponent: that of the best rival less SGD's",
+        ahead,
+        expect(2.0, at_least=(0.0, -0.2), unit="difference of exponents"),
+    )
+    claims.add(
+        f"SGD needs the least work: the best rival's over SGD's at ε = {eps:g}",
+        less,
+        expect("(B/ε)² by the bounds", at_least=(2.0, 1.0), unit="ratio"),
+    )
+    claims.append(
         claim(
             f"SGD and DCA need about the same: DCA's work over SGD's at ε = {eps:g}",
             last["DCA"] / last["SGD"] if {"DCA", "SGD"} <= set(last) else None,
             expect("B²/ε² for both, by the refined analysis", at_most=(2.0, 4.0), unit="ratio"),
             data,
-        ),
-    ]
+        )
+    )
+    return claims
 
 
 experiment = TalkRuntimes()

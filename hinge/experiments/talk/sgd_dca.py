@@ -11,7 +11,7 @@ import numpy as np
 from hinge.access import as_matrix
 from hinge.bounds import dca_gap, dca_over_sgd
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, expect, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, spread_of
 from hinge.experiments.sets import choose, hold_out
 from hinge.monitoring import Stop
@@ -99,7 +99,7 @@ class TalkSgdDca(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Who is ahead where, beside who should be; and the same in test error."""
-        claims: list[Claim] = []
+        claims = Claims()
         rows: list[tuple[Any, ...]] = []
         ratios, curves, errors = [], [], []
         for _, part in results.by("set"):
@@ -108,38 +108,32 @@ class TalkSgdDca(Experiment):
             for epochs, when in ((self.judged, "after whole epochs"), (self.early, "within the first epoch")):
                 found = _points(part, m, label, epochs)
                 rows += found
-                claims.append(
-                    claim(
-                        f"DCA is ahead in ρ where (1 + λm)/log T < 1, SGD elsewhere, {when}: share of "
-                        f"{len(found)} points (λ, T) where the predicted one is",
-                        float(np.mean([row[4] == row[5] for row in found])),
-                        expect("depends on λm against log T", at_least=(0.8, 0.6), unit="share"),
-                        f"{where}, λm from {min(part.values_of('lam_m')):g} to {max(part.values_of('lam_m')):g}, T of "
-                        f"{' and '.join(f'{e:g}' for e in epochs)} epochs, last iterates, rows drawn with "
-                        "replacement",
-                    )
+                claims.add(
+                    f"DCA is ahead in ρ where (1 + λm)/log T < 1, SGD elsewhere, {when}: share of "
+                    f"{len(found)} points (λ, T) where the predicted one is",
+                    float(np.mean([row[4] == row[5] for row in found])),
+                    expect("depends on λm against log T", at_least=(0.8, 0.6), unit="share"),
+                    f"{where}, λm from {min(part.values_of('lam_m')):g} to {max(part.values_of('lam_m')):g}, T of "
+                    f"{' and '.join(f'{e:g}' for e in epochs)} epochs, last iterates, rows drawn with "
+                    "replacement",
                 )
-            claims.append(
-                claim(
-                    f"ρ of DCA is within 8 ln(1/δ)(1/λ + m)/T, δ = {self.delta:g}: the largest share of the bound",
-                    _of_bound(part, m),
-                    expect(1.0, at_most=(1.0, 3.0), unit="ratio"),
-                    f"{where}, every λ, T and seed",
-                    sure="for most λ and T the bound is more than w = 0 has",
-                )
+            claims.add(
+                f"ρ of DCA is within 8 ln(1/δ)(1/λ + m)/T, δ = {self.delta:g}: the largest share of the bound",
+                _of_bound(part, m),
+                expect(1.0, at_most=(1.0, 3.0), unit="ratio"),
+                f"{where}, every λ, T and seed",
+                sure="for most λ and T the bound is more than w = 0 has",
             )
             ratios.append(_ratio_panel(part, m, label))
             panel = curve_panel(part, METHODS, self.shown)
             curves += [panel] if panel.series else []
             panel, ratio, chosen = _error_panel(part, label)
             errors.append(panel)
-            claims.append(
-                claim(
-                    "In test error DCA is not behind: error of DCA / error of SGD after one epoch, each at its best λ",
-                    ratio,
-                    expect("a single epoch is enough", at_most=(1.05, 1.15), unit="ratio"),
-                    f"{where}; λ chosen on validation rows: {chosen}",
-                )
+            claims.add(
+                "In test error DCA is not behind: error of DCA / error of SGD after one epoch, each at its best λ",
+                ratio,
+                expect("a single epoch is enough", at_most=(1.05, 1.15), unit="ratio"),
+                f"{where}; λ chosen on validation rows: {chosen}",
             )
         if not claims:
             return Outcome([])

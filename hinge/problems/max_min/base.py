@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,15 +14,6 @@ ROUNDING = 1e-6
 """Relative differences of two bounds, or two methods, up to this count as rounding, also of float32 data."""
 NEGLIGIBLE = 1e-3
 """Relative gaps of an optimum below this fraction of a typical value are relative to that value instead."""
-
-
-class Sampled(Protocol):
-    """n functions, some of which can be evaluated on their own."""
-
-    n: int
-
-    def sample_of(self, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """A function of x: the values of some of the functions, whose data is read once."""
 
 
 class Fraction:
@@ -69,7 +60,7 @@ class Fraction:
         """Indices of the sampled functions, ascending and without repetition."""
         return np.unique(np.random.default_rng([self.seed, 0x46]).integers(0, n, self.size))
 
-    def lower(self, problem: Sampled, x: np.ndarray) -> float:
+    def lower(self, problem: "MaxMin", x: np.ndarray) -> float:
         """The smallest value of the sample at x; the rows of the sample are read once, and kept."""
         if self.looks == MOST_BOUNDS:
             return -np.inf

@@ -117,11 +117,7 @@ class Frugal(Solver[Regularized, FrugalState]):
     )
 
     def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Regularized) and problem.loss.two_sided:
-            return "Frugal learns classes, not numbers: use SDCA or Newton for regression."
-        if isinstance(problem, Regularized):
-            return None
-        return f"Frugal solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
+        return sampled.learns_no_classes(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> FrugalState:
         n, d = problem.n, problem.d
@@ -151,7 +147,9 @@ class Frugal(Solver[Regularized, FrugalState]):
             end = s.whole if s.done < s.whole else s.queued
             rows = state.queue[s.done : min(end, s.done + n_iter)]
             if end == s.whole:
-                _read_whole(problem, state, rows)
+                problem.table.read_whole(rows)
+                if not s.completing:  # else they are support vectors, and no random sample
+                    state.random[rows], state.pi[rows] = True, 1.0
             else:
                 if s.done == s.whole:
                     _plan(problem, state)
@@ -174,7 +172,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         new = _fit(problem, state, rows, inner, self.tol)
         if not s.completing:
             whole = self.by_rows(problem)
-            now = sampled.solve_for_all(problem, rows, new, sampled.READING_TOL) if whole and self.flips else new
+            now = sampled.solve_for_all(problem, rows, new) if whole and self.flips else new
             scanning = not whole and s.pass_number <= 1
             last = Solution(state.w, s.b) if scanning else Solution(state.before, s.b_before)
             before, after = (inner.responses(one.w) + one.b for one in (last, now))
@@ -262,13 +260,6 @@ def _settled(state: FrugalState, flips: float, whole: bool) -> bool:
     known = s.doubt <= 0.1 if whole else s.doubt <= 0.07 and s.t >= FEWEST_ROWS
     little = s.to_come <= 0.05 * s.error and s.flips <= 2 * flips * np.sqrt(s.error * s.fitted)
     return bool(flips > 0 and s.pass_number <= 1 and known and little)
-
-
-def _read_whole(problem: Regularized, state: FrugalState, rows: np.ndarray) -> None:
-    """Read all cells of these rows, which are a random sample but where support vectors are completed."""
-    problem.table.read_whole(rows)
-    if not state.s.completing:
-        state.random[rows], state.pi[rows] = True, 1.0
 
 
 def _plan(problem: Regularized, state: FrugalState) -> None:

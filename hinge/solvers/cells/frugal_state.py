@@ -66,20 +66,10 @@ def empty_state(d: int, u: np.ndarray, order: np.ndarray, levels: int) -> Frugal
         over=False,
         exact=False,
     )
-    return FrugalState(
-        np.zeros(d),
-        np.zeros(d),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n, bool),
-        u,
-        order,
-        np.zeros(n, np.int64),
-        np.zeros(d, np.int64),
-        np.zeros(levels + 1, np.int64),
-        np.zeros((2, levels + 1, 2)),
-        s,
-    )
+    (w, before), (alpha, pi), random = np.zeros((2, d)), np.zeros((2, n)), np.zeros(n, bool)
+    queue, ranked, cuts = (np.zeros(size, np.int64) for size in (n, d, levels + 1))
+    tails = np.zeros((2, levels + 1, 2))
+    return FrugalState(w, before, alpha, pi, random, u, order, queue, ranked, cuts, tails, s)
 
 
 def enqueue(state: FrugalState, rows: np.ndarray, whole: int) -> None:

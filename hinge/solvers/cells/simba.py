@@ -186,7 +186,10 @@ class Simba(Solver[SlackConstrained, SimbaState]):
             at, x = table.row(i)
             j, ratio = form.add_point(arrays, at, x, step * y[i] / R, t, key, limit)  # lines 5 to 7
             if j == OUTSIDE:
-                raise ValueError(_too_long(i, x, R))
+                raise ValueError(
+                    f"Row {i} has norm {np.linalg.norm(x):.6g}, and the rows were to lie in the ball of radius {R:g}: "
+                    "give radius=, a bound on the norms of all rows, as in solver=Simba(radius=...)."
+                )
             if j >= 0:  # else w = 0, which tells nothing of the points
                 at, x = table.column(j)
                 form.reweigh(arrays, y, at, x, ratio / R, eta, t, amount, K)  # lines 8 to 13
@@ -258,10 +261,3 @@ class Simba(Solver[SlackConstrained, SimbaState]):
 def _certifies(certify: bool | None, problem: SlackConstrained) -> bool:
     """Whether certificates are computed: by default where the data can be read again at no cost."""
     return problem.table.in_memory if certify is None else certify
-
-
-def _too_long(i: int, x: np.ndarray, R: float) -> str:
-    return (
-        f"Row {i} has norm {np.linalg.norm(x):.6g}, and the rows were to lie in the ball of radius {R:g}: "
-        "give radius=, a bound on the norms of all rows, as in solver=Simba(radius=...)."
-    )

@@ -238,11 +238,7 @@ class Thrifty(Solver[Regularized, ThriftyState]):
     )
 
     def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Regularized) and problem.loss.two_sided:
-            return "Thrifty learns classes, not numbers: use SDCA or Newton for regression."
-        if isinstance(problem, Regularized):
-            return None
-        return f"Thrifty solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
+        return sampled.learns_no_classes(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> ThriftyState:
         n, d, table = problem.n, problem.d, problem.table

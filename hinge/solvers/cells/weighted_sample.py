@@ -1,13 +1,15 @@
 """A sample of rows, each with the inverse of its probability as weight: the problem it makes, its answer."""
 
+from typing import Any
+
 import numpy as np
-import scipy.sparse as sp
 
 from hinge.access.structure import only_columns
 from hinge.calibration.sigmoid import fit_sigmoid, probabilities
 from hinge.monitoring import Status, Stop
-from hinge.problems import Regularized, Solution
+from hinge.problems import Problem, Regularized, Solution
 from hinge.solvers.ascent.sdca import SDCA
+from hinge.solvers.base import Solver
 from hinge.solvers.driver import solve
 
 READING_TOL, LAST_TOL = 1e-2, 1e-3
@@ -16,32 +18,31 @@ LEAST_OF_CLASS = 10
 """Rows of a rare class that a first sample has at least: fewer often miss the class."""
 
 
+def learns_no_classes(solver: Solver, problem: Problem) -> str | None:
+    """Why a solver that samples rows cannot solve a problem, and which can; None if it can."""
+    name = type(solver).__name__
+    if not isinstance(problem, Regularized):
+        return f"{name} solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
+    if problem.loss.two_sided:
+        return f"{name} learns classes, not numbers: use SDCA or Newton for regression."
+    return None
+
+
 def cost_of_a_row(problem: Regularized) -> float:
     """C, the weight of one row's loss against ½‖w‖²."""
     return 1.0 / (problem.lam * problem.total)
-
-
-def held_of(problem: Regularized, rows: np.ndarray, columns: np.ndarray | None = None) -> sp.csr_array:
-    """What was read of these rows, with zeros in all but some columns, where these are given as flags."""
-    held = problem.table.held(rows)
-    return held if columns is None or columns.all() else only_columns(held, columns)
 
 
 def sample_problem(
     problem: Regularized, rows: np.ndarray, share: np.ndarray, columns: np.ndarray | None = None
 ) -> Regularized:
     """The problem of these rows at the same C, with what was read of them and weights 1/share."""
-    weight = 1.0 / share
+    weight, held = 1.0 / share, problem.table.held(rows)
     weight *= problem.weight[rows] if len(problem.weight) > 1 else 1.0
-    return Regularized.from_C(
-        held_of(problem, rows, columns),
-        problem.y[rows],
-        cost_of_a_row(problem),
-        weight=weight,
-        bias=problem.bias,
-        bias_scale=problem.bias_scale,
-        loss=problem.loss,
-    )
+    if columns is not None and not columns.all():
+        held = only_columns(held, columns)
+    same: Any = dict(bias=problem.bias, bias_scale=problem.bias_scale, loss=problem.loss)
+    return Regularized.from_C(held, problem.y[rows], cost_of_a_row(problem), weight=weight, **same)
 
 
 def coefficients(problem: Regularized, rows: np.ndarray, alpha: np.ndarray, pi: np.ndarray) -> np.ndarray:
@@ -65,9 +66,9 @@ def solve_sample(inner: Regularized, start: Solution, tol: float) -> Solution:
     return answer._replace(w=np.where(size > 1e-12 * size.max(initial=0.0), answer.w, 0.0))
 
 
-def solve_for_all(problem: Regularized, rows: np.ndarray, start: Solution, tol: float) -> Solution:
+def solve_for_all(problem: Regularized, rows: np.ndarray, start: Solution) -> Solution:
     """The answer of whole rows, weighted so that each class has its total weight in all rows."""
-    return solve_sample(sample_problem(problem, rows, shares_of_classes(problem.y, rows)), start, tol)
+    return solve_sample(sample_problem(problem, rows, shares_of_classes(problem.y, rows)), start, READING_TOL)
 
 
 def shares_of_classes(y: np.ndarray, rows: np.ndarray) -> np.ndarray:

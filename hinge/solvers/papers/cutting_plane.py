@@ -1,7 +1,7 @@
 """The cutting-plane algorithm of SVM-Perf in its one-slack form, a rival of the Pegasos paper."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -187,22 +187,11 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> CuttingPlaneState:
         size, n, d = FIRST + self.capacity, problem.n, problem.d
-        state = CuttingPlaneState(
-            np.zeros((size, d + 1)),
-            np.zeros(size),
-            np.zeros((size, size)),
-            np.zeros(size),
-            np.zeros((size, -(-n // 8)), np.uint8),
-            np.zeros(size, np.int64),
-            np.zeros(n),
-            np.zeros(d + 1),
-            np.zeros(d + 1),
-            primal=np.inf,
-            dual=0.0,
-            slack=0.0,
-            used=FIRST,
-            t=0,
-        )
+        offsets, beta = np.zeros((2, size))
+        losing, born = np.zeros((size, -(-n // 8)), np.uint8), np.zeros(size, np.int64)
+        model = np.zeros((size, d + 1)), offsets, np.zeros((size, size)), beta, losing, born, np.zeros(n)
+        numbers: Any = dict(primal=np.inf, dual=0.0, slack=0.0, used=FIRST, t=0)
+        state = CuttingPlaneState(*model, *np.zeros((2, d + 1)), **numbers)
         state.beta[ZERO] = 1.0
         if start is not None and start.alpha is not None:  # any dual point is a plane
             state.folded[:] = np.clip(start.alpha, 0.0, 1.0)

@@ -11,7 +11,7 @@ from hinge.constraints import Constraints, count
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.base import Cost
 from hinge.sampling import draw_index, key_of
-from hinge.solvers.base import Paper, geometric_pause
+from hinge.solvers.base import Paper
 from hinge.solvers.papers.kernel_rows import KernelRowSolver, combine_rows
 from hinge.solvers.papers.scaled_vector import TINY
 
@@ -146,9 +146,6 @@ class KernelPegasos(KernelRowSolver[KernelRegularized, KernelPegasosState]):
     def cost(self, problem: KernelRegularized, state: KernelPegasosState | None = None) -> Cost:
         batch, n = self.batch_size, problem.n
         return Cost(kernel_values=min(batch, n) * n, a_pass=max(1, n // batch))
-
-    def pause(self, problem: KernelRegularized, state: KernelPegasosState) -> int:
-        return geometric_pause(state.t, self.cost(problem).a_pass)
 
 
 @compiled

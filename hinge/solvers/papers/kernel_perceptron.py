@@ -11,7 +11,7 @@ from hinge.problems import Expansion, KernelProblem, Problem
 from hinge.problems.base import Cost
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import shuffle
-from hinge.solvers.base import Paper, geometric_pause
+from hinge.solvers.base import Paper
 from hinge.solvers.papers.kernel_rows import KernelRowSolver, combine_rows
 
 
@@ -151,7 +151,7 @@ class KernelPerceptron(KernelRowSolver[KernelProblem, KernelPerceptronState]):
         return np.inf
 
     def pause(self, problem: KernelProblem, state: KernelPerceptronState) -> int:
-        pause = geometric_pause(state.t, problem.n)
+        pause = super().pause(problem, state)
         if self.batch:
             return 0 if float((problem.y * state.r).min()) > 0.0 else pause
         return max(0, min(pause, self.passes * problem.n - state.t))

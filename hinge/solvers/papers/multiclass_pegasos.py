@@ -11,7 +11,7 @@ from hinge.constraints import Constraints, choice
 from hinge.problems import Multiclass, Problem, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_index, key_of
-from hinge.solvers.base import Paper, Solver, geometric_pause
+from hinge.solvers.base import Paper, Solver
 from hinge.solvers.papers import scaled_vector as scaled
 from hinge.solvers.papers.pegasos import OUTPUTS, count_iterate
 from hinge.solvers.papers.scaled_vector import OneRowState, project, shrink
@@ -105,9 +105,6 @@ class MulticlassPegasos(Solver[Multiclass, OneRowState]):
 
     def cost(self, problem: Multiclass, state: OneRowState | None = None) -> Cost:
         return Cost(rows=1, a_pass=problem.n)
-
-    def pause(self, problem: Multiclass, state: OneRowState) -> int:
-        return geometric_pause(state.t, problem.n)
 
     def estimate(self, problem: Multiclass, state: OneRowState) -> float:
         """Unknown; but before a whole pass the dual point is far from the optimum."""

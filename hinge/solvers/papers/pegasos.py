@@ -11,7 +11,7 @@ from hinge.constraints import Constraints, choice, count
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_index, draw_unit, key_of
-from hinge.solvers.base import Paper, Solver, geometric_pause
+from hinge.solvers.base import Paper, Solver
 from hinge.solvers.papers import scaled_vector as scaled
 from hinge.solvers.papers.scaled_vector import Scaled, accumulate, add, keep, project, shrink
 
@@ -143,9 +143,6 @@ class Pegasos(Solver[Regularized, PegasosState]):
 
     def cost(self, problem: Regularized, state: PegasosState | None = None) -> Cost:
         return Cost(rows=self.batch_size, a_pass=max(1, problem.n // self.batch_size))
-
-    def pause(self, problem: Regularized, state: PegasosState) -> int:
-        return geometric_pause(state.t, self.cost(problem).a_pass)
 
     def estimate(self, problem: Regularized, state: PegasosState) -> float:
         """Unknown; but before a whole pass the dual point is far from the optimum."""

@@ -153,7 +153,10 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         for draw in gram.array(draw_units(key, t * k, n_iter * k)).reshape(n_iter, k):
             t += 1
             c = y * v
-            level = _level(c, basins, volume / s, gamma, k)  # step 1: levels are homogeneous, so s can wait
+            if len(basins) == 2:  # step 1: levels are homogeneous, so s can wait
+                level = two_basins(c, basins[0], basins[1], volume / s, k // 2)
+            else:
+                level = one_basin(c, basins[0], volume / s, gamma)
             gamma = level.gamma
             if t & (t - 1) == 0 and t >= 64 and level.floods:
                 answer = Expansion(gram.host(a) * problem.y, 0.0, gram.host(v))
@@ -229,13 +232,6 @@ def _basins(problem: KernelSlackConstrained) -> list[np.ndarray]:
     if problem.bias == "none":
         return [np.flatnonzero(counts)]
     return [np.flatnonzero(counts & (problem.y == side)) for side in (1, -1)]
-
-
-def _level(c: Array, basins: list[Array], volume: float, guess: float, k: int) -> WaterLevel:
-    """The water level; the batch is drawn from its wet points, so with two basins at least k/2 of each are taken."""
-    if len(basins) == 2:
-        return two_basins(c, basins[0], basins[1], volume, k // 2)
-    return one_basin(c, basins[0], volume, guess)
 
 
 def _drawn(level: WaterLevel, u: Array) -> Array:

@@ -16,7 +16,7 @@ from hinge.compiled import Scalars, compiled, scalars
 from hinge.problems import LinearProblem, Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_index, key_of
-from hinge.solvers.base import Solver, geometric_pause
+from hinge.solvers.base import Solver
 
 TINY = 1e-5  # a scale is folded into v below this: a smaller limit would cost the average digits, a larger one time
 
@@ -162,9 +162,6 @@ class OneRow(Solver[L, OneRowState]):
 
     def cost(self, problem: L, state: OneRowState | None = None) -> Cost:
         return Cost(rows=1, a_pass=problem.n)
-
-    def pause(self, problem: L, state: OneRowState) -> int:
-        return geometric_pause(state.t, problem.n)
 
     def estimate(self, problem: L, state: OneRowState) -> float:
         return 0.0 if state.t >= problem.n else np.inf

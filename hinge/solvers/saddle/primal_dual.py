@@ -177,19 +177,10 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         problem.announce()
         x = np.asarray(problem.start(), dtype=np.float64)
         y = x.copy() if problem.primal in ("mean", "multiplicative") else np.zeros_like(x)
-        return PrimalDualState(
-            y,
-            np.zeros_like(x),
-            even(problem.n),
-            np.zeros(problem.n),
-            np.zeros(problem.n, np.int64),
-            np.zeros_like(x),
-            x.copy(),
-            even(problem.n),
-            scalars(clipped=0.0, expected=0.0, lower=-np.inf, upper=np.inf),
-            0,
-            key_of(seed),
-        )
+        p, p_sum, drawn = even(problem.n), np.zeros(problem.n), np.zeros(problem.n, np.int64)
+        best = x.copy(), even(problem.n)
+        s = scalars(clipped=0.0, expected=0.0, lower=-np.inf, upper=np.inf)
+        return PrimalDualState(y, np.zeros_like(x), p, p_sum, drawn, np.zeros_like(x), *best, s, 0, key_of(seed))
 
     def advance(self, problem: MaxMin, state: PrimalDualState, n_iter: int) -> PrimalDualState:
         y, x_sum, p, p_sum, drawn, g_sum, _, _, s, begun, key = state

@@ -1,3 +1,5 @@
+"""Values of expensive kernels, each evaluated once."""
+
 import numpy as np
 import pytest
 from access.gram.made_up import KINDS, X, agree, block, counted, gaussian, value

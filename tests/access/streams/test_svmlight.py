@@ -1,10 +1,12 @@
+"""Streams of svmlight text."""
+
 import random
 
 import numpy as np
 import pytest
 
 from hinge.access.streams import text
-from hinge.access.streams.svmlight import SvmlightStream, _number
+from hinge.access.streams.text import SvmlightStream, _number
 from hinge.datasets import DataFormatError, read
 
 LINES = "+1 1:0.5 3:1e-3 # first\n\n-1 2:3\r\n# nothing\n+1\n-1 1:-7.25E+2 4:0.12345678901234567\n"

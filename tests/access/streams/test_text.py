@@ -5,8 +5,7 @@ import pytest
 
 from hinge.access.streams import text
 from hinge.access.streams.base import DataChanged
-from hinge.access.streams.svmlight import SvmlightStream
-from hinge.access.streams.text import DelimitedStream
+from hinge.access.streams.text import DelimitedStream, SvmlightStream
 from hinge.datasets import DataFormatError, read
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from hinge import Stop, solve
 from hinge.kernels import Gaussian, Linear, Polynomial
-from hinge.problems.max_min.kernel_margin import KernelMaxMargin
+from hinge.problems.max_min.max_margin import KernelMaxMargin
 from hinge.solvers import PrimalDual
 from tests.certificates import exact, references
 from tests.certificates.draws import examples

@@ -5,9 +5,8 @@ from hinge.kernels import Gaussian
 from hinge.problems.max_min.base import MaxMin
 from hinge.problems.max_min.check_problem import check_problem
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
-from hinge.problems.max_min.kernel_margin import KernelMaxMargin
 from hinge.problems.max_min.linear import MatrixGame
-from hinge.problems.max_min.max_margin import MaxMargin
+from hinge.problems.max_min.max_margin import KernelMaxMargin, MaxMargin
 from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
 
 RNG = np.random.default_rng(0)

@@ -1,3 +1,5 @@
+"""The largest margin with a kernel."""
+
 import numpy as np
 import pytest
 from laws.data import known_margin
@@ -5,8 +7,7 @@ from laws.data import known_margin
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian, Linear
 from hinge.problems.max_min.base import Strategies
-from hinge.problems.max_min.kernel_margin import KernelMaxMargin
-from hinge.problems.max_min.max_margin import MaxMargin
+from hinge.problems.max_min.max_margin import KernelMaxMargin, MaxMargin
 
 
 def expanded(problem, p, K):

@@ -1,3 +1,5 @@
+"""The SVM with an ℓ₁ penalty."""
+
 from fractions import Fraction
 
 import numpy as np

@@ -10,9 +10,8 @@ from hinge.kernels import Gaussian, Linear
 from hinge.monitoring import Status, Stop
 from hinge.problems.max_min.base import MOST_BOUNDS, Fraction, MaxMin
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
-from hinge.problems.max_min.kernel_margin import KernelMaxMargin
 from hinge.problems.max_min.linear import MatrixGame
-from hinge.problems.max_min.max_margin import MaxMargin, SlackGame
+from hinge.problems.max_min.max_margin import KernelMaxMargin, MaxMargin, SlackGame
 from hinge.solvers.driver import solve
 from hinge.solvers.saddle.primal_dual import FLOOR, PrimalDual, even, factor, primal_horizon, reweigh
 

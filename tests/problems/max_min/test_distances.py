@@ -1,9 +1,11 @@
+"""Squared distances of rows from the centre of a ball."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from hinge.access import DenseTable, as_matrix
-from hinge.access.distances import inner_products, mean_offset, sq_distances, sq_distances_at
+from hinge.problems.max_min.enclosing_ball import inner_products, mean_offset, sq_distances, sq_distances_at
 
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((25, 6)) * (RNG.random((25, 6)) < 0.6)
