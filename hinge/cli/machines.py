@@ -33,10 +33,10 @@ CLASSES = {
 FILES = {
     "linearsvc": "linear/linear_svc.py",
     "svc": "kernel/svc.py",
-    "nusvc": "kernel/nu_svc.py",
+    "nusvc": "kernel/svc.py",
     "linearsvr": "linear/linear_svr.py",
     "svr": "kernel/svr.py",
-    "nusvr": "kernel/nu_svr.py",
+    "nusvr": "kernel/svr.py",
     "oneclass": "kernel/one_class.py",
 }
 """Where these are defined."""

@@ -378,7 +378,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             rows = new * (n if widens else m)
         else:
             new = size + min(self.most, used)
-            rows = new * (n if new <= problem.gram.capacity else n + new)  # a block apart from the rows
+            together = min(new, n, problem.gram.most_rows)
+            rows = new * n + (together**2 if together > problem.gram.capacity else 0)  # a block apart from the rows
         values = rows + (used + new) * (n - m)
         if problem.gram.weights is not None:
             values += 4 * n  # the responses of an attempt by `low_rank`, and of what it is compared with
