@@ -83,7 +83,7 @@ class MixedRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: slice | NDArray[Any] | tuple[Any, Any]) -> Any:
         rows, chosen = key if isinstance(key, tuple) else (key, ...)
         if chosen is ...:
             return MixedRows([column[rows] for column in self.columns])

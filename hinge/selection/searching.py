@@ -27,7 +27,7 @@ class Searching:
     _plain_class: Any
     """The plain estimator class whose C is chosen."""
 
-    def __init_subclass__(cls, plain: type | None = None, **options: Any) -> None:
+    def __init_subclass__(cls, plain: type | None = None, **options: object) -> None:
         """Give parameters of the plain estimator that the search does not have their default values."""
         super().__init_subclass__(**options)
         if plain is not None:
