@@ -107,6 +107,7 @@ def find_factor(
     return None
 
 
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")  # in units of any size: steps that overflow lead nowhere
 def solve_low_rank(Z: Stored, box: DualBox) -> np.ndarray | None:
     """β at the optimum, but for rounding; None where the steps do not lead there."""
     points = _Points(Z, box)
