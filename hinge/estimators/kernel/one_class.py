@@ -260,10 +260,7 @@ class OneClassSVM(CallbackSupportMixin, NuMachine, OutlierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        f = self._scores(X).ravel()
-        # A point on the boundary has the value 0 but for rounding, which may differ with the points beside it.
-        f[np.abs(f) <= np.finfo(np.float64).eps * float(self.n_support_[0]) * np.abs(self.offset_)] = 0.0
-        return f
+        return self._scores(X).ravel()
 
     def score_samples(self, X: Items) -> np.ndarray:
         """:math:`f(x) + \\rho`, which is larger for points that are more like the others.
@@ -289,7 +286,9 @@ class OneClassSVM(CallbackSupportMixin, NuMachine, OutlierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)
+        # A point on the boundary has the value 0 but for rounding, which may differ with the points beside it.
+        rounding = np.finfo(np.float64).eps * float(self.n_support_[0]) * np.abs(self.offset_)
+        return np.where(self.decision_function(X) >= -rounding, 1, -1).astype(np.intp)
 
     # --- parts of fit ---------------------------------------------------------------------
 

@@ -307,4 +307,5 @@ def test_rounding_does_not_move_points_of_the_boundary_outside():
     assert (model.decision_function(X) == 0.0).any()  # the boundary goes through a support vector
     before = model.predict(X)
     model.intercept_ = np.nextafter(model.intercept_, -np.inf)  # as another order of additions would have it
+    assert (model.decision_function(X) < 0.0).any()
     np.testing.assert_array_equal(model.predict(X), before)
