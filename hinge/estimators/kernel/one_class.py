@@ -286,9 +286,7 @@ class OneClassSVM(CallbackSupportMixin, NuMachine, OutlierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        # A point on the boundary has the value 0 but for rounding, which may differ with the points beside it.
-        rounding = np.finfo(np.float64).eps * float(self.n_support_[0]) * np.abs(self.offset_)
-        return np.where(self.decision_function(X) >= -rounding, 1, -1).astype(np.intp)
+        return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)
 
     # --- parts of fit ---------------------------------------------------------------------
 
