@@ -20,7 +20,7 @@ from hinge.solvers.newton.row_sums import MOST_TRIALS, SLOPE
 from hinge.solvers.newton.systems import CANCELLED, MOST_DIRECT, MOST_MOVES, penalty_of, solved
 
 CHEAP = 1e5  # multiplications that take as long as a call of NumPy: a smaller Hessian is summed up anew at each step
-SMALL = 1 << 16  # numbers up to which the Hessians of all members are made by one product, with copies of the rows
+SMALL = 1 << 16  # numbers up to which the Hessians of all members are made by one product, with a copy of the rows
 
 
 class FiniteNewtonState(NamedTuple):
@@ -37,6 +37,7 @@ class FiniteNewtonState(NamedTuple):
     `gap`        (k,)                    relative duality gap
     `least`      (k,)                    least :math:`\\|\\nabla F\\|^2/2\\lambda` so far
     `idle`       (k,)                    steps since then
+    `rows`       (n, d + 1)              the rows with the constant feature, if they are few; else (0, d + 1)
     `target`     ()                      the gap to reach, as a multiple of `tol`
     `known`      ()                      whether G has been computed for W
     `t`          int                     steps so far
@@ -53,6 +54,7 @@ class FiniteNewtonState(NamedTuple):
     gap: np.ndarray
     least: np.ndarray
     idle: np.ndarray
+    rows: np.ndarray
     target: np.ndarray
     known: np.ndarray
     t: int
@@ -74,6 +76,7 @@ class Stacked(NamedTuple):
     penalty: np.ndarray
     unit: np.ndarray
     has_bias: bool
+    rows: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
             far.copy(),
             far,
             np.zeros(k, np.int64),
+            np.empty((n if k * n * (d + 1) <= SMALL else 0, d + 1)),
             np.ones(()),
             np.zeros((), bool),
             0,
@@ -169,21 +173,24 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return state._replace(t=0)
 
     def advance(self, problem: Regularized | Batch, state: FiniteNewtonState, n_iter: int) -> FiniteNewtonState:
-        columns = _columns(problem)
+        columns = _columns(problem, state.rows)
         if n_iter > 0 and not state.known:
+            if len(state.rows):
+                state.rows[:, :-1], state.rows[:, -1] = (
+                    problem.matrix.gather_dense(np.arange(problem.n)),
+                    columns.has_bias,
+                )
             state.G[:], state.known[()] = columns.target, True
             if state.W.any():
-                state.G[:] -= columns.y * _responses(problem.matrix, state.W)
+                state.G[:] -= columns.y * _responses(problem.matrix, columns, state.W)
             state.alpha[:] = _slopes(problem.loss, columns, state.G)
         if n_iter > 0 and np.isinf(state.gap).all():
-            _evaluate(problem, columns, state, slice(None), state.alpha)
-        for _ in range(n_iter):
-            open_ = np.flatnonzero(state.gap > self.tol * state.target)
-            if not len(open_):
-                break
-            _step(problem, columns, state, slice(None) if len(open_) == len(state.gap) else open_)
-            state = state._replace(t=state.t + 1)
-        return state
+            _evaluate(problem, columns, state, slice(None))
+        done = 0
+        while done < n_iter and (above := state.gap > self.tol * state.target).any():
+            _step(problem, columns, state, slice(None) if above.all() else np.flatnonzero(above))
+            done += 1
+        return state._replace(t=state.t + done)
 
     def solution(self, problem: Regularized | Batch, state: FiniteNewtonState) -> Any:
         W, d = state.W, len(state.W) - 1
@@ -191,9 +198,9 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return BatchSolution(tuple(answers)) if isinstance(problem, Batch) else answers[0]
 
     def cost(self, problem: Regularized | Batch, state: FiniteNewtonState | None = None) -> Cost:
-        """Two products with all rows, and the squares of each member; at first, two products at the start."""
+        """Two products with all rows, and the squares of each member; at first, products at the start and a copy."""
         members, cells = members_of(problem), members_of(problem)[0].matrix.n_cells
-        return Cost(cells=(2 + len(members)) * cells, setup=2 * cells)
+        return Cost(cells=(2 + len(members)) * cells, setup=3 * cells)
 
     def pause(self, problem: Regularized | Batch, state: FiniteNewtonState) -> int:
         """1, or 0 after ten steps without progress, when only rounding is left, or after far more steps than needed."""
@@ -208,37 +215,53 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return state
 
 
-def _columns(problem: Regularized | Batch) -> Stacked:
+def _columns(problem: Regularized | Batch, rows: np.ndarray) -> Stacked:
     members = members_of(problem)
     first, shares = members[0], [member.share() for member in members]
-    y = np.stack([member.y for member in members], 1).astype(np.float64)
+    n, unit = first.n, np.array([member.unit for member in members])
+    y = np.empty((n, len(members)))
+    for j, member in enumerate(members):
+        y[:, j] = member.y
     target = np.stack([member.target for member in members], 1) if first.loss.two_sided else 1.0
     share: np.ndarray | float = 0.0
     if all(isinstance(one, float) and one == shares[0] for one in shares):
         share = float(shares[0])
     else:
-        share = np.stack([np.broadcast_to(one, (first.n,)) for one in shares], 1)
-    penalty = np.stack([penalty_of(member) for member in members], 1)
-    if first.bias == "none":
+        share = np.stack([np.broadcast_to(one, (n,)) for one in shares], 1)
+    penalty, has_bias = np.stack([penalty_of(member) for member in members], 1), first.bias != "none"
+    if not has_bias:
         penalty[-1] = first.lam  # of a bias that stays 0
-    return Stacked(y, target, share, penalty, np.array([member.unit for member in members]), first.bias != "none")
+    return Stacked(y, target, share, penalty, unit, has_bias, rows)
 
 
 def _take(columns: Stacked, members: Members) -> Stacked:
     """The columns of some members."""
     if isinstance(members, slice):
         return columns
-    y, target, share, penalty, unit, has_bias = columns
+    y, target, share, penalty, unit, has_bias, rows = columns
     target = target if isinstance(target, float) else target[:, members]
     share = share if isinstance(share, float) else share[:, members]
-    return Stacked(y[:, members], target, share, penalty[:, members], unit[members], has_bias)
+    return Stacked(y[:, members], target, share, penalty[:, members], unit[members], has_bias, rows)
 
 
-def _responses(matrix: Matrix, W: np.ndarray) -> np.ndarray:
+def _responses(matrix: Matrix, columns: Stacked, W: np.ndarray) -> np.ndarray:
     """⟨w, xᵢ⟩ + b of all rows, a column for each member."""
+    if len(columns.rows):
+        matrix.count(matrix.n_cells)
+        return columns.rows @ W
     R = matrix.products(W[:-1])
     R += W[-1]
     return R
+
+
+def _combinations(matrix: Matrix, columns: Stacked, C: np.ndarray) -> np.ndarray:
+    """Σ Cᵢⱼ(xᵢ, 1) over all rows i, a column for each member j; 0 in place of 1 if there is no bias."""
+    if len(columns.rows):
+        matrix.count(matrix.n_cells)
+        return columns.rows.T @ C
+    sums = np.empty((matrix.shape[1] + 1, C.shape[1]))
+    sums[:-1], sums[-1] = matrix.combinations(C), C.sum(0) if columns.has_bias else 0.0
+    return sums
 
 
 def _slopes(loss: Loss, columns: Stacked, G: np.ndarray) -> np.ndarray:
@@ -252,98 +275,95 @@ def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->j", A, B)
 
 
-def _evaluate(
-    problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, members: Members, alpha: np.ndarray
-) -> None:
+def _evaluate(problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, members: Members) -> None:
     """The gradient and the gap of some members at W, where the loss has the slopes α."""
-    _, _, share, penalty, unit, has_bias = columns
-    W, mass = state.W[:, members], alpha * share
+    W, alpha, penalty = state.W[:, members], state.alpha[:, members], columns.penalty
+    mass = alpha * columns.share
     if problem.loss.piecewise:
         losses = 0.5 * problem.loss.curvature * _dots(alpha, mass)
     else:
-        losses = _dots(state.G[:, members], mass) - (problem.loss.conjugates(alpha) * share).sum(0)
+        losses = _dots(state.G[:, members], mass) - (problem.loss.conjugates(alpha) * columns.share).sum(0)
     mass *= columns.y
     gradient = penalty * W
     dual = losses + 0.5 * _dots(gradient, W)
-    gradient[:-1] -= problem.matrix.combinations(mass)
-    if has_bias:
-        gradient[-1] -= mass.sum(0)
+    gradient -= _combinations(problem.matrix, columns, mass)
     distance = 0.5 * _dots(gradient, gradient / penalty)
     dual -= distance
-    state.alpha[:, members], state.gradient[:, members] = alpha, gradient
-    scale = np.maximum(dual, unit)
+    scale = np.maximum(dual, columns.unit)
+    state.gradient[:, members] = gradient
     state.gap[members] = np.divide(distance, scale, out=np.full_like(scale, np.inf), where=scale > 0.0)
-    better = distance < PROGRESS * state.least[members]
-    state.idle[members] = np.where(better, 0, state.idle[members] + 1)
-    state.least[members] = np.where(better, distance, state.least[members])
+    least = state.least[members]
+    better = distance < PROGRESS * least
+    state.idle[members] = (state.idle[members] + 1) * ~better
+    state.least[members] = np.where(better, distance, least)
 
 
 def _step(problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, members: Members) -> None:
     """Newton's direction of some members, the minimum on it, and the gap there."""
-    numbers = np.arange(len(state.gap))[members]
-    columns, loss, gradient = _take(columns, members), problem.loss, state.gradient[:, members]
-    P = -_solve_newton(problem, columns, state, numbers, gradient)
-    Q = _responses(problem.matrix, P)
-    Q *= columns.y
-    tau, G, alpha = _minimise_along(loss, columns, state.G[:, members], state.alpha[:, members], gradient, P, Q)
+    columns, gradient = _take(columns, members), state.gradient[:, members]
+    P = _solve_newton(problem, columns, state, members, -gradient)
+    Q = columns.y * _responses(problem.matrix, columns, P)
+    tau, G, alpha = _minimise_along(problem.loss, columns, state.G[:, members], state.alpha[:, members], gradient, P, Q)
     state.W[:, members] += tau * P
-    state.G[:, members] = G
-    _evaluate(problem, columns, state, members, alpha)
+    state.G[:, members], state.alpha[:, members] = G, alpha
+    _evaluate(problem, columns, state, members)
 
 
 def _solve_newton(
-    problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, numbers: np.ndarray, gradient: np.ndarray
+    problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, members: Members, g: np.ndarray
 ) -> np.ndarray:
-    """:math:`(\\nabla^2F)^{-1}\\nabla F` of some members; of few rows for all of them in one call of LAPACK."""
-    _, _, share, penalty, _, has_bias = columns
-    loss, (n, k), width = problem.loss, (problem.n, len(numbers)), len(gradient)
-    if k > 1 and k * n * width <= SMALL:
-        B = np.empty((n, width))
-        B[:, :-1], B[:, -1] = problem.matrix.gather_dense(np.arange(n)), has_bias
-        weight = loss.second(state.alpha[:, numbers]) * share
+    """:math:`(\\nabla^2F)^{-1}g` of some members; of few rows for all of them in one call of LAPACK."""
+    share, penalty, B, width = columns.share, columns.penalty, columns.rows, len(g)
+    if len(B):
+        weight = problem.loss.second(state.alpha[:, members]) * share
         H = (B.T * weight.T[:, None, :]) @ B
-        H[:, range(width), range(width)] += penalty.T
+        H.reshape(len(H), -1)[:, :: width + 1] += penalty.T
+        problem.matrix.count(len(H) * problem.matrix.n_cells)
         with suppress(np.linalg.LinAlgError):
-            return np.linalg.solve(H, gradient.T[:, :, None])[:, :, 0].T
-    found = np.empty_like(gradient)
-    for place, j in enumerate(numbers.tolist()):
-        H = _hessian(problem.matrix, loss, share if isinstance(share, float) else share[:, place], state, j)
+            return np.linalg.solve(H, g.T[:, :, None])[:, :, 0].T
+    found = np.empty_like(g)
+    for place, j in enumerate(np.arange(len(state.gap))[members].tolist()):
+        H = _hessian(problem.matrix, problem.loss, share if isinstance(share, float) else share[:, place], state, j)
         H.flat[:: width + 1] += penalty[:, place]
-        if not has_bias:
+        if not columns.has_bias:
             H[-1, :-1] = 0.0
-        found[:, place] = solved(H, gradient[:, place])
+        found[:, place] = solved(H, g[:, place])
     return found
 
 
 def _minimise_along(
     loss: Loss, columns: Stacked, G: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, P: np.ndarray, Q: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray | float, np.ndarray, np.ndarray]:
     """The step τ to the minimum of each member along its direction P, and what G and α are there.
 
     Newton on the slope, kept within a bracket. τ = 1 is tried first, where the minimum is if no row's loss begins or
     ends on the way.
     """
     start, second, weighted = _dots(gradient, P), _dots(columns.penalty * P, P), Q * columns.share
-    tau, before = np.ones(len(start)), start + _dots(alpha, weighted)
-    low, high = np.zeros_like(tau), np.full_like(tau, np.inf)
+    before = start + _dots(alpha, weighted)
+    there = G - Q
+    alpha = _slopes(loss, columns, there)
+    slope = before + second - _dots(alpha, weighted)
+    steep = np.abs(slope) > -SLOPE * start
+    if not steep.any():
+        return 1.0, there, alpha
+    tau, low, high = np.ones(len(start)), np.zeros(len(start)), np.full(len(start), np.inf)
     for _ in range(MOST_TRIALS):
-        there = G - tau * Q
-        alpha = _slopes(loss, columns, there)
-        slope = before + tau * second - _dots(alpha, weighted)
-        steep = np.abs(slope) > -SLOPE * start
-        if not steep.any():
-            break
         curvature = second + _dots(loss.second(alpha) * Q, weighted)
         low, high = np.where(slope < 0.0, tau, low), np.where(slope < 0.0, high, tau)
         inside = np.where(low > 0.0, 0.5 * (low + high), 0.1 * high)
         step = tau - slope / np.where(curvature > 0.0, curvature, 1.0)
         step = np.where((low < step) & (step < high), step, np.where(high < np.inf, inside, 2.0 * low + 1.0))
         tau = np.where(steep, step, tau)
-    else:
-        tau = np.where(steep, low, tau)  # the slope at `low` is still negative: the way there has been downhill
         there = G - tau * Q
         alpha = _slopes(loss, columns, there)
-    return tau, there, alpha
+        slope = before + tau * second - _dots(alpha, weighted)
+        steep = np.abs(slope) > -SLOPE * start
+        if not steep.any():
+            return tau, there, alpha
+    tau = np.where(steep, low, tau)  # the slope at `low` is still negative: the way there has been downhill
+    there = G - tau * Q
+    return tau, there, _slopes(loss, columns, there)
 
 
 def _hessian(matrix: Matrix, loss: Loss, share: np.ndarray | float, state: FiniteNewtonState, j: int) -> np.ndarray:
