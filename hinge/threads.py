@@ -6,9 +6,8 @@ for any number of threads.
 
 import os
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import count, pairwise
@@ -32,17 +31,25 @@ class OfThread(threading.local, Generic[T]):
         self.kept: dict[Hashable, T] = {}
 
 
+class assigned(Generic[T]):  # a context, named like a function
+    """A context in which a variable has a value."""
+
+    def __init__(self, variable: ContextVar[T], value: T) -> None:
+        self.variable, self.value = variable, value
+
+    def __enter__(self) -> None:
+        self.token = self.variable.set(self.value)
+
+    def __exit__(self, *error: object) -> None:
+        self.variable.reset(self.token)
+
+
 _allowed: ContextVar[int] = ContextVar("threads allowed", default=1)
 
 
-@contextmanager
-def allowing(threads: int) -> Iterator[None]:
+def allowing(threads: int) -> assigned[int]:
     """Allow whole passes over data, such as certificates make, this many threads."""
-    token = _allowed.set(threads)
-    try:
-        yield
-    finally:
-        _allowed.reset(token)
+    return assigned(_allowed, threads)
 
 
 def allowed() -> int:
@@ -76,34 +83,41 @@ def threads_of(n_jobs: int | None) -> int:
     return threads if n_jobs is not None and n_jobs > 0 else min(threads, cores())
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+class one_blas_thread:  # a context, named like a function
     """A context in which BLAS uses one thread: for small products, or inside threads, more are slower.
 
     Threads of BLAS wait for each other within a product, and each wait takes a time slice if other processes keep the
     cores busy. The limit is one of the process: the last context that ends, of all threads, lifts it.
     """
-    with _limiting:
-        if not _limits:
-            _limits.append(_pools().limit(limits=1, user_api="blas"))
-        _limits.append(None)
-    try:
-        yield
-    finally:
-        with _limiting:
-            _limits.pop()
-            if len(_limits) == 1:
-                _limits.pop().restore_original_limits()
 
+    limiting = threading.Lock()
+    wanted = 0
+    """Contexts that have not ended."""
+    before: list[tuple[Any, int]] = []  # noqa: RUF012  # of the process
+    """The libraries that use more threads outside, and how many."""
 
-_limiting = threading.Lock()
-_limits: list[Any] = []
-"""The limit on the threads of BLAS, if there is one, and None for each context in which it is wanted."""
+    def __enter__(self) -> None:
+        own = one_blas_thread
+        with own.limiting:
+            if not own.wanted:
+                own.before = [(library, threads) for library in _blas() if (threads := library.num_threads) != 1]
+                for library, _ in own.before:
+                    library.set_num_threads(1)
+            own.wanted += 1
+
+    def __exit__(self, *error: object) -> None:
+        own = one_blas_thread
+        with own.limiting:
+            own.wanted -= 1
+            if not own.wanted:
+                for library, threads in own.before:
+                    library.set_num_threads(threads)
 
 
 @cache
-def _pools() -> ThreadpoolController:
-    return ThreadpoolController()  # cached, since finding the libraries takes as long as a small fit
+def _blas() -> list[Any]:
+    """The BLAS libraries of the process; cached, since finding them takes as long as a small fit."""
+    return [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]
 
 
 def each(

@@ -29,7 +29,7 @@ MOST_PASSES = 1 << 10
 class Message(NamedTuple):
     """What all parts begin a round with; arrays have a row for each task that is still open.
 
-    `step` is by how much of the last round's change of α was apply_step, and `at` the places of the tasks among all.
+    `step` is by how much of the last round's change of α was applied, and `at` the places of the tasks among all.
     """
 
     round: int
@@ -85,7 +85,7 @@ def first_kept(part: Part, tasks: int) -> Kept:
 
 
 def apply_step(kept: Kept, step: np.ndarray) -> np.ndarray:
-    """α after the steps that were apply_step, one for each task; within its bounds, as both ends are."""
+    """α after a step of each task; within its bounds, as both ends are."""
     alpha = kept.after.copy()
     for t in np.flatnonzero(step != 1.0):
         before, after = kept.before[t], kept.after[t]

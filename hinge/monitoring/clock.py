@@ -1,11 +1,11 @@
 """Time limits of nested runs: an inner run also ends at the limits of those around it. Compilation takes no time."""
 
 import math
-from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 from hinge.compiled import now
-from hinge.monitoring.interrupts import assigned, called_off
+from hinge.monitoring.interrupts import called_off
+from hinge.threads import assigned
 
 LEAST = 1e-9
 """Least seconds of any positive limit: enough for a first piece, so that there is an answer."""
@@ -20,7 +20,7 @@ def left_of(max_time: float | None, began: float) -> float | None:
     return min(max_time, max(LEAST, max_time - (now() - began)))
 
 
-def within(seconds: float | None) -> AbstractContextManager[None]:
+def within(seconds: float | None) -> assigned[float]:
     """All runs that start inside end within this number of seconds, whatever their own limits."""
     ends = math.inf if seconds is None else now() + seconds
     return assigned(_ends, min(ends, _ends.get()))
@@ -40,7 +40,7 @@ def is_over(ends: float | None) -> bool:
 _hurried: ContextVar[bool] = ContextVar("hurried", default=False)
 
 
-def hurry() -> AbstractContextManager[None]:
+def hurry() -> assigned[bool]:
     """Inside, anything that takes long is skipped, since the user has pressed Ctrl-C."""
     return assigned(_hurried, True)
 

@@ -4,14 +4,13 @@ import _thread
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
-from typing import TypeVar
 
 from hinge.compiled import calling_off
+from hinge.threads import assigned
 
-T = TypeVar("T")
 PATIENCE = 0.4
 """Seconds that Ctrl-C waits for the end of a step before it interrupts the step."""
 
@@ -25,17 +24,7 @@ def called_off() -> bool:
     return event is not None and event.is_set()
 
 
-@contextmanager
-def assigned(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """Inside, the variable has this value."""
-    token = variable.set(value)
-    try:
-        yield
-    finally:
-        variable.reset(token)
-
-
-def called_off_by(event: threading.Event | None) -> AbstractContextManager[None]:
+def called_off_by(event: threading.Event | None) -> assigned[threading.Event | None]:
     """All runs that start inside end when the event is set, as if Ctrl-C had been pressed in their thread."""
     return assigned(calling_off, event)
 

@@ -94,7 +94,7 @@ def validated(
         if reset:
             model.n_features_in_ = cast(Stored, X).shape[1]
             model.__dict__.pop("feature_names_in_", None)
-        if not sound:
+        if finite and not sound:
             check_scale(cast(Stored, X))
         return X if isinstance(y, str) else (X, y)
     shape: tuple[int, ...] = getattr(X, "shape", ())
@@ -144,11 +144,11 @@ def _are_plain(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, finite:
     if not isinstance(y, str):
         if not (type(y) is np.ndarray and y.ndim == 1 and len(y) == rows.shape[0] and y.dtype.kind in "biuf"):
             return False
-        if y.dtype.kind == "f" and not _sum_is_finite(y):
+        if y.dtype.kind == "f" and not _is_moderate(y):
             return False
     if not reset and ("feature_names_in_" in vars(model) or vars(model).get("n_features_in_") != rows.shape[1]):
         return False
-    return min(rows.shape) > 0 and (finite or _sum_is_finite(cast(np.ndarray, X)))
+    return min(rows.shape) > 0 and (finite or _is_moderate(cast(np.ndarray, X)))
 
 
 def _check_width(d: int) -> None:
@@ -162,10 +162,9 @@ def _check_width(d: int) -> None:
         )
 
 
-def _sum_is_finite(a: np.ndarray) -> bool:
-    """Whether the sum, and therefore every value, is finite."""
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(a.sum()))
+def _is_moderate(a: np.ndarray) -> bool:
+    """Whether the sum of squares, and therefore every value, is finite and below `LARGEST`: one call of BLAS."""
+    return float(np.vdot(a, a)) <= LARGEST * LARGEST  # false for nan
 
 
 def validated_labels(model: BaseEstimator, table: Table | RowStream, y: ArrayLike | None) -> np.ndarray:

@@ -43,10 +43,8 @@ def reports_of(
     None if a single run is not a model by itself.
     """
     reports: list[Report] = [to_stderr(names, float(model.tol))] if model.verbose else []
-    if not hasattr(model, "_init_callback_context"):  # scikit-learn before 1.9
-        return tuple(reports)
-    root = model._init_callback_context(max_subtasks=None)
-    if getattr(model, "_skl_callbacks", None):
+    if getattr(model, "_skl_callbacks", None):  # of scikit-learn 1.9 and later
+        root = model._init_callback_context(max_subtasks=None)
         root.call_on_fit_task_begin(estimator=model, X=X, y=y)
         reports.append(to_callbacks(model, root, X, y, rebuilt))
     return tuple(reports)

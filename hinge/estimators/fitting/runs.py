@@ -82,13 +82,13 @@ class Plan(NamedTuple):
     threads: int = 1
 
 
-def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: int | None) -> list[Result]:
-    """Solve every problem, in `n_jobs` threads; Ctrl-C ends all of them.
+def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, threads: int) -> list[Result]:
+    """Solve every problem, in several threads; Ctrl-C ends all of them.
 
     If there are more threads than problems, several threads work on each. A solver that can solve all problems jointly
     (`Solver.joint`) does so.
     """
-    count, threads = len(problems), threads_of(n_jobs)
+    count = len(problems)
     plan = plan._replace(threads=max(1, threads // count))
     with one_blas_thread() if threads > 1 else nullcontext():
         if plan.solver is not None and plan.solver.joint and all(isinstance(one, Regularized) for one in problems):

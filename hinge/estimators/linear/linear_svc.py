@@ -265,7 +265,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         classes, codes = checks.encoded_labels(y)
         rows = row_weights(sample_weight, X)
         per_class = per_class_weights(self.class_weight, y, classes, rows)
-        seed = checks.seed_of(self.random_state)
+        seed, threads = checks.seed_of(self.random_state), threads_of(self.n_jobs)
         aside, rows = self._held_out_rows(codes, rows, seed)
         matrix: Matrix | Table = as_matrix(X, checked=True) if there is None else there
         seen = Occupied(matrix, None, matrix.shape[1])
@@ -276,7 +276,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             problems = [crammer_singer.problem_of(self, matrix, codes, len(classes), rows, per_class)]
         else:
             tasks = positive_classes(len(classes))
-            asked = self._solver(max(1, threads_of(self.n_jobs) // len(tasks)))
+            asked = self._solver(max(1, threads // len(tasks)))
             solver, matrix = sources.solver_and_data(self, matrix, asked, len(tasks))
             shared = solver is not None and solver.joint
             by_rows = solver is None or (solver.reads == "rows" and not shared)
@@ -286,8 +286,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
                 first: Any = self._problem(matrix, codes == tasks[0], rows, per_class, tasks[0])
                 solver = joint_solver(first, self.tol)
                 shared = solver is not None
+            forked = len(tasks) > 1 and not shared
             problems = [
-                self._problem(matrix if shared else matrix.fork(), codes == k, rows, per_class, k, solver)
+                self._problem(matrix.fork() if forked else matrix, codes == k, rows, per_class, k, solver)
                 for k in tasks
             ]
             for problem in [] if rows is None and per_class is None else problems:
@@ -298,7 +299,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         reports = self._reports(X, y, classes, problems, solver, seen)
         plan = self._plan(solver, began, seed, reports, aside, starts(last if same else None, seen))
         # A table keeps the cells that it has read for all classes, so the classes are solved one after the other.
-        results = run_all(problems, plan, 1 if isinstance(matrix, Table) else self.n_jobs)
+        results = run_all(problems, plan, 1 if isinstance(matrix, Table) else threads)
         results = [widened(result, seen) for result in results]
         sources.check_begun(results, problems)
         self.classes_ = classes

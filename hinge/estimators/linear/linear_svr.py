@@ -187,8 +187,9 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         problem = self._problem(seen.matrix, y, rows)
         last = getattr(self, "_answers", None) if self.warm_start else None
         reports = reports_of(self, X, y, [], lambda answer: _rebuilt(answer._replace(w=seen.wide(answer.w))))
-        plan = self._plan(self._solver(threads_of(None)), began, seed, reports, aside, starts(last, seen))
-        results = [widened(result, seen) for result in run_all([problem], plan, None)]
+        threads = threads_of(None)
+        plan = self._plan(self._solver(threads), began, seed, reports, aside, starts(last, seen))
+        results = [widened(result, seen) for result in run_all([problem], plan, threads)]
         sources.set_counts(self, [problem])
         keep_results(self, results, [problem])
         self.coef_ = self.coef_.ravel()
