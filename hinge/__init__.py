@@ -73,6 +73,7 @@ _WHERE = {
     "solve_slack": "hinge.solvers",
     "trace": "hinge.solvers",
     "tune": "hinge.selection",
+    "warm": "hinge.warming",
     "write_pair": "hinge.access.two_way.writer",
 }
 
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from hinge.solvers import solve as solve
     from hinge.solvers import solve_slack as solve_slack
     from hinge.solvers import trace as trace
+    from hinge.warming import warm as warm
 
 
 def __getattr__(name: str) -> Any:

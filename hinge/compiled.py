@@ -1,6 +1,7 @@
 """The decorator by which all functions are compiled, the cache of compiled code, and named scalars."""
 
 import gc
+import logging
 import pickle
 import secrets
 import threading
@@ -10,13 +11,16 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache, wraps
+from multiprocessing import parent_process
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 from numba import njit, types
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+T = TypeVar("T")
 
 
 def compiled(function: Callable | None = None, **options: Any) -> Any:
@@ -138,11 +142,26 @@ def _start_clock(wait: object) -> None:
             _Clock.seconds += 0.0 if _Clock.waits else time.perf_counter() - _Clock.since
 
 
+LOGGER = logging.getLogger("hinge")
+
 COMPILER = "hinge compiler"
 """Name of the threads that compile for others."""
 
 calling_off: ContextVar[threading.Event | None] = ContextVar("calling off", default=None)
 """An event that ends the runs of a thread as Ctrl-C does (`hinge.monitoring.interrupts`): they wait no longer."""
+
+
+class assigned(Generic[T]):  # a context, named like a function
+    """A context in which a variable has a value."""
+
+    def __init__(self, variable: ContextVar[T], value: T) -> None:
+        self.variable, self.value = variable, value
+
+    def __enter__(self) -> None:
+        self.token = self.variable.set(self.value)
+
+    def __exit__(self, *error: object) -> None:
+        self.variable.reset(self.token)
 
 
 def _aside(work: Callable) -> Callable:
@@ -189,35 +208,29 @@ def _garbage_waits() -> Iterator[None]:
             gc.enable()
 
 
-PATIENCE = 1.0
+PATIENCE = 0.5
 """Seconds of compilation after which the waiting user is told, and those who were called off do not wait."""
 PULSE = 0.1
 """Seconds after which a thread that waits looks for Ctrl-C, if no signal has woken it."""
 
 
-class _Waiting:
-    """The function that reports a long compilation, and the seconds spent so far."""
-
-    tell: Callable[[], None] | None = None
-    seconds = 0.0
-
-
-def when_waiting(tell: Callable[[], None] | None) -> None:
-    """Call `tell` once if compilation from now on takes more than a second; None for no report."""
-    _Waiting.tell, _Waiting.seconds = tell, 0.0
+_told = threading.Event()
+"""Set once the user has been told of compilation: once in a process, and not in its worker processes."""
 
 
 def _waited_for(future: "Future[Any]") -> Any:
-    began, before = time.perf_counter(), _Waiting.seconds
-    off = calling_off.get()
-    while not wait([future], PULSE if _Waiting.tell is None else min(PULSE, PATIENCE)).done:
-        if off is not None and off.is_set() and time.perf_counter() - began > PATIENCE:
+    began, off = time.perf_counter(), calling_off.get()
+    while not wait([future], PULSE).done:
+        waited = time.perf_counter() - began
+        if off is not None and off.is_set() and waited > PATIENCE:
             raise KeyboardInterrupt  # it is no code from the cache, which is soon there
-        _Waiting.seconds = before + time.perf_counter() - began
-        if _Waiting.tell is not None and _Waiting.seconds > PATIENCE:
-            tell, _Waiting.tell = _Waiting.tell, None
-            tell()
-    _Waiting.seconds = before + time.perf_counter() - began
+        if waited > PATIENCE and not _told.is_set():
+            _told.set()
+            if parent_process() is None:
+                LOGGER.warning(
+                    "hinge is compiling for this machine: the first fit of each kind waits for it, once (hinge.warm() "
+                    "does all of it beforehand; logging.getLogger('hinge').setLevel('ERROR') hides this line)."
+                )
     return future.result()
 
 

@@ -16,6 +16,8 @@ from typing import Any, Generic, TypeVar, cast
 
 from threadpoolctl import ThreadpoolController
 
+from hinge.compiled import assigned
+
 T = TypeVar("T")
 
 PULSE = 0.1
@@ -29,19 +31,6 @@ class OfThread(threading.local, Generic[T]):
 
     def __init__(self) -> None:
         self.kept: dict[Hashable, T] = {}
-
-
-class assigned(Generic[T]):  # a context, named like a function
-    """A context in which a variable has a value."""
-
-    def __init__(self, variable: ContextVar[T], value: T) -> None:
-        self.variable, self.value = variable, value
-
-    def __enter__(self) -> None:
-        self.token = self.variable.set(self.value)
-
-    def __exit__(self, *error: object) -> None:
-        self.variable.reset(self.token)
 
 
 _allowed: ContextVar[int] = ContextVar("threads allowed", default=1)

@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "constraints": set(),
     "compiled": set(),
     "version": set(),
-    "threads": set(),
+    "threads": {"compiled"},
     "files.replacing": set(),
     "kernels": {"compiled"},
     "access": {"compiled", "kernels", "datasets", "files.replacing", "threads"},
@@ -48,6 +48,7 @@ MAY_IMPORT |= {  # clients, which see all of the above
     "display": PARTS | {"files.replacing"},
     "explain": PARTS,
     "accel": {"estimators"},
+    "warming": {"estimators"},
     "dask": PARTS | {"compiled", "threads"},
     # the laboratory
     "bounds": set(),
@@ -56,7 +57,7 @@ MAY_IMPORT |= {  # clients, which see all of the above
     "racing": PARTS | {"display", "report", "experiments", "files.replacing"},
     "cli": PARTS
     | {"compiled", "explain", "export", "selection", "files", "files.replacing", "version", "report", "display"}
-    | {"experiments", "racing"},
+    | {"experiments", "racing", "warming"},
 }
 
 LABORATORY = {"experiments", "racing", "report", "bounds"}
@@ -195,6 +196,7 @@ def test_every_part_has_its_place():
         "threads",
         "version",
         "types",
+        "warming",
     }
 
 

@@ -139,6 +139,16 @@ def test_who_is_called_off_does_not_wait_for_the_compiler(monkeypatch):
     assert not hinge.compiled._Clock.waits
 
 
+def test_a_long_compilation_is_said_once(monkeypatch, caplog, tmp_path):
+    monkeypatch.setattr(hinge.compiled, "PATIENCE", 0.0)
+    monkeypatch.setattr(hinge.compiled, "_told", threading.Event())
+    for _ in range(2):
+        go = threading.Event()
+        threading.Timer(0.3, go.set).start()
+        assert _aside(lambda go=go: go.wait(60))()
+    assert [record.message.split(":")[0] for record in caplog.records] == ["hinge is compiling for this machine"]
+
+
 def test_numba_has_an_upper_bound():
     """The cache of compiled code relies on classes of Numba that are not public: untried versions are refused."""
     from importlib.metadata import version

@@ -20,7 +20,7 @@ try:
     from typer.core import TyperGroup
 
     from hinge.cli.options import CODES, READING, Json, ReadOptions
-    from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, say, show_table
+    from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, say, show_table, silence
 except ImportError:  # `main` says how to get it; the annotations below are not evaluated before that
     typer, TyperGroup = None, object  # type: ignore[assignment, misc]
 
@@ -67,7 +67,7 @@ def application() -> typer.Typer:
     from hinge.cli.reproduce import reproduce
     from hinge.cli.train import train
 
-    for command in (train, predict, evaluate, inspect, datasets, pair, compare, path, reproduce):
+    for command in (train, predict, evaluate, inspect, datasets, pair, compare, path, reproduce, warm):
         app.command(epilog=CODES)(_as_command(command))
     raw = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": True}
     for old in (svm_train, svm_predict, linear_train, linear_predict):
@@ -131,7 +131,8 @@ def _as_command(command: Callable[..., None], settings: list[Parameter] | None =
                 how = {name: options.pop(name) for name in fields}
                 how |= {name: split_names(how[name]) for name in ("drop", "categorical") if name in how}
                 options["how"] = ReadOptions(**how)
-            command(ctx, **options)
+            with silence(bool(options.get("quiet"))):
+                command(ctx, **options)
             sys.stdout.flush()  # raises here, not at exit, if the reading end of a pipe is closed
         except KeyboardInterrupt:
             say("error: It was interrupted before it was finished.", style="red")
@@ -163,6 +164,16 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return " ".join(str(error).split())
+
+
+def warm(
+    ctx: typer.Context,
+    only: Annotated[list[str] | None, typer.Argument(help="Estimators, such as SVC; all by default.")] = None,
+) -> None:
+    """Compile what the first fits on this machine would wait for."""
+    from hinge.warming import warm as compile_all
+
+    compile_all(only or ())
 
 
 def datasets(ctx: typer.Context, as_json: Json = False) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from hinge.cli.show import INTERRUPTED, tell_of_compiling
+from hinge.cli.show import INTERRUPTED, silence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -308,7 +308,7 @@ def _train(flags: Flags, name: str, given: dict[str, Any], X: Stored, y: np.ndar
     weights = class_weights(flags.weights, y) if classifies else None
     model = machine(name, {**given, "random_state": 0} | ({} if weights is None else {"class_weight": weights}))
     quiet = "q" in flags.values
-    with warnings.catch_warnings(), tell_of_compiling(quiet):
+    with warnings.catch_warnings(), silence(quiet):
         warnings.simplefilter("ignore")
         if "C" in flags.values:
             from hinge.selection import tune

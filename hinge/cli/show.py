@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -78,15 +79,13 @@ def progress_bar() -> Progress:
 
 
 @contextmanager
-def tell_of_compiling(quiet: bool = False) -> Iterator[None]:
-    """Say on a terminal that a first fit waits for the compiler, if it does for a while."""
+def silence(quiet: bool = False) -> Iterator[None]:
+    """Hide what the library logs, such as that a first fit waits for the compiler, if `quiet` or without a terminal."""
+    logger = logging.getLogger("hinge")
+    before = logger.level
     if quiet or not Console(stderr=True).is_terminal:
-        yield
-        return
-    from hinge.compiled import when_waiting
-
-    when_waiting(lambda: say("Compiling for this machine: only the first fit of its kind waits for it."))
+        logger.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        when_waiting(None)
+        logger.setLevel(before)

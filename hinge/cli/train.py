@@ -17,7 +17,7 @@ from rich.console import Console
 
 from hinge.cli.machines import ModelName
 from hinge.cli.options import OF_DATA, OF_MODEL, Data, Fill, Format, Json, OldFormat, Positive, ReadOptions, Test
-from hinge.cli.show import INTERRUPTED, number, percent, say, show_table, tell_of_compiling
+from hinge.cli.show import INTERRUPTED, number, percent, say, show_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,7 +89,7 @@ def train(
             "--cv, --impute, --scale, --drop, --categorical, --sample-weight-column, --header and --probability."
         )
     job = _Job(model.value, given, class_weight, impute and impute.value, scale, probability, tune, cv, quiet)
-    with warnings.catch_warnings(), tell_of_compiling(quiet):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the result says in words how the training ended
         fitted, result = _train_on_disk(job, data, how) if on_disk else _train(job, data, test, how, positive)
     result["model_file"] = None if output is None else str(output)

@@ -3,9 +3,8 @@
 import math
 from contextvars import ContextVar
 
-from hinge.compiled import now
+from hinge.compiled import assigned, now
 from hinge.monitoring.interrupts import called_off
-from hinge.threads import assigned
 
 LEAST = 1e-9
 """Least seconds of any positive limit: enough for a first piece, so that there is an answer."""

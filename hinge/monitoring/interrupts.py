@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
 
-from hinge.compiled import calling_off
-from hinge.threads import assigned
+from hinge.compiled import assigned, calling_off
 
 PATIENCE = 0.4
 """Seconds that Ctrl-C waits for the end of a step before it interrupts the step."""

@@ -2,18 +2,18 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.problems.base import Certificate, Problem, Solution
+from hinge.problems.base import Certificate, Problem
 from hinge.problems.svm.regularized import Regularized
 
 
 class BatchSolution(NamedTuple):
     """The answers of all members."""
 
-    members: tuple[Solution, ...]
+    members: tuple[Any, ...]
 
 
 class BatchCertificate(Certificate):

@@ -1,8 +1,11 @@
+import logging
 import subprocess
 import sys
 
 import pytest
 from command_line import run, said, sentence
+
+from hinge.cli import show
 
 COMMAND = [sys.executable, "-m", "hinge"]
 
@@ -43,17 +46,14 @@ def test_a_reader_who_leaves_is_no_error(large, tmp_path, monkeypatch):
     assert process.returncode in (0, 1)
 
 
-def test_a_first_fit_that_waits_for_the_compiler_says_so(monkeypatch, capsys, tmp_path):
-    from hinge import compiled
-    from hinge.cli import show
-
-    monkeypatch.setattr(compiled, "PATIENCE", 0.0)
-    monkeypatch.setattr(compiled.config, "CACHE_DIR", str(tmp_path))  # nothing is compiled that an earlier run kept
-    monkeypatch.setenv("FORCE_COLOR", "1")
-
-    with show.tell_of_compiling():
-        assert compiled.compiled(lambda x: x + 2.0)(1.0) == 3.0
-    assert capsys.readouterr().err.count("Compiling for this machine") == 1
-    with show.tell_of_compiling(quiet=True):
-        assert compiled.compiled(lambda x: x + 3.0)(1.0) == 4.0
-    assert capsys.readouterr().err == ""
+def test_a_quiet_command_hides_what_the_library_logs(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    logger = logging.getLogger("hinge")
+    with show.silence():
+        assert logger.isEnabledFor(logging.WARNING)
+    with show.silence(quiet=True):
+        assert not logger.isEnabledFor(logging.WARNING)
+    assert logger.isEnabledFor(logging.WARNING)
+    monkeypatch.delenv("FORCE_COLOR")
+    with show.silence():  # no terminal
+        assert not logger.isEnabledFor(logging.WARNING)

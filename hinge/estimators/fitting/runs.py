@@ -47,6 +47,7 @@ from hinge.threads import cores, each, one_blas_thread, threads_of
 
 if TYPE_CHECKING:
     from hinge.access.gram.device import DeviceGram
+    from hinge.solvers.kernel.device_pairs import PairBatch
 
 
 class Plan(NamedTuple):
@@ -344,7 +345,7 @@ def run_tasks(
     """Run one task after the other; tasks on the same rows share a Gram, and thus its cache of kernel rows.
 
     If rounding of the kernel values prevents a certificate, the run continues with more accurate ones. Results in
-    `known` are used if they have converged; else runs continue from them. `scale` turns results into scaled answers.
+    `known` are used, unless they have stalled: then runs continue from them. `scale` turns results into scaled answers.
     """
     tasks = [sort_rows(task) for task in tasks]
     scaled: dict[int, ScaledAnswer] = {}
@@ -358,7 +359,7 @@ def run_tasks(
             _let_go(held)  # frees its memory before the next Gram is made
             held[:] = task.rows, gram_of(task.rows, False)
         problem = problem_of(held[1], task)
-        if known and known[k].status is Status.CONVERGED:
+        if known and known[k].status is not Status.STALLED:
             scaled[k] = scale(problem, known[k])
             return known[k]
         if known:
@@ -432,30 +433,45 @@ def _let_go(held: list[Any]) -> None:
 def run_pairs(
     tasks: Sequence[Task], plan: Plan, gram: "DeviceGram", problem_of: Callable[[Any, Task], KernelProblem]
 ) -> Runs:
-    """All class pairs over parts of one Gram on a device: in one call if only the answers are needed.
+    """All class pairs over parts of one Gram on a device: in batches, if `DeviceBlock` solves them.
 
-    Not if callbacks are set, if earlier answers are to be started from, if a limit other than time is set, if Ctrl-C is
-    to return an answer, or if the solver is not `DeviceBlock`; and pairs that are not certified then continue alone.
+    Not if callbacks are set, or if earlier answers are to be started from; and pairs that stall continue alone.
     """
     from hinge.solvers.kernel.device_block import DeviceBlock
-    from hinge.solvers.kernel.device_pairs import solve_pairs
+    from hinge.solvers.kernel.device_pairs import DevicePairs, batches_of
 
     stop, began, known = plan.stop, now(), list[Result]()
-    limits = stop.max_iter, stop.max_kernel_evals, stop.target, stop.max_reads
-    plain = all(limit is None for limit in limits) and plan.on_interrupt == "raise" and stop.tol > 0
-    if plain and not plan.reports and not plan.starts:
+    if not plan.reports and not plan.starts:
         tasks = [sort_rows(task) for task in tasks]
         problems = [problem_of(gram.part(task.rows), task) for task in tasks if task.rows is not None]
-        regularized = [problem for problem in problems if isinstance(problem, KernelRegularized)]
         solver = plan.solver or choose(problems[0], tol=stop.tol).solver
-        if len(regularized) == len(tasks) and isinstance(solver, DeviceBlock):
-            ends = None if stop.max_time is None else began + stop.max_time
-            known = solve_pairs(regularized, solver, stop.tol, plan.seed, ends)
-            seconds = now() - began
-            for result in known:
-                result.history[-1] = result.history[-1]._replace(seconds=seconds)
+        if isinstance(solver, DeviceBlock) and all(isinstance(one, KernelRegularized) for one in problems):
+            batches = list(batches_of(cast(Sequence[KernelRegularized], problems), solver))
+            own = plan._replace(solver=DevicePairs(solver, stop.tol))
+            if stop.max_kernel_evals is not None:
+                own = own._replace(stop=replace(stop, max_kernel_evals=stop.max_kernel_evals // len(batches)))
+            results = run_each(len(batches), lambda k, one: run_one(batches[k], 0, one, keep_state=True), own, 1)
+            known = [one for pair in zip(batches, results, strict=True) for one in _split(*pair, stop.tol)]
             plan = plan._replace(stop=replace(stop, max_time=left_of(stop.max_time, began)))
     return run_tasks(tasks, plan, lambda rows, _: cast(Any, gram.part(cast(np.ndarray, rows))), problem_of, known=known)
+
+
+def _split(batch: "PairBatch", result: Result, tol: float) -> Iterator[Result]:
+    """The run of a batch as one run for each member, with the member's own rounds, objective and gap."""
+    certificates = getattr(result.certificate, "members", [result.certificate] * len(batch.members))
+    earlier, last = list(result.history)[:-1], result.history[-1]
+    every = zip(batch.members, result.solution.members, certificates, result.state.pairs, strict=True)
+    for member, answer, one, pair in every:
+        own = last._replace(iteration=pair.t, objective=one.objective, certificate=one.gap)
+        yield replace(
+            result,
+            solution=answer,
+            certificate=one,
+            status=Status.CONVERGED if one.gap <= tol else result.status,
+            n_iter=pair.t,
+            history=History([*earlier, own._replace(kernel_evals=member.kernel_evals)]),
+            state=None,
+        )
 
 
 @contextmanager

@@ -1,39 +1,97 @@
-"""Many kernel problems over the points of one `DeviceGram` together: all pairs of classes of a multiclass fit.
+"""Many kernel problems over the points of one `DeviceGram` jointly: all pairs of classes of a multiclass fit.
 
 A pair of classes needs some five rounds, each of which is a few milliseconds of a card that is mostly idle: here the
-rounds of all pairs are one, a line a pair, and wait for the device once. Pairs whose working sets are equally large go
-together, up to what memory holds; pairs that are done leave. Each answer is certified on its own, by responses in
-float64. Who is not done after `ROUNDS`, or not certified, is left to a run of its own, which can begin where it is.
+rounds of all pairs are one, a line for each pair, and wait for the device once. Pairs with working sets of equal size
+go together, as many as fit into memory; pairs that are done rest. Each answer is certified on its own, by responses in
+float64.
 """
 
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hinge.access.gram.device import DeviceGram
-from hinge.monitoring import History, Record, Status
-from hinge.monitoring.clock import is_over
-from hinge.problems import Expansion, KernelRegularized
-from hinge.problems.base import Certificate
+from hinge.constraints import Constraints, number
+from hinge.monitoring import Status
+from hinge.problems import Expansion, KernelRegularized, Problem
+from hinge.problems.base import Certificate, Cost
+from hinge.problems.batch import Batch, BatchSolution, combine_certificates
 from hinge.sampling import draw_units, key_of
-from hinge.solvers.base import Result
+from hinge.solvers.base import Solver
 from hinge.solvers.kernel.device_block import GAINS, PATIENCE, ROOM, UNIFORM, DeviceBlock, balanced
 from hinge.solvers.kernel.device_rounds import Lines, Seen, first_sets, look, move, working_sets
 
 if TYPE_CHECKING:
     import torch
 
-ROUNDS = 24
-"""Rounds after which a pair is left to a run of its own, which looks for a better multiple of w as well."""
 SURE = 0.9
-"""Share of the tolerance that the gap is to have before rounding is known."""
+"""Fraction of the tolerance that the gap should have before its rounding is known."""
 OF_A_POINT, OF_A_VALUE = 200, 40
-"""Bytes that a line has for each point, and for each kernel value of its working set."""
+"""Bytes of a line for each point, and for each kernel value of its working set."""
 
 
-class _Pair(NamedTuple):
+class PairBatch(Batch):
+    """Problems over parts of one `DeviceGram`, with the hinge loss and the same kind of bias.
+
+    Parameters
+    ----------
+    members : sequence of KernelRegularized
+    """
+
+    members: tuple[KernelRegularized, ...]  # type: ignore[assignment]
+
+    def __init__(self, members: Sequence[KernelRegularized]) -> None:
+        self.members = tuple(members)
+        self.n, self.loss = sum(member.n for member in members), members[0].loss
+        self.gram = _gram(members[0])
+
+    reads = 0
+    pass_cells = 0
+
+    @property
+    def kernel_evals(self) -> int:  # type: ignore[override]
+        """Kernel values computed so far."""
+        return sum(member.kernel_evals for member in self.members)
+
+    def certificate(self, answer: BatchSolution) -> Certificate:
+        """The certificates of all members, by the kernel values in float64 that the responses are made of."""
+        found = []
+        for member, one in zip(self.members, answer.members, strict=True):
+            exact = copy.copy(member)
+            exact.gram = _in_float64(member)
+            found.append(exact.certificate(one))
+        return combine_certificates(found)
+
+    def sharpened(self, answer: BatchSolution, found: Certificate, wanted: float) -> Certificate:
+        """The same: a member whose certificate is not good enough continues alone."""
+        return found
+
+
+class PairsState(NamedTuple):
+    """A line for each pair, and what the host knows of it.
+
+    ============ =========================================================================
+    `lines`      labels, bounds, shares, β, responses and paths, on the device
+    `rows`       which points of the whole belong to each line
+    `pairs`      what is known of each line
+    `answers`    the answer with responses in float64, by round
+    `key`        of the random numbers
+    `t`          rounds so far
+    ============ =========================================================================
+    """
+
+    lines: Lines
+    rows: "torch.Tensor"
+    pairs: tuple["Pair", ...]
+    answers: dict[int, BatchSolution]
+    key: np.uint64
+    t: int
+
+
+class Pair(NamedTuple):
     """What the host knows of a line; see `DeviceBlockState`."""
 
     b: float = 0.0
@@ -43,84 +101,135 @@ class _Pair(NamedTuple):
     rho: float = 1.0
     steps: int = 0
     t: int = 0
-    evals: int = 0
 
 
-def solve_pairs(
-    problems: Sequence[KernelRegularized], solver: DeviceBlock, tol: float, seed: int = 0, ends: float | None = None
-) -> list[Result]:
-    """The answers of all problems, with their certificates; `STALLED` where it is above the tolerance.
+@dataclass(frozen=True)
+class DevicePairs(Solver[PairBatch, PairsState]):
+    """Rounds of `DeviceBlock` for all members of a `PairBatch` jointly.
 
     Parameters
     ----------
-    problems : sequence of KernelRegularized
-        With the hinge loss and one kind of bias, over parts of one `DeviceGram`.
-    solver : DeviceBlock
+    block : DeviceBlock
+        The settings of a round.
     tol : float
-    seed : int
-    ends : float, optional
-        When no more rounds begin, by `hinge.monitoring.clock.now`.
+        Members whose gap is below this, with some reserve for rounding, rest.
+    most : int
+        Rounds after which the others are left to runs of their own, which also search for a better multiple of w.
     """
-    results: list[Result] = []
-    while len(results) < len(problems):
-        left = problems[len(results) :]
-        gram, n = _gram(left[0]), max(problem.n for problem in left)
-        block = min(n, solver.size(n, 0, 0))
-        count = max(1, gram.free() // 4 // (OF_A_POINT * n + OF_A_VALUE * block**2))
-        some = left[:count]
-        beta, pairs = _solve(some, solver, tol, seed + len(results), ends)
-        for problem, own, pair in zip(some, beta, pairs, strict=True):
-            results.append(_certified(problem, own[: problem.n], pair, solver, tol))
-    return results
 
+    block: DeviceBlock = field(default_factory=DeviceBlock)
+    tol: float = 0.0
+    most: int = 24
 
-def _solve(
-    problems: Sequence[KernelRegularized], solver: DeviceBlock, tol: float, seed: int, ends: float | None
-) -> tuple[np.ndarray, list[_Pair]]:
-    """Rounds for all problems, until each has a gap of `tol` or time is up."""
-    gram, free = _gram(problems[0]), problems[0].bias == "free"
-    lines, rows = _placed(gram, problems)
-    rho = float(gram.diag.mean()) or 1.0
-    pairs = [_Pair(off=problem.n, rho=rho, steps=solver.steps) for problem in problems]
-    left, key = list(range(len(pairs))), key_of(seed)
-    for t in range(ROUNDS):
-        balances = np.empty(len(pairs))
+    paper = DeviceBlock.paper
+    joint = True
+    ends_itself = True
+    exact_estimate = True
+    finished = Status.STALLED
+    constraints = Constraints(tol=number(least=0))
+
+    def rejects(self, problem: Problem) -> str | None:
+        if not isinstance(problem, PairBatch):
+            return f"DevicePairs solves several problems over one DeviceGram, not {type(problem).__name__}."
+        return next((reason for one in problem.members if (reason := self.block.rejects(one))), None)
+
+    def init(self, problem: PairBatch, seed: int = 0, start: None = None) -> PairsState:
+        rho = float(problem.gram.diag.mean()) or 1.0
+        pairs = tuple(Pair(off=member.n, rho=rho, steps=self.block.steps) for member in problem.members)
+        return PairsState(*_placed(problem), pairs, {}, key_of(seed), 0)
+
+    def advance(self, problem: PairBatch, state: PairsState, n_iter: int) -> PairsState:
+        for _ in range(n_iter):
+            left = self._left(state)
+            if not left:
+                break
+            state = self._round(problem, state, left)
+        return state
+
+    def _left(self, state: PairsState) -> list[int]:
+        """The members that are not done, while there are rounds left."""
+        above = [q for q, pair in enumerate(state.pairs) if not pair.gap <= SURE * self.tol]
+        return above if state.t < self.most else []
+
+    def _round(self, problem: PairBatch, state: PairsState, left: list[int]) -> PairsState:
+        gram, (lines, rows, known, _, key, t) = problem.gram, state
+        pairs, balances, free = list(known), np.empty(len(known)), problem.members[0].bias == "free"
         drawn = any(pairs[q].gap > UNIFORM for q in left)
         u = gram.array(draw_units(key, t * rows.numel(), rows.numel())).reshape(rows.shape) if drawn else None
         waiting = [
-            (some, _round(gram, lines, rows, [pairs[q] for q in some], some, u, size, free))
-            for size, some in _groups(gram, solver, problems, pairs, left)
+            (some, _move(gram, lines, rows, [pairs[q] for q in some], some, u, size, free))
+            for size, some in self._groups(problem, pairs, left)
         ]
         seen = gram.host(look(lines, free))
         for some, balance in waiting:
             balances[some] = gram.host(balance)
         for q in left:
-            pairs[q] = _after(problems[q], solver, pairs[q], Seen(*seen[q].tolist()), float(balances[q]))
-        left = [q for q in left if not pairs[q].gap <= SURE * tol]
-        if not left or is_over(ends):
-            break
-    return gram.host(lines.beta), pairs
+            pairs[q] = self._after(problem.members[q], pairs[q], Seen(*seen[q].tolist()), float(balances[q]))
+        return state._replace(pairs=tuple(pairs), answers={}, t=t + 1)
+
+    def _groups(self, problem: PairBatch, pairs: list[Pair], left: list[int]) -> Iterator[tuple[int, list[int]]]:
+        """Pairs whose next working sets are equally large and take equally many steps, as many as fit into memory."""
+        alike: dict[tuple[int, int], list[int]] = {}
+        for q in left:
+            size = self.block.size(problem.members[q].n, pairs[q].free, pairs[q].off)
+            alike.setdefault((size, pairs[q].steps), []).append(q)
+        for (size, _), some in alike.items():
+            most = max(1, problem.gram.free() // 2 // (OF_A_VALUE * size**2))
+            for lo in range(0, len(some), most):
+                yield size, some[lo : lo + most]
+
+    def _after(self, member: KernelRegularized, pair: Pair, seen: Seen, balance: float) -> Pair:
+        """What is known of a line after a round and an evaluation."""
+        lam, values = member.lam, self._values(member, pair)
+        member.gram.evals, member.gram.asked = member.gram.evals + values, member.gram.asked + values
+        primal, dual = 0.5 * lam * seen.sq + seen.loss, lam * (seen.linear - 0.5 * seen.sq)
+        gap = (primal - dual) / dual if dual > 0.0 else np.inf
+        slow = pair.t > 0 and gap > (1.0 - GAINS) * pair.gap
+        steps = min(2 * pair.steps, PATIENCE * self.block.steps) if slow else pair.steps
+        rho = balanced(pair.rho, balance)
+        return Pair(seen.b, gap, int(seen.free), int(seen.off), rho, steps, pair.t + 1)
+
+    def _values(self, member: KernelRegularized, pair: Pair) -> int:
+        """Kernel values of the next round of a member."""
+        size = min(member.n, self.block.size(member.n, pair.free, pair.off))
+        return size * (size + member.n)
+
+    def solution(self, problem: PairBatch, state: PairsState) -> BatchSolution:
+        """The answers of all members, with responses in float64, computed once for each round."""
+        if state.t not in state.answers:
+            beta = problem.gram.host(state.lines.beta)
+            every = zip(problem.members, beta, state.pairs, strict=True)
+            state.answers[state.t] = BatchSolution(tuple(_answer(*one) for one in every))
+        return state.answers[state.t]
+
+    def cost(self, problem: PairBatch, state: PairsState | None = None) -> Cost:
+        pairs = [Pair()] * len(problem.members) if state is None else state.pairs
+        return Cost(kernel_values=sum(map(self._values, problem.members, pairs)))
+
+    def pause(self, problem: PairBatch, state: PairsState) -> int:
+        return int(bool(self._left(state)))
+
+    def estimate(self, problem: PairBatch, state: PairsState) -> float:
+        return max(pair.gap for pair in state.pairs)
 
 
-def _groups(
-    gram: DeviceGram, solver: DeviceBlock, problems: Sequence[KernelRegularized], pairs: list[_Pair], left: list[int]
-) -> Iterator[tuple[int, list[int]]]:
-    """Pairs whose next working sets are equally large and take equally many steps, up to what memory holds."""
-    alike: dict[tuple[int, int], list[int]] = {}
-    for q in left:
-        size = solver.size(problems[q].n, pairs[q].free, pairs[q].off)
-        alike.setdefault((size, pairs[q].steps), []).append(q)
-    for (size, _), some in alike.items():
-        most = max(1, gram.free() // 2 // (OF_A_VALUE * size**2))
-        for lo in range(0, len(some), most):
-            yield size, some[lo : lo + most]
+def batches_of(problems: Sequence[KernelRegularized], block: DeviceBlock) -> Iterator[PairBatch]:
+    """Batches of consecutive problems, each as large as memory allows."""
+    done = 0
+    while done < len(problems):
+        left = problems[done:]
+        gram, n = _gram(left[0]), max(problem.n for problem in left)
+        size = min(n, block.size(n, 0, 0))
+        count = max(1, gram.free() // 4 // (OF_A_POINT * n + OF_A_VALUE * size**2))
+        yield PairBatch(left[:count])
+        done += count
 
 
-def _round(
+def _move(
     gram: DeviceGram,
     lines: Lines,
     rows: "torch.Tensor",
-    pairs: list[_Pair],
+    pairs: list[Pair],
     which: list[int],
     u: "torch.Tensor | None",
     size: int,
@@ -144,56 +253,35 @@ def _round(
     return balance
 
 
-def _after(problem: KernelRegularized, solver: DeviceBlock, pair: _Pair, seen: Seen, balance: float) -> _Pair:
-    """What is known of a line after a round and an evaluation."""
-    lam, size = problem.lam, min(problem.n, solver.size(problem.n, pair.free, pair.off))
-    primal, dual = 0.5 * lam * seen.sq + seen.loss, lam * (seen.linear - 0.5 * seen.sq)
-    gap = (primal - dual) / dual if dual > 0.0 else np.inf
-    slow = pair.t > 0 and gap > (1.0 - GAINS) * pair.gap
-    return _Pair(
-        seen.b,
-        gap,
-        int(seen.free),
-        int(seen.off),
-        balanced(pair.rho, balance),
-        min(2 * pair.steps, PATIENCE * solver.steps) if slow else pair.steps,
-        pair.t + 1,
-        pair.evals + size * (size + problem.n),
-    )
-
-
 def _gram(problem: KernelRegularized) -> DeviceGram:
     assert isinstance(problem.gram, DeviceGram)
     return problem.gram.origin
 
 
-def _placed(gram: DeviceGram, problems: Sequence[KernelRegularized]) -> "tuple[Lines, torch.Tensor]":
-    """The lines of the problems at β = 0, and which points of the whole their rows are."""
-    shape = len(problems), max(problem.n for problem in problems)
+def _placed(problem: PairBatch) -> "tuple[Lines, torch.Tensor]":
+    """The lines of the members at β = 0, and which points of the whole their rows are."""
+    gram, shape = problem.gram, (len(problem.members), max(member.n for member in problem.members))
     rows, (y, box, c) = np.zeros(shape, np.int64), np.zeros((3, *shape))
-    for q, problem in enumerate(problems):
-        at = getattr(problem.gram, "at", None)
-        rows[q, : problem.n] = np.arange(problem.n) if at is None else at
-        y[q, : problem.n], box[q, : problem.n], c[q, : problem.n] = problem.y, problem.boxes, problem.share()
+    for q, member in enumerate(problem.members):
+        at = getattr(member.gram, "at", None)
+        rows[q, : member.n] = np.arange(member.n) if at is None else at
+        y[q, : member.n], box[q, : member.n], c[q, : member.n] = member.y, member.boxes, member.share()
     there = [gram.array(one) for one in (y, np.where(y < 0, -box, 0.0), np.where(y > 0, box, 0.0), c)]
     return Lines(*there, *(there[0].new_zeros(shape) for _ in range(3))), gram.array(rows)
 
 
-def _certified(problem: KernelRegularized, beta: np.ndarray, pair: _Pair, solver: DeviceBlock, tol: float) -> Result:
-    """The answer with responses in float64, and the certificate that they give."""
-    gram, used = problem.gram, np.flatnonzero(beta)
+def _answer(member: KernelRegularized, beta: np.ndarray, pair: Pair) -> Expansion:
+    """The answer of a member, with responses in float64."""
+    beta = beta[: member.n].copy()
+    used = np.flatnonzero(beta)
+    r = _gram(member).host(_in_float64(member).pass_over(used, beta[used], np.arange(member.n)))
+    member.gram.evals += len(used) * member.n
+    return Expansion(beta, pair.b, r, None, len(used) + 1)
+
+
+def _in_float64(member: KernelRegularized) -> DeviceGram:
+    """The points of a member in float64; they are freed after use, as together they would take much memory."""
+    gram = member.gram
     assert isinstance(gram, DeviceGram)
-    gram.evals, gram.asked = gram.evals + pair.evals, gram.asked + pair.evals
-    own = gram if gram.at is None else gram.origin.part(gram.at)  # whose points in float64 are gone at the end
-    finer = own.finer or own
-    r = gram.host(finer.pass_over(used, beta[used], np.arange(problem.n)))
-    exact = copy.copy(problem)
-    exact.gram = finer
-    answer = Expansion(beta.copy(), pair.b, r, None, len(used) + 1)
-    certificate: Certificate = exact.certificate(answer)
-    answer = problem.finished(answer, certificate)
-    status = Status.CONVERGED if certificate.gap <= tol else Status.STALLED
-    gram.evals += len(used) * problem.n
-    record = Record(pair.t, 0.0, 0, gram.evals, certificate.objective, certificate.gap, np.nan)
-    certificate = certificate._replace(b=answer.b)
-    return Result(answer, certificate, status, pair.t, 1, History([record]), None, solver)
+    own = gram if gram.at is None else gram.origin.part(gram.at)
+    return own.finer or own

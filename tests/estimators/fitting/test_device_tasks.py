@@ -1,7 +1,10 @@
-"""Pairs of classes on a device: at once where that is all that is asked for, and the same answers if not."""
+"""Pairs of classes on a device: jointly, unless callbacks or starts need each alone, and then the same answers."""
+
+from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from hinge import SVC
 from hinge.solvers import DeviceBlock
@@ -18,43 +21,48 @@ def three():
 
 @pytest.fixture
 def counted(monkeypatch):
-    """How many problems were solved at once."""
+    """How many problems each batch had."""
     from hinge.solvers.kernel import device_pairs
 
-    seen, real = [], device_pairs.solve_pairs
+    seen, real = [], device_pairs.DevicePairs.init
 
-    def solve_pairs(problems, *options):
-        seen.append(len(problems))
-        return real(problems, *options)
+    def init(solver, problem, *options):
+        seen.append(len(problem.members))
+        return real(solver, problem, *options)
 
-    monkeypatch.setattr(device_pairs, "solve_pairs", solve_pairs)
+    monkeypatch.setattr(device_pairs.DevicePairs, "init", init)
     return seen
 
 
-@pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}, {"fit_intercept": False}, {"max_time": 60}])
-def test_all_pairs_are_solved_at_once(three, counted, options):
+FREE_OF_LIMITS = [{}, {"class_weight": "balanced"}, {"fit_intercept": False}, {"on_interrupt": "keep"}]
+WIDE_LIMITS = [{"max_time": 60}, {"max_iter": 50}, {"max_kernel_evals": 10**8}]
+
+
+@pytest.mark.parametrize("options", [*FREE_OF_LIMITS, *WIDE_LIMITS])
+def test_all_pairs_are_solved_jointly(three, counted, options):
     X, y = three
     model = SVC(device="cpu:0", solver="deviceblock", **options).fit(X, y)
-    other = SVC(tol=1e-4, **options).fit(X, y)
+    other = SVC(tol=1e-4, **{name: options[name] for name in ("class_weight", "fit_intercept") if name in options})
+    other.fit(X, y)
     assert counted == [3] and model.stop_reason_ == "converged" and model.gap_ <= 1e-3
     np.testing.assert_allclose(model.objective_, other.objective_, rtol=1.2e-3)
     assert (model.predict(X) == other.predict(X)).mean() > 0.99
-    assert isinstance(model.solver_, DeviceBlock) and model.n_kernel_evals_ > 0 and len(model.history_) == 3
+    assert model.solver_.block == DeviceBlock() and model.n_kernel_evals_ > 0 and len(model.history_) == 3
 
 
-@pytest.mark.parametrize(
-    "options", [{"max_iter": 50}, {"on_interrupt": "keep"}, {"max_kernel_evals": 10**8, "solver": DeviceBlock()}]
-)
-def test_not_where_more_is_asked_for(three, counted, options):
+@pytest.mark.parametrize("options", [{"max_iter": 1}, {"max_kernel_evals": 10**5}])
+def test_limits_end_all_pairs(three, counted, options):
     X, y = three
-    SVC(device="cpu:0", **options).fit(X, y)
-    assert counted == []
+    with pytest.warns(ConvergenceWarning):
+        model = SVC(device="cpu:0", solver=DeviceBlock(block=16), C=100.0, tol=1e-6, **options).fit(X, y)
+    assert counted == [3] and model.stop_reason_ == next(iter(options)) and model.gap_ > 1e-6
+    assert (model.n_iter_ <= options.get("max_iter", 100)).all()
 
 
 def test_a_pair_that_is_not_done_goes_on_alone(three, counted, monkeypatch):
     from hinge.solvers.kernel import device_pairs
 
-    monkeypatch.setattr(device_pairs, "ROUNDS", 1)
+    monkeypatch.setattr(device_pairs, "DevicePairs", partial(device_pairs.DevicePairs, most=1))
     X, y = three
     model = SVC(device="cpu:0", solver=DeviceBlock(block=32), C=10.0).fit(X, y)
     assert counted == [3] and model.stop_reason_ == "converged" and model.gap_ <= 1e-3

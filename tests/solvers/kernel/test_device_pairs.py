@@ -1,4 +1,4 @@
-"""All pairs at once: the optimum of each, certified, whatever the memory holds."""
+"""All pairs jointly: the optimum of each, certified, whatever fits into memory."""
 
 import importlib
 
@@ -13,6 +13,7 @@ from hinge.solvers import BlockDual, DeviceBlock, solve
 
 torch = pytest.importorskip("torch")
 device = importlib.import_module("hinge.access.gram.device")
+device_pairs = importlib.import_module("hinge.solvers.kernel.device_pairs")
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
 DEVICES = ["cpu", pytest.param("cuda", marks=[pytest.mark.gpu, needs_gpu])]
 SIZES = 150, 120, 90
@@ -36,39 +37,51 @@ def pairs_of(gram, bias="free", C=1.0, weighted=False):
     return problems
 
 
+def run(problems, tol, block=32, **limits):
+    """The results of the batches of some problems."""
+    settings = DeviceBlock(block=block)
+    solver = device_pairs.DevicePairs(settings, tol)
+    return [solve(batch, solver, stop=Stop(tol=tol, **limits)) for batch in device_pairs.batches_of(problems, settings)]
+
+
 @pytest.mark.parametrize("where", DEVICES)
 @pytest.mark.parametrize(("bias", "C", "weighted"), [("free", 1.0, False), ("none", 1.0, True), ("free", 10.0, True)])
 def test_each_has_the_optimum_of_the_host(points, where, bias, C, weighted):
-    from hinge.solvers.kernel.device_pairs import solve_pairs
-
     kernel = Gaussian(0.2)
     problems = pairs_of(device.DeviceGram(points, kernel, where), bias, C, weighted)
     theirs = pairs_of(lambda rows: Gram(as_points(points[rows], kernel, exact=True)), bias, C, weighted)
-    for result, problem, other in zip(
-        solve_pairs(problems, DeviceBlock(block=32), 1e-3), problems, theirs, strict=True
+    (result,) = run(problems, 1e-3)
+    assert result.status is Status.CONVERGED and result.n_iter > 1
+    assert result.history[-1].kernel_evals == sum(problem.kernel_evals for problem in problems) > 0
+    for answer, certificate, problem, other in zip(
+        result.solution.members, result.certificate.members, problems, theirs, strict=True
     ):
         best = solve(other, BlockDual(), stop=Stop(1e-4)).certificate.objective
-        assert result.status is Status.CONVERGED and result.certificate.gap <= 1e-3
-        assert result.certificate.objective == pytest.approx(best, rel=1.2e-3)
-        assert other.objective(result.solution) == pytest.approx(result.certificate.objective, rel=1e-6)
-        assert (result.solution.beta * problem.y >= 0).all() and result.n_iter > 1
+        assert certificate.gap <= 1e-3 and certificate.objective == pytest.approx(best, rel=1.2e-3)
+        assert other.objective(answer) == pytest.approx(certificate.objective, rel=1e-6)
+        assert (answer.beta * problem.y >= 0).all()
         assert not {"_points", "_given"} & set(vars(problem.gram))  # no pair keeps a copy of its points
 
 
 def test_memory_for_one_pair_at_a_time_does(points, monkeypatch):
-    from hinge.solvers.kernel.device_pairs import solve_pairs
-
     gram = device.DeviceGram(points, Gaussian(0.2), "cpu")
-    expected = [one.certificate.objective for one in solve_pairs(pairs_of(gram), DeviceBlock(block=32), 1e-4)]
+    expected = [one.objective for one in run(pairs_of(gram), 1e-4)[0].certificate.members]
     monkeypatch.setattr(device.DeviceGram, "free", lambda self: 1)
-    found = solve_pairs(pairs_of(gram), DeviceBlock(block=32), 1e-4)
+    found = run(pairs_of(gram), 1e-4)
+    assert len(found) == 3 and all(one.status is Status.CONVERGED for one in found)
     assert [one.certificate.objective for one in found] == pytest.approx(expected, rel=2e-4)
 
 
-def test_who_is_not_done_says_so(points):
-    from hinge.solvers.kernel import device_pairs
-
+def test_limits_and_stalling_are_said(points):
     gram = device.DeviceGram(points, Gaussian(0.2), "cpu")
-    found = device_pairs.solve_pairs(pairs_of(gram, C=100.0), DeviceBlock(block=16), 1e-6, ends=0.0)
-    assert {one.n_iter for one in found} == {1}
-    assert all(one.status is Status.STALLED and 1e-6 < one.certificate.gap < np.inf for one in found)
+    (result,) = run(pairs_of(gram, C=100.0), 1e-6, block=16, max_iter=1)
+    assert result.status is Status.MAX_ITER and result.n_iter == 1
+    assert all(1e-6 < one.gap < np.inf for one in result.certificate.members)
+    (result,) = run(pairs_of(gram, C=100.0), 1e-15, block=16)
+    assert result.status is Status.STALLED and result.n_iter == device_pairs.DevicePairs().most
+
+
+def test_it_is_for_batches_on_a_device(points):
+    problem = pairs_of(lambda rows: Gram(as_points(points[rows], Gaussian(0.2))))[0]
+    with pytest.raises(ValueError, match="several problems over one DeviceGram"):
+        solve(problem, device_pairs.DevicePairs())

@@ -1,0 +1,43 @@
+"""What `hinge.warm` compiles is what first fits need."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import hinge
+from hinge.warming import KERNEL, LINEAR
+
+FIRST = """
+import numpy as np, scipy.sparse as sp
+from numba.core import event
+from sklearn.datasets import load_breast_cancer, load_iris
+import hinge
+compiled = event.RecordingListener()
+X, y = load_iris(return_X_y=True)
+B, labels = load_breast_cancer(return_X_y=True)
+with event.install_listener("numba:compile", compiled):
+    for C in (1.0, 10.0):
+        hinge.LinearSVC(C=C).fit(X, y)
+    hinge.LinearSVC().fit(B.astype(np.float32), labels).predict(B)
+    hinge.LinearSVC().fit(sp.csr_array(B), labels)
+print(len(compiled.buffer))
+"""
+
+
+@pytest.mark.slow
+def test_after_it_first_fits_compile_nothing(tmp_path):
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", "import hinge; hinge.warm(['LinearSVC'])"], env=env, check=True, timeout=600)
+    ran = subprocess.run(
+        [sys.executable, "-c", FIRST], env=env, check=True, capture_output=True, text=True, timeout=600
+    )
+    assert ran.stdout.split() == ["0"]
+
+
+def test_it_knows_all_estimators_and_refuses_others(capsys):
+    names = {name for name, _ in (*LINEAR, *KERNEL)}
+    assert names == {name for name in hinge.__all__ if name.endswith(("SVC", "SVR", "SVM"))}
+    with pytest.raises(ValueError, match="'SVD' is not one of"):
+        hinge.warm(["SVD"])
