@@ -6,7 +6,9 @@ A row has a dual weight, a margin, and leave-one-out values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, fields
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = [
+    "ColumnTable",
     "FeatureTable",
     "RowTable",
     "feature_table",
@@ -37,7 +40,73 @@ __all__ = [
 ]
 
 
-class FeatureTable(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnTable:
+    """A table of columns of equal length, which prints as one: the base class of the tables below.
+
+    ``table[:3]``, ``table[mask]`` and ``table[rows]`` are tables of some lines, ``table["name"]`` is a column and
+    ``len(table)`` the number of lines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.explain import FeatureTable
+    >>> table = FeatureTable(np.array(["age", "pay"]), np.array(["yes", "yes"]), *(np.array([0.5, -0.25]),) * 4)
+    >>> table[:1]
+    feature   of  weight  spread  effect  share
+        age  yes     0.5     0.5     0.5    0.5
+    """
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """The columns by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, which: Any) -> Any:
+        if isinstance(which, str):
+            return self.columns[which]
+        lines = np.arange(len(self))[which]
+        return type(self)(**{name: column[np.atleast_1d(lines)] for name, column in self.columns.items()})
+
+    def to_pandas(self) -> DataFrame:
+        """The same columns as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_pandas() needs pandas: pip install pandas, or use the table's columns.") from error
+        return pd.DataFrame(self.columns)
+
+    def _cells(self, most: int = 20) -> list[list[str]]:
+        """Names and lines as text: all lines, or the first and the last of many."""
+        half = most // 2
+        lines = list(self.columns.values())
+        shown: list[Any] = [*range(len(self))] if len(self) <= most else [*range(half), None, *range(-half, 0)]
+        rows = [["..." if k is None else _as_text(column[k]) for column in lines] for k in shown]
+        return [list(self.columns), *rows]
+
+    def __repr__(self) -> str:
+        cells = self._cells()
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in cells]
+        return "\n".join(lines + [f"[{len(self):,} lines]"] * (len(cells) <= len(self)))
+
+    def _repr_html_(self) -> str:
+        names, *rows = [[escape(text) for text in row] for row in self._cells()]
+        head = "".join(f"<th>{name}</th>" for name in names)
+        body = "".join("<tr>" + "".join(f"<td>{text}</td>" for text in row) + "</tr>" for row in rows)
+        note = f"<p>{len(self):,} lines</p>" if len(rows) < len(self) else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+def _as_text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FeatureTable(ColumnTable):
     """One line for each weight, sorted by the size of its effect, largest first.
 
     Attributes
@@ -168,7 +237,8 @@ def runs_of(model: BaseEstimator, n_runs: int) -> list[str]:
     return classes
 
 
-class RowTable(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class RowTable(ColumnTable):
     """One line for each training row.
 
     Decision values are multiplied by the label, so that they are positive on the right side. If there are several
@@ -201,8 +271,8 @@ class RowTable(NamedTuple):
     >>> X, y = make_blobs(60, centers=2, random_state=1)
     >>> y[0] = 1 - y[0]  # a wrong label
     >>> model = LinearSVC(C=0.1).fit(X, y)
-    >>> row_table(model, X, y)._fields
-    ('row', 'label', 'of', 'dual', 'margin', 'without', 'influence', 'p_label')
+    >>> list(row_table(model, X, y).columns)
+    ['row', 'label', 'of', 'dual', 'margin', 'without', 'influence', 'p_label']
     """
 
     row: np.ndarray
@@ -253,26 +323,22 @@ def row_table(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Array
     judged, scores = model._left_out(rows, labels, codes, weight, every=True), model._scores(rows)
     n_classes = len(model.classes_)
     pairs = class_pairs(n_classes) if model._one_vs_one else None
-    best = RowTable(
-        np.arange(len(codes)),
-        model.classes_[codes],
-        np.full(len(codes), "", dtype=object),
-        np.zeros(len(codes)),
-        *(np.full(len(codes), np.inf) for _ in range(4)),
-    )
+    of, dual = np.full(len(codes), "", dtype=object), np.zeros(len(codes))
+    best = dual, *(np.full(len(codes), np.inf) for _ in range(4))
     for k, (one, name) in enumerate(zip(judged, runs_of(model, len(judged)), strict=True)):
         sign = np.where(one.positive, 1.0, -1.0)
         # One against the rest: only the function of the row's own class. Pairs, or two classes: all that involve it.
         own = np.full(len(one.rows), True) if pairs is not None or n_classes == 2 else one.positive
-        own &= (weight[one.rows] > 0.0) & (sign * one.f < best.without[one.rows])
+        own &= (weight[one.rows] > 0.0) & (sign * one.f < best[2][one.rows])
         p = probabilities(one.f, fit_sigmoid(one.f, one.positive, one.stands_for * weight[one.rows]))
         margin = sign * scores[one.rows, k]
         lost = np.where(one.dual > 0.0, np.maximum(margin - sign * one.f, 0.0), 0.0)  # negative by rounding only
         found = (one.dual, margin, margin - lost, lost, np.where(one.positive, p, 1.0 - p))
-        best.of[one.rows[own]] = name
-        for column, values in zip(best[3:], found, strict=True):
+        of[one.rows[own]] = name
+        for column, values in zip(best, found, strict=True):
             column[one.rows[own]] = values[own]
-    return _some(best._replace(of=best.of.astype(str)), np.flatnonzero(np.isfinite(best.without)))
+    table = RowTable(np.arange(len(codes)), model.classes_[codes], of.astype(str), *best)
+    return table[np.isfinite(table.without)]
 
 
 def influential_rows(
@@ -292,7 +358,7 @@ def influential_rows(
     [0]
     """
     table = row_table(model, X, y, sample_weight)
-    return _some(table, np.argsort(-table.influence, kind="stable")[: checked_top(top)])
+    return table[np.argsort(-table.influence, kind="stable")[: checked_top(top)]]
 
 
 def margin_rows(
@@ -314,7 +380,7 @@ def margin_rows(
     """
     table = row_table(model, X, y, sample_weight)
     held = np.flatnonzero(table.dual > 0.0)
-    return _some(table, held[np.argsort(np.abs(1.0 - table.margin[held]), kind="stable")][: checked_top(top)])
+    return table[held[np.argsort(np.abs(1.0 - table.margin[held]), kind="stable")][: checked_top(top)]]
 
 
 def suspicious_rows(
@@ -339,15 +405,11 @@ def suspicious_rows(
     table = row_table(model, X, y, sample_weight)
     wrong = np.flatnonzero(table.without < 0.0)
     order = np.lexsort((table.without[wrong], table.p_label[wrong]))
-    return _some(table, wrong[order][: checked_top(top)])
+    return table[wrong[order][: checked_top(top)]]
 
 
-def _some(table: RowTable, lines: np.ndarray) -> RowTable:
-    return RowTable(*(column[lines] for column in table))
-
-
-def frame(table: FeatureTable | RowTable) -> DataFrame:
-    """The same columns as a pandas DataFrame.
+def frame(table: ColumnTable) -> DataFrame:
+    """The same columns as a pandas DataFrame: ``table.to_pandas()``.
 
     Parameters
     ----------
@@ -366,8 +428,4 @@ def frame(table: FeatureTable | RowTable) -> DataFrame:
     >>> frame(feature_table(model, X, names=["age", "pay"])).columns.tolist()
     ['feature', 'of', 'weight', 'spread', 'effect', 'share']
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("frame() needs pandas: pip install pandas, or use the table's columns.") from error
-    return pd.DataFrame(table._asdict())
+    return table.to_pandas()

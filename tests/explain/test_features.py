@@ -62,7 +62,7 @@ def test_a_pipeline_has_the_features_that_its_transformers_make():
     found = feature_table(pipeline, table, top=3)
     made = pipeline[:-1].transform(table)
     expected = feature_table(pipeline[-1], made, names=pipeline[:-1].get_feature_names_out(), top=3)
-    assert [part.tolist() for part in found] == [part.tolist() for part in expected]
+    assert repr(found) == repr(expected) and found.weight.tolist() == expected.weight.tolist()
     assert {"a", "c d"} <= set(feature_table(pipeline, table).feature)
     assert set(feature_table(make_pipeline(LinearSVC()).fit(table, TWO), table).feature) == set("abcd")
     unnamed = make_pipeline(FunctionTransformer(), LinearSVC()).fit(X[:100], TWO)
