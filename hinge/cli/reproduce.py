@@ -159,9 +159,9 @@ def _show_names(as_json: bool) -> None:
 def _claims(outcomes: list[tuple[Experiment, Outcome]], page: Path) -> dict[str, Any]:
     """What was found beside the papers' claims, in JSON's terms."""
     claims = [
-        {"experiment": e.name, "claim": c.what, "ours": c.ours, "paper": c.paper, "unit": c.unit}
-        | {"verdict": c.verdict.value, "conditions": c.conditions}
-        | {"verdict_before": None if c.earlier is None else c.earlier.verdict.value}
+        {"experiment": e.name, "quotation": c.sentence.quote, "place": c.sentence.place, "what": c.sentence.what}
+        | {"rule": c.sentence.rule.words, "unit": c.sentence.unit, "verdict": c.verdict.value}
+        | {"rows": [{**vars(row), "verdict": row.verdict.value} for row in c.rows]}
         for e, outcome in outcomes
         for c in outcome.claims
     ]
@@ -169,24 +169,32 @@ def _claims(outcomes: list[tuple[Experiment, Outcome]], page: Path) -> dict[str,
 
 
 def _show_claims(outcomes: list[tuple[Experiment, Outcome]]) -> None:
+    found = [(e.name, c.sentence, row) for e, outcome in outcomes for c in outcome.claims for row in c.rows]
     if console().width < PIPED_WIDTH:
         show_table(
             [
                 (
-                    c.verdict.value,
-                    f"{experiment.name}: {c.what}: {_number(c.ours)} {c.unit}, in the paper "
-                    f"{_number(c.paper)} ({c.conditions})",
+                    row.verdict.value,
+                    f"{name}: {one.what}: {_number(row.ours)} {one.unit}, in the paper {_number(row.paper)} "
+                    f"({row.on}; {row.conditions})",
                 )
-                for experiment, outcome in outcomes
-                for c in outcome.claims
+                for name, one, row in found
             ]
         )
         return
-    lines = [("experiment", "verdict", "ours", "paper", "ratio", "claim", "conditions")]
+    lines = [("experiment", "verdict", "ours", "paper", "ratio", "claim", "on", "conditions")]
     lines += [
-        (experiment.name, c.verdict.value, number(c.ours), number(c.paper), number(c.ratio), c.what, c.conditions)
-        for experiment, outcome in outcomes
-        for c in outcome.claims
+        (
+            name,
+            row.verdict.value,
+            number(row.ours),
+            number(row.paper),
+            number(row.ratio),
+            one.what,
+            row.on,
+            row.conditions,
+        )
+        for name, one, row in found
     ]
     show_table(lines)
 

@@ -3,118 +3,86 @@
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Literal
 
 from hinge.experiments import registry
-from hinge.report.outcome import CellResult, Claim, Earlier, Outcome, Verdict
+from hinge.report.outcome import (
+    CellResult,
+    Claim,
+    Outcome,
+    Row,
+    Rule,
+    Sentence,
+    Verdict,
+    at_least,
+    at_most,
+    measure_of_ours,
+    merge,
+    within,
+)
 
 Scale = Literal["tiny", "full"]
-OPEN = "open question"
-"""The `paper` of a claim where the paper only asks a question, so that there is nothing to reproduce."""
 
 Cell = dict[str, Any]
 """Parameters of one independent measurement, in JSON's terms; its seed is one of them."""
 
 
-class Expectation(NamedTuple):
-    """What a paper says of a number, and which numbers agree with it.
-
-    Attributes
-    ----------
-    paper : float or str or None
-        The paper's number, or its words where it gives none.
-    levels : (float, float)
-        From which level on a number counts as reproduced, and as partly.
-    meets : callable
-        Whether a number meets a level.
-    rule : str
-        The same in words.
-    unit : str
-    """
-
-    paper: float | str | None
-    levels: tuple[float, float]
-    meets: Callable[[float, float], bool]
-    rule: str
-    unit: str
-
-
-def expect(
-    paper: float | str | None,
-    *,
-    at_least: tuple[float, float] | None = None,
-    at_most: tuple[float, float] | None = None,
-    within: tuple[float, float] | None = None,
-    unit: str = "",
-) -> Expectation:
-    """What a paper says, and by which of the three rules a number is judged.
-
-    Parameters
-    ----------
-    at_least, at_most : (float, float)
-        The number from which on, or up to which, the claim counts as reproduced, and as partly.
-    within : (float, float)
-        The relative distance from the paper's number that counts as reproduced, and as partly.
-    """
-    if sum(rule is not None for rule in (at_least, at_most, within)) != 1:
-        raise ValueError("A claim is judged by exactly one of at_least, at_most and within.")
-    if at_least is not None:
-        words = f"reproduced from {at_least[0]:g} on, partly from {at_least[1]:g} on"
-        return Expectation(paper, at_least, operator.ge, words, unit)
-    if at_most is not None:
-        words = f"reproduced up to {at_most[0]:g}, partly up to {at_most[1]:g}"
-        return Expectation(paper, at_most, operator.le, words, unit)
-    if isinstance(paper, str) or paper is None or within is None:
-        raise ValueError("within needs the paper's number.")
-    full, part = (f"{100 * level:g}%" for level in within)
-    words = f"reproduced within {full} of the paper's number, partly within {part}"
-    return Expectation(paper, within, lambda ours, level: abs(ours / paper - 1) <= level, words, unit)
-
-
-def claim(what: str, ours: float | None, expected: Expectation, conditions: str, *, sure: str = "") -> Claim:
-    """A claim with its verdict.
-
-    Parameters
-    ----------
-    ours : float or None
-        None where it could not be measured.
-    sure : str
-        Why a claim can hardly fail, whatever the paper's worth: then it does not count as reproduced where it
-        is met. One that fails all the same counts like any other.
-    """
-    rule = expected.rule
-    full, part = expected.levels
-    if ours is None or math.isnan(ours):
-        verdict, ours = Verdict.UNKNOWN, None
-    elif expected.paper == OPEN:
-        verdict, rule = Verdict.BEYOND, rule.replace("reproduced", "yes")
-    elif expected.meets(ours, full):
-        verdict = Verdict.SURE if sure else Verdict.REPRODUCED
-    else:
-        verdict = Verdict.PARTLY if expected.meets(ours, part) else Verdict.NOT
-    if sure:
-        rule += f"; it can hardly fail: {sure}"
-    return Claim(what, expected.paper, ours, verdict, rule, conditions, expected.unit)
-
-
 class Claims(list[Claim]):
-    """Claims under the same conditions, in the order in which they are reported."""
+    """What an experiment found, each sentence once, in the order in which they are reported."""
 
-    def __init__(self, conditions: str = "") -> None:
-        super().__init__()
-        self.conditions = conditions
+    def add(
+        self,
+        sentence: Sentence,
+        on: str,
+        ours: float | None,
+        paper: float | str | None = None,
+        conditions: str = "",
+        *,
+        unmeasured: str = "",
+        silent: str = "",
+        sure: str = "",
+    ) -> None:
+        """Judge a number by the rule of its sentence.
 
-    def add(self, what: str, ours: float | None, expected: Expectation, more: str = "", *, sure: str = "") -> None:
-        """Judge a number, as `claim` does; `more` continues the sentence of the conditions."""
-        self.append(claim(what, ours, expected, self.conditions + more, sure=sure))
+        Parameters
+        ----------
+        on : str
+            The data set or the problem.
+        ours : float or None
+            None where it could not be measured.
+        paper : float or str, optional
+            The paper's number, or its words where it gives none.
+        unmeasured : str
+            Why a number is no measurement of what the paper means: it is shown, and not judged.
+        silent : str
+            Why it says nothing of the paper, whatever it is.
+        sure : str
+            Why the claim can hardly fail: where it is met, that says nothing; where it is not, it counts.
+        """
+        why = unmeasured or silent
+        if ours is None or math.isnan(ours):
+            verdict, ours, why = Verdict.UNKNOWN, None, why or "this run has no number for it"
+        elif why:
+            verdict = Verdict.UNKNOWN if unmeasured else Verdict.SILENT
+        else:
+            verdict = judge(sentence.rule, ours, paper)
+            if sure and verdict is Verdict.REPRODUCED:
+                verdict, why = Verdict.SILENT, sure
+        row = Row(on, paper, ours, verdict if sentence.counts or ours is None else Verdict.OURS, conditions, why)
+        self += [Claim(sentence, [row])]
+
+    def __iadd__(self, more: Iterable[Claim]) -> Claims:  # type: ignore[override,misc]
+        self[:] = merge([*self, *more])
+        return self
 
 
-def revise(new: Claim, old: Claim, why: str) -> Claim:
-    """The new claim, with the verdict of the old rule on the same cells and why the rule was changed."""
-    return replace(new, earlier=Earlier(old.ours, old.verdict, old.rule, why))
+def judge(rule: Rule, ours: float, paper: float | str | None) -> Verdict:
+    """The verdict of a rule on one number."""
+    number = math.nan if isinstance(paper, str) or paper is None else paper
+    if rule.meets(ours, number):
+        return Verdict.REPRODUCED
+    return Verdict.PARTLY if rule.meets_partly(ours, number) else Verdict.NOT
 
 
 class CellResults(list[CellResult]):
@@ -212,3 +180,24 @@ def grid(**axes: Iterable[Any]) -> list[Cell]:
         values = list(values)
         cells = [{**cell, name: value} for cell in cells for value in values]
     return cells
+
+
+__all__ = [
+    "Cell",
+    "CellResult",
+    "CellResults",
+    "Claim",
+    "Claims",
+    "Experiment",
+    "Outcome",
+    "Rule",
+    "Scale",
+    "Sentence",
+    "Verdict",
+    "at_least",
+    "at_most",
+    "grid",
+    "judge",
+    "measure_of_ours",
+    "within",
+]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hinge.display.figure import Figure, ReportTable
 from hinge.files.replacing import replacing
@@ -48,59 +48,107 @@ class Verdict(Enum):
     PARTLY = "partly"
     NOT = "not reproduced"
     UNKNOWN = "not measured"
-    BEYOND = "beyond the paper"
-    SURE = "could hardly fail"
+    SILENT = "says nothing here"
+    OURS = "ours, not counted"
+
+
+JUDGED = (Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT)
+
+
+class Rule(NamedTuple):
+    """Which numbers count as reproduced, and which as partly, given ours and the paper's; the same in words."""
+
+    words: str
+    meets: Callable[[float, float], bool]
+    meets_partly: Callable[[float, float], bool]
+
+
+def at_least(full: float, part: float) -> Rule:
+    """Reproduced from one number on, partly from another."""
+    words = f"reproduced from {full:g} on, partly from {part:g} on"
+    return Rule(words, lambda ours, _: ours >= full, lambda ours, _: ours >= part)
+
+
+def at_most(full: float, part: float) -> Rule:
+    """Reproduced up to one number, partly up to another."""
+    words = f"reproduced up to {full:g}, partly up to {part:g}"
+    return Rule(words, lambda ours, _: ours <= full, lambda ours, _: ours <= part)
+
+
+def within(full: float, part: float) -> Rule:
+    """Reproduced within a relative distance of the paper's number, partly within another."""
+    words = f"reproduced within {100 * full:g}% of the paper's number, partly within {100 * part:g}%"
+    return Rule(
+        words, lambda ours, paper: abs(ours / paper - 1) <= full, lambda ours, paper: abs(ours / paper - 1) <= part
+    )
+
+
+NO_RULE = Rule("none: the paper does not claim it", lambda *_: True, lambda *_: True)
+"""Of a measurement that is ours."""
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """What was said of the same measurements before a rule or an axis was changed, after the fact.
+class Sentence:
+    """One sentence of a paper, and how it is judged.
 
     Attributes
     ----------
-    ours : float or None
-    verdict : Verdict
-    rule : str
-    why : str
-        What was wrong with it, in a line.
+    quote : str
+        Its words, so many that it is found; none for a measurement of ours.
+    place : str
+        Section, theorem, table, figure or slide.
+    what : str
+        What is measured, in a line.
+    rule : Rule
+        `NO_RULE` for a measurement of ours, which is reported and not counted.
+    unit : str
+    changed : str
+        What stood here before, and why it was changed, where that was after the numbers were known.
     """
 
-    ours: float | None
-    verdict: Verdict
-    rule: str
-    why: str
+    quote: str
+    place: str
+    what: str
+    rule: Rule
+    unit: str = ""
+    changed: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is the paper's."""
+        return self.rule is not NO_RULE
+
+
+def measure_of_ours(what: str, unit: str = "", changed: str = "") -> Sentence:
+    """What is reported beside a paper's claims, and counts for none."""
+    return Sentence("", "", what, NO_RULE, unit, changed)
 
 
 @dataclass(frozen=True)
-class Claim:
-    """One number of a paper beside ours.
+class Row:
+    """What one data set or problem says of a sentence.
 
     Attributes
     ----------
-    what : str
-        The claim, in a line.
+    on : str
+        The set or the problem (stand-ins and synthetic sets by that name).
     paper : float or str or None
-        The paper's number, or its words where it gives none.
+        The paper's number there, or its words where it gives none.
     ours : float or None
         None where it could not be measured.
     verdict : Verdict
-    rule : str
-        Which numbers count as reproduced and as partly.
     conditions : str
-        Data (stand-ins and synthetic sets by that name), sizes, seeds, what was tuned on which rows.
-    unit : str
-    earlier : Earlier, optional
-        What stood here before, where the rule was changed after the numbers were known.
+        Sizes, seeds, what was tuned on which rows.
+    why : str
+        Why it was not measured, or says nothing.
     """
 
-    what: str
+    on: str
     paper: float | str | None
     ours: float | None
     verdict: Verdict
-    rule: str
     conditions: str
-    unit: str = ""
-    earlier: Earlier | None = None
+    why: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -108,6 +156,36 @@ class Claim:
         if isinstance(self.paper, str) or not self.paper or self.ours is None:
             return None
         return self.ours / self.paper
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence with what was measured of it."""
+
+    sentence: Sentence
+    rows: Sequence[Row]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of all rows together."""
+        return overall(row.verdict for row in self.rows) if self.sentence.counts else Verdict.OURS
+
+
+def overall(verdicts: Iterable[Verdict]) -> Verdict:
+    """Reproduced where every set that was judged agrees, not where none does even partly, else partly."""
+    found = set(verdicts)
+    judged = found.intersection(JUDGED)
+    if not judged:
+        return Verdict.SILENT if found == {Verdict.SILENT} else Verdict.UNKNOWN
+    return judged.pop() if len(judged) == 1 else Verdict.PARTLY
+
+
+def merge(claims: Iterable[Claim]) -> list[Claim]:
+    """Each sentence once, with the rows of all experiments that measure it."""
+    rows: dict[Sentence, list[Row]] = {}
+    for claim in claims:
+        rows.setdefault(claim.sentence, []).extend(claim.rows)
+    return [Claim(sentence, found) for sentence, found in rows.items()]
 
 
 @dataclass(frozen=True)

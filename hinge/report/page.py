@@ -17,18 +17,18 @@ import numpy as np
 
 from hinge.display.figure import Figure, ReportTable, Value
 from hinge.report import interactive
-from hinge.report.outcome import Claim, Section, Verdict
+from hinge.report.outcome import Claim, Row, Section, Verdict, merge
 from hinge.version import __version__
 
 VERDICTS = {
-    "reproduced": ("✓", "yes"),
-    "partly": ("◐", "partly"),
-    "not reproduced": ("✗", "no"),
-    "not measured": ("–", "unknown"),
-    "beyond the paper": ("+", "beyond"),
-    "could hardly fail": ("≡", "sure"),
+    Verdict.REPRODUCED: ("✓", "yes", "every set that was judged agrees"),
+    Verdict.PARTLY: ("◐", "partly", "some do, or by less than the rule asks for"),
+    Verdict.NOT: ("✗", "no", "none does"),
+    Verdict.UNKNOWN: ("–", "unknown", "with the reason"),
+    Verdict.SILENT: ("≡", "silent", "whatever the number, it would not speak against the paper: with the reason"),
+    Verdict.OURS: ("+", "ours", "the paper does not claim it"),
 }
-"""The sign and the CSS class of each verdict."""
+"""The sign, the CSS class and the meaning of each verdict."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NOTHING = "–"
 
@@ -85,21 +85,31 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def numbers_of(claim: Claim) -> str:
-    """The four cells every claim has: the paper's, ours, the ratio, the verdict."""
-    sign, kind = VERDICTS[claim.verdict.value]
-    unit = f' <span class="unit">{escape(claim.unit)}</span>' if claim.unit else ""
-    words = isinstance(claim.paper, str)
-    theirs = f"{escape(number(claim.paper))}{'' if words or claim.paper is None else unit}"
-    ours = f"{number(claim.ours)}{unit if claim.ours is not None else ''}"
-    was = "" if claim.earlier is None else f'<span class="was">was: {claim.earlier.verdict.value}</span>'
+def badge(verdict: Verdict) -> str:
+    """A verdict with its sign."""
+    sign, kind, _ = VERDICTS[verdict]
+    return f'<span class="badge {kind}"><span aria-hidden="true">{sign}</span> {verdict.value}</span>'
+
+
+def row_html(row: Row, unit: str) -> str:
+    """What one set says: its name and conditions, the paper's number, ours, the ratio, the verdict."""
+    unit = f' <span class="unit">{escape(unit)}</span>' if unit else ""
+    words = isinstance(row.paper, str)
+    theirs = f"{escape(number(row.paper))}{'' if words or row.paper is None else unit}"
+    ours = f"{number(row.ours)}{unit if row.ours is not None else ''}"
+    said = escape("; ".join(part for part in (row.why, row.conditions) if part))
     return (
+        f'<tr><th scope="row">{escape(row.on)}<span class="where" title="{said}">{said}</span></th>'
         f'<td class="{"words" if words else "n"}" data-label="Paper"><span>{theirs}</span></td>'
         f'<td class="n" data-label="Ours"><span>{ours}</span></td>'
-        f'<td class="n{" nil" if claim.ratio is None else ""}" data-label="Ratio">{number(claim.ratio)}</td>'
-        f'<td class="verdict" data-label="Verdict"><span class="badge {kind}">'
-        f'<span aria-hidden="true">{sign}</span> {claim.verdict.value}</span>{was}</td>'
+        f'<td class="n{" nil" if row.ratio is None else ""}" data-label="Ratio">{number(row.ratio)}</td>'
+        f'<td class="verdict" data-label="Verdict">{badge(row.verdict)}</td></tr>'
     )
+
+
+def said_of(claim: Claim) -> str:
+    """The paper's words, or what is measured where they are none."""
+    return f"“{claim.sentence.quote}”" if claim.sentence.quote else claim.sentence.what
 
 
 def anchor_of(section: Section) -> str:
@@ -139,28 +149,22 @@ def section_html(section: Section, pictures: Mapping[tuple[str, int], Picture]) 
 def _claims(claims: Sequence[Claim], shown: bool) -> str:
     if not claims:
         return "" if shown else '<p class="none">No claim was measured.</p>'
-    rows = "".join(
-        f'<tr><th scope="row">{escape(claim.what)}<dl class="terms"><div><dt>Rule</dt>'
-        f"<dd>{escape(claim.rule)}</dd></div><div><dt>Conditions</dt><dd>{escape(claim.conditions)}</dd></div>"
-        f"{_earlier(claim)}</dl></th>{numbers_of(claim)}</tr>"
+    bodies = "".join(
+        f'<tbody><tr class="group"><th colspan="4" scope="rowgroup">{escape(said_of(claim))} '
+        f'<span class="unit">{escape(claim.sentence.place)}</span>{_terms(claim)}</th>'
+        f'<td class="verdict">{badge(claim.verdict)}</td></tr>'
+        f"{''.join(row_html(row, claim.sentence.unit) for row in claim.rows)}</tbody>"
         for claim in claims
     )
-    counts = Counter(claim.verdict.value for claim in claims)
-    said = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
-    return (
-        f'<details class="folded"><summary>{many(len(claims), "claim")}: {said}</summary>'
-        '<table class="claims stack"><caption class="hidden">Claims of the paper</caption>'
-        f"{HEAD}<tbody>{rows}</tbody></table></details>"
-    )
+    return f'<table class="claims stack"><caption class="hidden">Claims of the paper</caption>{HEAD}{bodies}</table>'
 
 
-def _earlier(claim: Claim) -> str:
-    """What stood here before the rule was changed."""
-    old = claim.earlier
-    if old is None:
-        return ""
-    said = f"{old.verdict.value}, ours {number(old.ours)}, {old.rule}. Changed after the fact: {old.why}"
-    return f"<div><dt>Before</dt><dd>{escape(said)}</dd></div>"
+def _terms(claim: Claim) -> str:
+    """What is measured, by which rule, and what stood here before."""
+    one = claim.sentence
+    terms = [("Measured", one.what if one.quote else ""), ("Rule", one.rule.words), ("Changed", one.changed)]
+    said = "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in terms if text)
+    return f'<dl class="terms">{said}</dl>'
 
 
 def _figure(figure: Figure, picture: Picture) -> str:
@@ -303,9 +307,10 @@ def _contents(sections: Sequence[Section]) -> str:
 
 
 def _signs(section: Section) -> str:
-    counts = Counter(claim.verdict.value for claim in section.outcome.claims)
-    said = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
-    signs = "".join(f'<span class="v {kind}">{sign}</span>' for name, (sign, kind) in VERDICTS.items() if counts[name])
+    counts = Counter(claim.verdict for claim in section.outcome.claims)
+    said = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in VERDICTS if counts[verdict])
+    shown = [about for verdict, about in VERDICTS.items() if counts[verdict]]
+    signs = "".join(f'<span class="v {kind}">{sign}</span>' for sign, kind, _ in shown)
     return f' <span class="signs" role="img" aria-label="{said}" title="{said}">{signs}</span>' if said else ""
 
 
@@ -331,67 +336,60 @@ def _header(heading: Heading, sections: Sequence[Section]) -> str:
 
 
 def _summary(sections: Sequence[Section]) -> str:
-    every = [claim for section in sections for claim in section.outcome.claims]
-    if not every:
+    claims = merge(claim for section in sections for claim in section.outcome.claims)
+    if not claims:
         return '<div id="summary"></div>'  # a race has standings, not claims
-    claims = [claim for claim in every if claim.verdict is not Verdict.SURE]
-    counts = Counter(claim.verdict.value for claim in claims)
-    chips = [
-        f'<button type="button" class="chip" data-show="all" aria-pressed="true"><b>{len(claims)}</b>'
-        " all claims</button>"
-    ]
+    counts = Counter(claim.verdict for claim in claims)
+    counted = len(claims) - counts[Verdict.OURS]
+    chips = [f'<button type="button" class="chip" data-show="all" aria-pressed="true"><b>{counted}</b> claims</button>']
     chips += [
         f'<button type="button" class="chip {kind}" data-show="{kind}" aria-pressed="false"'
-        f"{'' if counts[name] else ' disabled'}>"
-        f'<span class="v {kind}" aria-hidden="true">{sign}</span> <b>{counts[name]}</b> {name}</button>'
-        for name, (sign, kind) in VERDICTS.items()
-        if name != Verdict.SURE.value
+        f' title="{meaning}"{"" if counts[verdict] else " disabled"}>'
+        f'<span aria-hidden="true">{sign}</span> <b>{counts[verdict]}</b> {verdict.value}</button>'
+        for verdict, (sign, kind, meaning) in VERDICTS.items()
     ]
-    bodies = "".join(_summary_group(s, sure=False) for s in sections)
-    apart = "".join(_summary_group(s, sure=True) for s in sections)
+    legend = "".join(
+        f"<div><dt>{sign} {verdict.value}</dt><dd>{meaning}</dd></div>"
+        for verdict, (sign, _, meaning) in VERDICTS.items()
+    )
+    left = dict.fromkeys(claim.sentence for claim in claims)
+    bodies = ""
+    for section in sections:
+        rows = ""
+        for claim in claims:
+            if claim.sentence in left and any(one.sentence == claim.sentence for one in section.outcome.claims):
+                del left[claim.sentence]
+                rows += _summary_row(claim)
+        bodies += _summary_group(section, rows)
     return f"""<section id="summary" aria-labelledby="summary-title">
 <h2 id="summary-title">What was found again</h2>
+<p>One sentence of a paper is one claim, whatever the number of sets that it is measured on.</p>
+<dl class="terms">{legend}</dl>
 <div class="chips" role="group" aria-label="Show claims by verdict">{"".join(chips)}</div>
 <p class="count" role="status" aria-live="polite"></p>
-<details id="folded-claims" class="folded"><summary>All {len(claims)} claims, the papers' numbers beside ours</summary>
+<details id="folded-claims" class="folded"><summary>All {counted} claims, and what is ours</summary>
 <table class="claims stack" id="claims">
-<caption class="hidden">Every claim, the paper's number beside ours</caption>
-{HEAD}
+<caption class="hidden">Every claim with its verdict</caption>
 {bodies}</table>
 </details>
-{_apart(apart, len(every) - len(claims))}
 <p class="links">All claims with rules and conditions: <a href="data/claims.csv">claims.csv</a></p>
 </section>"""
 
 
-def _summary_group(section: Section, sure: bool) -> str:
-    """The claims of one experiment: those that can fail, or those that can hardly."""
-    claims = [claim for claim in section.outcome.claims if (claim.verdict is Verdict.SURE) == sure]
-    if not claims:
+def _summary_group(section: Section, rows: str) -> str:
+    if not rows:
         return ""
     return (
-        f'<tbody><tr class="group"><th colspan="5" scope="rowgroup"><a href="#{anchor_of(section)}">'
+        f'<tbody><tr class="group"><th colspan="2" scope="rowgroup"><a href="#{anchor_of(section)}">'
         f"{escape(section.place)}: {escape(section.title)}</a>"
-        f' <span class="unit">{escape(section.paper)}</span></th></tr>'
-        f"{''.join(_summary_row(claim) for claim in claims)}</tbody>"
-    )
-
-
-def _apart(bodies: str, count: int) -> str:
-    """Claims that could hardly fail, in a table of their own."""
-    if not bodies:
-        return ""
-    return (
-        f'<details class="folded"><summary>{many(count, "claim")} apart, which could hardly fail: they check '
-        "our own work, and count for no paper</summary>"
-        f'<table class="claims stack"><caption class="hidden">Claims that could hardly fail</caption>{HEAD}'
-        f"{bodies}</table></details>"
+        f' <span class="unit">{escape(section.paper)}</span></th></tr>{rows}</tbody>'
     )
 
 
 def _summary_row(claim: Claim) -> str:
-    conditions = escape(claim.conditions)
+    found = "; ".join(f"{row.on}: {number(row.ours)}" for row in claim.rows)
     return (
-        f'<tr data-verdict="{VERDICTS[claim.verdict.value][1]}"><th scope="row">{escape(claim.what)}'
-        f'<span class="where" title="{conditions}">{conditions}</span></th>{numbers_of(claim)}</tr>'
+        f'<tr data-verdict="{VERDICTS[claim.verdict][1]}"><th scope="row">{escape(said_of(claim))}'
+        f'<span class="where" title="{escape(found)}">{escape(found)}</span></th>'
+        f'<td class="verdict" data-label="Verdict">{badge(claim.verdict)}</td></tr>'
     )

@@ -19,19 +19,20 @@ CLAIM_COLUMNS = (
     "experiment",
     "paper",
     "place",
-    "claim",
+    "quotation",
+    "what",
+    "rule",
+    "changed",
+    "claim's verdict",
+    "on",
     "paper's number",
     "ours",
     "ratio",
     "unit",
     "verdict",
-    "rule",
+    "why",
     "conditions",
     "scale",
-    "ours before",
-    "verdict before",
-    "rule before",
-    "why it was changed",
 )
 
 
@@ -134,18 +135,23 @@ def _claim_rows(sections: Sequence[Section], scale: str) -> list[list[Any]]:
         [
             section.name,
             section.paper,
-            section.place,
-            c.what,
-            c.paper,
-            c.ours,
-            c.ratio,
-            c.unit,
-            c.verdict.value,
-            c.rule,
-            c.conditions,
+            claim.sentence.place or section.place,
+            claim.sentence.quote,
+            claim.sentence.what,
+            claim.sentence.rule.words,
+            claim.sentence.changed,
+            claim.verdict.value,
+            row.on,
+            row.paper,
+            row.ours,
+            row.ratio,
+            claim.sentence.unit,
+            row.verdict.value,
+            row.why,
+            row.conditions,
             scale,
-            *((None,) * 4 if (old := c.earlier) is None else (old.ours, old.verdict.value, old.rule, old.why)),
         ]
         for section in sections
-        for c in section.outcome.claims
+        for claim in section.outcome.claims
+        for row in claim.rows
     ]

@@ -3,63 +3,66 @@ import pytest
 
 from hinge.display.figure import Series
 from hinge.experiments import NAMES, CellResult, CellResults, Verdict, find, nearest
-from hinge.experiments.base import claim, expect, grid, revise
+from hinge.experiments.base import Claims, Sentence, at_least, at_most, grid, measure_of_ours, within
 
 
 @pytest.mark.parametrize(
     ("rule", "ours", "verdict"),
     [
-        ({"at_least": (10, 2)}, 10, Verdict.REPRODUCED),
-        ({"at_least": (10, 2)}, 9.99, Verdict.PARTLY),
-        ({"at_least": (10, 2)}, 1.99, Verdict.NOT),
-        ({"at_most": (1.5, 3)}, 1.5, Verdict.REPRODUCED),
-        ({"at_most": (1.5, 3)}, 2.0, Verdict.PARTLY),
-        ({"at_most": (1.5, 3)}, 3.01, Verdict.NOT),
-        ({"within": (0.02, 0.2)}, 101.9, Verdict.REPRODUCED),
-        ({"within": (0.02, 0.2)}, 81.0, Verdict.PARTLY),
-        ({"within": (0.02, 0.2)}, 121.0, Verdict.NOT),
-        ({"at_least": (10, 2)}, None, Verdict.UNKNOWN),
-        ({"at_most": (1.5, 3)}, float("nan"), Verdict.UNKNOWN),
-        ({"within": (0.02, 0.2)}, None, Verdict.UNKNOWN),
+        (at_least(10, 2), 10, Verdict.REPRODUCED),
+        (at_least(10, 2), 9.99, Verdict.PARTLY),
+        (at_least(10, 2), 1.99, Verdict.NOT),
+        (at_most(1.5, 3), 1.5, Verdict.REPRODUCED),
+        (at_most(1.5, 3), 2.0, Verdict.PARTLY),
+        (at_most(1.5, 3), 3.01, Verdict.NOT),
+        (within(0.02, 0.2), 101.9, Verdict.REPRODUCED),
+        (within(0.02, 0.2), 81.0, Verdict.PARTLY),
+        (within(0.02, 0.2), 121.0, Verdict.NOT),
+        (at_least(10, 2), None, Verdict.UNKNOWN),
+        (at_most(1.5, 3), float("nan"), Verdict.UNKNOWN),
+        (within(0.02, 0.2), None, Verdict.UNKNOWN),
     ],
 )
 def test_a_verdict_follows_from_the_number(rule, ours, verdict):
-    found = claim("what", ours, expect(100.0, **rule), "conditions")
-    assert found.verdict is verdict
-    assert found.ratio == (None if verdict is Verdict.UNKNOWN else ours / 100)
-    assert found.rule
+    row = row_of(rule, ours)
+    assert row.verdict is verdict
+    assert row.ratio == (None if verdict is Verdict.UNKNOWN else ours / 100)
+    assert bool(row.why) == (verdict is Verdict.UNKNOWN)
 
 
-def test_a_claim_has_one_rule_that_can_be_applied():
-    with pytest.raises(ValueError, match="exactly one"):
-        expect(1.0)
-    with pytest.raises(ValueError, match="exactly one"):
-        claim("what", 1.0, expect(1.0, at_least=(1, 1), at_most=(1, 1)), "")
-    with pytest.raises(ValueError, match="paper's number"):
-        claim("what", 1.0, expect("much", within=(0.1, 0.2)), "")
-    assert claim("what", 3.0, expect("much", at_least=(2, 1)), "").ratio is None
+def row_of(rule, ours, **options):
+    """The one row of a claim of which the paper has the number 100."""
+    claims = Claims()
+    claims.add(Sentence("quote", "Table 1", "what", rule), "a set", ours, 100.0, "conditions", **options)
+    return claims[0].rows[0]
 
 
-def test_where_a_paper_only_asks_there_is_nothing_to_reproduce():
-    found = claim("what", 3.0, expect("open question", at_least=(2, 1)), "")
-    assert found.verdict is Verdict.BEYOND
-    assert "reproduced" not in found.rule
-    assert claim("what", None, expect("open question", at_least=(2, 1)), "").verdict is Verdict.UNKNOWN
+def test_what_is_no_measurement_or_says_nothing_is_not_judged():
+    for options, verdict in (({"unmeasured": "too few"}, Verdict.UNKNOWN), ({"silent": "a bound"}, Verdict.SILENT)):
+        for ours in (20.0, 1.0):
+            row = row_of(at_least(10, 2), ours, **options)
+            assert (row.verdict, row.ours, [row.why]) == (verdict, ours, list(options.values()))
 
 
-def test_what_can_hardly_fail_counts_for_no_paper():
-    met = claim("what", 3.0, expect(1.0, at_least=(2, 1)), "", sure="it stops there")
-    assert met.verdict is Verdict.SURE
-    assert met.rule.endswith("it can hardly fail: it stops there")
-    assert claim("what", 1.5, expect(1.0, at_least=(2, 1)), "", sure="it stops there").verdict is Verdict.PARTLY
-    assert claim("what", 0.5, expect(1.0, at_least=(2, 1)), "", sure="it stops there").verdict is Verdict.NOT
+def test_what_can_hardly_fail_says_nothing_where_it_holds():
+    assert row_of(at_least(10, 2), 20.0, sure="it stops there").verdict is Verdict.SILENT
+    assert row_of(at_least(10, 2), 5.0, sure="it stops there").verdict is Verdict.PARTLY
+    assert row_of(at_least(10, 2), 1.0, sure="it stops there").verdict is Verdict.NOT
 
 
-def test_a_changed_rule_keeps_what_was_said_before():
-    old = claim("what", 3.0, expect(1.0, at_most=(1, 2)), "")
-    found = revise(claim("what", 3.0, expect(1.0, at_least=(2, 1)), ""), old, "it was turned over")
-    assert (found.verdict, found.earlier.verdict) == (Verdict.REPRODUCED, Verdict.NOT)
-    assert (found.earlier.ours, found.earlier.rule, found.earlier.why) == (3.0, old.rule, "it was turned over")
+def test_one_sentence_is_one_claim_whatever_the_number_of_sets():
+    one, other = Sentence("quote", "", "what", at_least(2, 1)), measure_of_ours("what")
+    claims = Claims()
+    for k, ours in enumerate((3.0, 1.5, 0.5)):
+        claims.add(one, f"set {k}", ours)
+        claims.add(other, f"set {k}", ours)
+    more = Claims()
+    more.add(one, "set 3", 3.0)
+    claims += more
+    assert [(claim.sentence, len(claim.rows), claim.verdict) for claim in claims] == [
+        (one, 4, Verdict.PARTLY),
+        (other, 3, Verdict.OURS),
+    ]
 
 
 def test_grids_and_what_is_picked_from_them():

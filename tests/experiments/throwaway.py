@@ -1,7 +1,9 @@
 """An experiment for the time of a test: what someone writes who adds one."""
 
 from hinge.display.figure import Figure, Panel, Series
-from hinge.experiments.base import Experiment, Outcome, claim, expect
+from hinge.experiments.base import Claims, Experiment, Outcome, Sentence, within
+
+GROW = Sentence("squares grow", "Table 0", "Squares grow", within(0.1, 0.2))
 
 
 class Squares(Experiment):
@@ -21,9 +23,10 @@ class Squares(Experiment):
     def outcome(self, results, scale):
         """They do."""
         squares = results.column("square")
-        found = claim("Squares grow", max(squares, default=None), expect(9.0, within=(0.1, 0.2)), "k up to 3")
+        claims = Claims()
+        claims.add(GROW, "small numbers", max(squares, default=None), 9.0, "k up to 3")
         panel = Panel("Squares", "k", "square", [Series("k²", [r.cell["k"] for r in results], squares)])
-        return Outcome([found], [Figure(self.name, "Squares.", [panel])])
+        return Outcome(claims, [Figure(self.name, "Squares.", [panel])])
 
 
 experiment = Squares()

@@ -3,7 +3,7 @@
 import math
 
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import CellResult, CellResults, Outcome, claim, expect
+from hinge.experiments.base import CellResult, CellResults, Claims, Outcome, Sentence, at_least, at_most, within
 from hinge.report.outcome import Section
 
 EVIL = "<script>window.broken = true</script> & \"quotes\" 'too' $x_1$ </script>"
@@ -68,12 +68,15 @@ MANY = Figure(
 def sections():
     """Two of them: one with everything, one in which nothing could be measured."""
     where = f"made-up data, 10 rows {EVIL}"
-    claims = [
-        claim("Error on made-up data", 0.0541, expect(0.0534, within=(0.05, 0.2), unit="share of rows"), where),
-        claim(f"Speed {EVIL}", 3.3, expect(10.0, at_least=(5, 2), unit="times"), where),
-        claim("Kernel evaluations", 1.7e7, expect(2.4e6, at_most=(3e6, 6e6)), where),
-        claim("No number", None, expect("words", at_least=(1, 0)), where),
-    ]
+    claims = Claims()
+    for quote, unit, rule, ours, paper in (
+        ("Error on made-up data", "share of rows", within(0.05, 0.2), 0.0541, 0.0534),
+        (f"Speed {EVIL}", "times", at_least(5, 2), 3.3, 10.0),
+        ("Kernel evaluations", "", at_most(3e6, 6e6), 1.7e7, 2.4e6),
+        ("No number", "", at_least(1, 0), None, "words"),
+    ):
+        sentence = Sentence(quote, "section 1", f"what is measured {EVIL}", rule, unit, changed=EVIL)
+        claims.add(sentence, f"a set {EVIL}", ours, paper, where)
     table = ReportTable(
         "t", "A wide table", ["set", *(f"column {i}" for i in range(12))], [["ccat", *([1234.5678] * 12)]]
     )

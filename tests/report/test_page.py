@@ -4,7 +4,7 @@ import re
 import pytest
 from report.made_up import sections
 
-from hinge.experiments.base import claim, expect, revise
+from hinge.experiments.base import Claims, Sentence, at_least, measure_of_ours
 from hinge.report.outcome import Outcome, Section
 from hinge.report.page import Heading, page
 from hinge.report.report import write_report
@@ -22,17 +22,19 @@ def test_titles_are_text_and_links_lead_somewhere(tmp_path):
         assert html.escape(section.title) in text
 
 
-def test_what_could_hardly_fail_stands_apart_and_what_was_changed_beside_what_was_said():
-    old = claim("Speed", 3.0, expect(10.0, at_least=(5, 2)), "made up")
-    claims = [
-        revise(claim("Speed", 6.0, expect(10.0, at_least=(5, 2)), "made up"), old, "another <axis>"),
-        claim("Own stopping rule", 0.9, expect(1.0, at_most=(1, 2)), "made up", sure="it stops there"),
-    ]
-    made = Section("one", "One", "Nobody 2000", "Table 1", "What?", Outcome(claims))
-    text = page(Heading("T", "full", "m", "c"), [made], {})
-    summary, apart = text.split('id="claims"')[1].split("which could hardly fail")
-    assert "Speed" in summary and "Own stopping rule" not in summary
-    assert "Own stopping rule" in apart.split("</table>")[0]
-    assert "<b>1</b> reproduced</button>" in text and "<b>1</b> all claims" in text
-    assert "was: partly" in summary
-    assert "Changed after the fact: another &lt;axis&gt;" in text
+def test_a_sentence_stands_once_with_its_sets_beneath_and_what_is_ours_is_not_counted():
+    one = Sentence("it is <fast>", "Table 1", "speed", at_least(5, 2), changed="another <axis>")
+    parts = []
+    for name in ("one", "two"):
+        claims = Claims()
+        claims.add(one, f"set of {name}", 6.0, 10.0, "made up")
+        claims.add(one, f"other set of {name}", 6.0, 10.0, "made up", sure="it stops there")
+        claims.add(measure_of_ours("own speed"), f"set of {name}", 3.0)
+        parts.append(Section(name, name.title(), "Nobody 2000", "Table 1", "What?", Outcome(claims)))
+    text = page(Heading("T", "full", "m", "c"), parts, {})
+    summary, sections = text.split('id="claims"')[1].split("</table>", 1)
+    assert summary.count("“it is &lt;fast&gt;”") == 1 and sections.count("“it is &lt;fast&gt;”") == 2
+    assert "<b>1</b> reproduced</button>" in text and "<b>1</b> claims</button>" in text
+    assert "<b>1</b> ours, not counted</button>" in text
+    assert "set of one" in summary and "set of two" in summary
+    assert sections.count("it stops there") >= 2 and "another &lt;axis&gt;" in sections

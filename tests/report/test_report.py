@@ -130,7 +130,8 @@ def test_cells_are_kept_as_tables_and_in_full(out):
         claims = list(csv.DictReader(lines))
     assert [claim["verdict"] for claim in claims] == ["reproduced", "partly", "not reproduced", "not measured"]
     assert float(claims[0]["ratio"]) == pytest.approx(0.0541 / 0.0534)
-    assert EVIL in claims[1]["claim"] and claims[1]["scale"] == "tiny"
+    assert EVIL in claims[1]["quotation"] and EVIL in claims[1]["on"] and claims[1]["scale"] == "tiny"
+    assert [claim["claim's verdict"] for claim in claims] == [claim["verdict"] for claim in claims]
 
 
 @pytest.mark.slow

@@ -7,7 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import (
+    Cell,
+    CellResults,
+    Claims,
+    Experiment,
+    Outcome,
+    Scale,
+    Sentence,
+    at_least,
+    at_most,
+    grid,
+    measure_of_ours,
+)
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
@@ -22,6 +34,53 @@ ROWS = {"tiny": 1500, "full": None}
 BUDGET = {"tiny": 20_000, "full": 1_000_000}  # rows read, k of them in an iteration
 BATCHES = {"tiny": (10, 1000), "full": (10, 100, 1000)}
 LARGEST = "exact, k = 1000"
+
+PLACE = "section 4"
+CRUCIAL = Sentence(
+    "The bias term often plays a crucial role when the distribution of the labels is uneven",
+    PLACE,
+    "test error of the optimum without a bias over that with one",
+    at_least(1.5, 1.1),
+    "ratio",
+)
+DIFFERENT = Sentence(
+    "we solve a slightly different optimization problem",
+    PLACE,
+    "optimum with a constant feature above that with a free bias",
+    at_most(0.01, 0.05),
+    "relative excess",
+)
+ROOT = Sentence(
+    "An alternative proof technique yields a slower convergence rate of O(1/√T)",
+    PLACE,
+    "exponent of T, sub-gradient for b with steps 1/√t, last two decades",
+    at_least(0.5, 0.3),
+    "exponent",
+)
+ETA = measure_of_ours(
+    "exponent of T, sub-gradient for b with the steps 1/(λt) of w, last two decades",
+    "exponent",
+    "It counted as not reproduced, where the paper names no step for b.",
+)
+SLOWER = measure_of_ours(
+    "excess with a sub-gradient for b over that with a constant feature, each above its own optimum",
+    "ratio",
+    "It counted as not reproduced, where the paper compares guarantees and not runs.",
+)
+BOTH = Sentence(
+    "The last method entertains the advantages of the two methods above",
+    PLACE,
+    f"excess with the exact bias ({LARGEST}) over the lesser of the two others",
+    at_most(1.5, 3.0),
+    "ratio",
+)
+LARGE_K = Sentence(
+    "applicable only for large values of k",
+    PLACE,
+    "excess with the exact bias at k = 10 over that at k = 1000",
+    at_least(2.0, 1.1),
+    "ratio",
+)
 
 
 class BiasMethod(NamedTuple):
@@ -110,9 +169,9 @@ class PegasosBias(Experiment):
             for w, looks in runs.items():
                 ends = {key: float(np.median([one[-1][key] for one in looks])) for key in ("objective", "error")}
                 rows.append(_row(title, f"Pegasos, {w}", ends["objective"], best, ends["error"]))
-            where = f"{title}, λ = {LAMS[name]:g}, {BUDGET[scale]:,} rows read, last iterate, median of {seeds} seeds"
-            claims += _optima_claims(optima, f"{title}, λ = {LAMS[name]:g}, optima to a gap of 1e-4")
-            claims += _way_claims(runs, optima, curves, where)
+            where = f"λ = {LAMS[name]:g}, {BUDGET[scale]:,} rows read, last iterate, median of {seeds} seeds"
+            claims += _optima_claims(optima, title, f"λ = {LAMS[name]:g}, optima to a gap of 1e-4")
+            claims += _way_claims(runs, optima, curves, title, where)
         caption = (
             "Objective (11), with a free bias, above its optimum. λ = "
             + ", ".join(f"{LAMS[s]:g} ({s})" for s in SETS[scale])
@@ -137,24 +196,22 @@ def _row(title: str, method: str, objective: float, best: float, wrong: float) -
     return [title, method, objective, 100 * (objective / best - 1), 100 * wrong]
 
 
-def _optima_claims(optima: dict[str, dict[str, Any]], where: str) -> Claims:
+def _optima_claims(optima: dict[str, dict[str, Any]], title: str, where: str) -> Claims:
     free, none, constant = (optima.get(o) for o in ("free bias", "no bias", "constant feature"))
-    claims = Claims(where)
-    claims.add(
-        "A bias is crucial where labels are uneven (test error of the optimum without / with)",
-        none["error"] / free["error"] if none and free and free["error"] else None,
-        expect("often crucial", at_least=(1.5, 1.1), unit="ratio"),
-    )
-    claims.add(
-        "A constant feature solves a slightly different problem (its optimum above the free one)",
-        constant["objective"] / free["bound"] - 1 if constant and free else None,
-        expect("slightly different", at_most=(0.01, 0.05), unit="relative excess"),
-    )
+    claims = Claims()
+    crucial = none["error"] / free["error"] if none and free and free["error"] else None
+    claims.add(CRUCIAL, title, crucial, "often crucial", where)
+    different = constant["objective"] / free["bound"] - 1 if constant and free else None
+    claims.add(DIFFERENT, title, different, "slightly different", where)
     return claims
 
 
 def _way_claims(
-    runs: dict[str, list[list[Evaluation]]], optima: dict[str, dict[str, Any]], curves: dict[str, Series], where: str
+    runs: dict[str, list[list[Evaluation]]],
+    optima: dict[str, dict[str, Any]],
+    curves: dict[str, Series],
+    title: str,
+    where: str,
 ) -> Claims:
     ends = {way: curve.y[-1] for way, curve in curves.items()}
     slower = both = batch = None
@@ -166,33 +223,12 @@ def _way_claims(
         both = ends[LARGEST] / min(others) if len(others) == 2 else None
         small = f"exact, k = {BATCHES['full'][0]}"
         batch = ends[small] / ends[LARGEST] if small in ends else None
-    rates = [
-        claim(
-            f"The sub-gradient for b, {steps}, converges at least as T^-1/2 (exponent over the last two decades)",
-            _rate(curves[way]) if way in curves else None,
-            expect(0.5, at_least=(0.5, 0.3), unit="exponent"),
-            where,
-        )
-        for way, steps in (("sub-gradient", "steps 1/√t"), ("sub-gradient, η", "steps η of w"))
-    ]
-    claims = Claims(where)
-    claims += rates
-    claims.add(
-        "The sub-gradient for b is slower than a constant feature (excess over excess, each above the "
-        "optimum of its own problem)",
-        slower,
-        expect("slower", at_least=(1.5, 1.0), unit="ratio"),
-    )
-    claims.add(
-        f"The exact bias has the advantages of both ({LARGEST}: excess / the lesser of the two others)",
-        both,
-        expect("advantages of both", at_most=(1.5, 3.0), unit="ratio"),
-    )
-    claims.add(
-        "The exact bias is for large batches only (excess at k = 10 / at k = 1000)",
-        batch,
-        expect("large k only", at_least=(2.0, 1.1), unit="ratio"),
-    )
+    claims = Claims()
+    for sentence, way in ((ROOT, "sub-gradient"), (ETA, "sub-gradient, η")):
+        claims.add(sentence, title, _rate(curves[way]) if way in curves else None, 0.5, where)
+    claims.add(SLOWER, title, slower, "slower", where)
+    claims.add(BOTH, title, both, "advantages of both", where)
+    claims.add(LARGE_K, title, batch, "large k only", where)
     return claims
 
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, claim, expect, grid, revise
+from hinge.experiments.base import (
+    Cell,
+    CellResults,
+    Claims,
+    Experiment,
+    Outcome,
+    Scale,
+    Sentence,
+    at_least,
+    at_most,
+    grid,
+)
 from hinge.experiments.measure import minimum, slope, spread
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -16,7 +27,22 @@ BATCHES = {"tiny": (1, 4, 16), "full": (1, 4, 16, 64, 256, 1024)}
 FIXED_T = {"tiny": 200, "full": 1000}
 FIXED_KT = {"tiny": 2_000, "full": 100_000}
 ROWS = {"tiny": 1500, "full": None}
-WHY_WIDE = "the paper claims a wide range of k, not all of them up to 1,024, where T is 97"
+
+IMPROVES = Sentence(
+    "the convergence of Pegasos improves as k gets larger",
+    "section 5, Figure 3 (left)",
+    "exponent p of excess ~ k^-p at a fixed number of iterations",
+    at_least(0.5, 0.2),
+    "exponent p",
+)
+CONSTANT = Sentence(
+    "is approximately constant, for a wide range of values of k, so long as kT is kept fixed",
+    "section 5, Figure 3 (right)",
+    "largest excess over the smallest, at a fixed number of rows read",
+    at_most(1.5, 3.0),
+    "ratio",
+    "Only batches of up to 64 were judged, a cut made after the numbers were known; now all are, beside those.",
+)
 
 
 class PegasosFigure3(Experiment):
@@ -29,8 +55,8 @@ class PegasosFigure3(Experiment):
     )
 
     lam = 2e-4
-    widest = 64
-    """Up to this k the batch is to matter little: our reading of the paper's "for a wide range of values"."""
+    wide = 64
+    """A range of k that one may call wide; all of them, of which the last has few iterations left, are judged too."""
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every k, with T or kT held, over the seeds."""
@@ -66,24 +92,11 @@ class PegasosFigure3(Experiment):
                 )
                 where = f"{label}, λ = {self.lam:g}, {held} = {T:,}, last iterate, median of {SEEDS[scale]} seeds"
                 if held == "T":
-                    claims.add(
-                        "Larger batches help at a fixed number of iterations (excess ~ k^-p)",
-                        -slope(series.x, series.y),
-                        expect("improves with k", at_least=(0.5, 0.2), unit="exponent p"),
-                        where,
-                    )
-                else:
-                    new, old = (
-                        claim(
-                            "At a fixed number of rows read the batch hardly matters (largest excess / smallest, k up "
-                            f"to {largest})",
-                            _spread_of(series, largest),
-                            expect("about constant, for a wide range of k", at_most=(1.5, 3.0), unit="ratio"),
-                            where,
-                        )
-                        for largest in (self.widest, max(BATCHES[scale]))
-                    )
-                    claims.append(revise(new, old, WHY_WIDE))
+                    claims.add(IMPROVES, label, -slope(series.x, series.y), "improves with k", where)
+                    continue
+                for largest in (self.wide, max(BATCHES[scale])):
+                    on = f"{label}, k up to {largest:,}"
+                    claims.add(CONSTANT, on, _spread_of(series, largest), "about constant", where)
         caption = (
             f"Objective of the last iterate above the optimum, λ = {self.lam:g}. Median of {SEEDS[scale]} seeds; "
             "the band is their range. astro-ph is not public: each panel names the set it shows."

@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, claim, expect, grid
+from hinge.experiments.base import (
+    Cell,
+    CellResults,
+    Claims,
+    Experiment,
+    Outcome,
+    Rule,
+    Scale,
+    Sentence,
+    at_most,
+    grid,
+    measure_of_ours,
+)
 from hinge.experiments.measure import Evaluation, first_below, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
@@ -30,6 +42,30 @@ def _problem(rows: int) -> tuple[KernelRegularized, float, str, str]:
     problem = KernelRegularized(*data.parts[:2], LAM, Gaussian(1 / (2 * VARIANCE)))
     best = solve(problem, BlockDual(), stop=Stop(tol=1e-4, max_time=60.0)).certificate.bound
     return problem, float(best), data.label, data.note
+
+
+PLACE = 'section 4, "Using Mercer kernels"'
+ACCURATE = Sentence(
+    "Based on the analysis in previous sections, Pegasos finds an ϵ-accurate solution using Õ(1/(δλϵ)) iterations",
+    PLACE,
+    "p of T ~ ε^-p and of T ~ m^p, with a kernel",
+    Rule(
+        "reproduced up to 0.2 above the paper's exponent for ε and 0.1 for m, partly up to 0.5 and 0.3",
+        lambda ours, paper: ours <= (paper + 0.2 if paper else 0.1),
+        lambda ours, paper: ours <= (paper + 0.5 if paper else 0.3),
+    ),
+    "exponent p",
+    "It was two claims.",
+)
+EVALUATIONS = measure_of_ours("p of evaluations ~ ε^-p, where T is below m", "exponent p")
+INNER = Sentence(
+    "each inner product operation between w and x may require",
+    PLACE,
+    "support vectors over min(m, T)",
+    at_most(1.0, 1.0),
+    "share",
+    "The rule asked for half of that at least, where the paper has an upper bound.",
+)
 
 
 class PegasosKernel(Experiment):
@@ -86,12 +122,9 @@ class PegasosKernel(Experiment):
             f"σ² = {VARIANCE:g}, λ = {LAM:g}, median of {results.seeds} seeds. An inner product is charged "
             "the support vectors so far."
         )
-        where = (
-            f"{results.first['label']}, σ² = {VARIANCE:g}, λ = {LAM:g}, last iterate, projected, "
-            f"median of {results.seeds} seeds"
-        )
+        where = f"σ² = {VARIANCE:g}, λ = {LAM:g}, last iterate, projected, median of {results.seeds} seeds"
         figures = [Figure(self.name, caption, panels)] if any(panel.series for panel in panels) else []
-        return Outcome(_claims(needs, sizes, eps, where), figures, [], results.notes())
+        return Outcome(_claims(results.first["label"], needs, sizes, eps, where), figures, [], results.notes())
 
 
 def _first(part: CellResults, what: str, eps: float) -> float | None:
@@ -102,7 +135,7 @@ def _first(part: CellResults, what: str, eps: float) -> float | None:
 
 
 def _claims(
-    needs: dict[str, dict[tuple[int, float], float]], sizes: list[int], eps: tuple[float, ...], where: str
+    label: str, needs: dict[str, dict[tuple[int, float], float]], sizes: list[int], eps: tuple[float, ...], where: str
 ) -> Claims:
     largest, least = max(sizes), min(eps)
 
@@ -117,32 +150,12 @@ def _claims(
     of_m, here = over_m("iteration"), f"{where}, m = {largest:,}"
     support, iterations = (needs[what].get((largest, least)) for what in ("support", "iteration"))
     share = support / min(largest, iterations) if support and iterations else None
-    claims = Claims(here)
-    claims.add(
-        "T grows no faster than 1/ε with a kernel (T ~ ε^-p)",
-        over_eps("iteration"),
-        expect(1.0, at_most=(1.2, 1.5), unit="exponent p"),
-        f", ε = {', '.join(f'{e:g}' for e in eps)}",
-    )
-    claims.append(
-        claim(
-            "T does not depend on the number m of rows with a kernel (T ~ m^p, |p|)",
-            None if of_m is None else abs(of_m),
-            expect("p = 0", at_most=(0.1, 0.3), unit="exponent p"),
-            f"{where}, m = {', '.join(f'{m:,}' for m in sizes)}, ε = {least:g}",
-        )
-    )
-    claims.add(
-        "Evaluations grow no faster than 1/ε², as T min(m, T) does where T is below m (evaluations ~ ε^-p)",
-        over_eps("evaluations"),
-        expect(2.0, at_most=(2.2, 2.7), unit="exponent p"),
-        f", ε = {', '.join(f'{e:g}' for e in eps)}",
-    )
-    claims.add(
-        f"An inner product takes min(m, T) evaluations at ε = {least:g}: the support vectors' share of that",
-        share,
-        expect(1.0, at_least=(0.5, 0.25), unit="share"),
-    )
+    claims, all_eps = Claims(), f"{here}, ε = {', '.join(f'{e:g}' for e in eps)}"
+    claims.add(ACCURATE, f"{label}, ε^-p", over_eps("iteration"), 1.0, all_eps)
+    all_m = f"{where}, m = {', '.join(f'{m:,}' for m in sizes)}, ε = {least:g}"
+    claims.add(ACCURATE, f"{label}, m^p", None if of_m is None else abs(of_m), 0.0, all_m)
+    claims.add(EVALUATIONS, label, over_eps("evaluations"), 2.0, all_eps)
+    claims.add(INNER, label, share, 1.0, f"{here}, ε = {least:g}")
     return claims
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from hinge.bounds import Numbers, pegasos_iterations
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, expect
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, Sentence, at_most, within
 from hinge.experiments.measure import Evaluation, log_spaced, minimum, slope, spread_of
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -25,6 +25,35 @@ ACCURACIES = {"tiny": (0.2, 0.1, 0.05), "full": (0.1, 0.05, 0.02, 0.01)}
 LAM = {"tiny": 1e-3, "full": 1e-4}  # where m or ε vary
 SIZE = {"tiny": 2000, "full": 80_000}  # where λ varies
 EPS = {"tiny": 0.05, "full": 0.01}  # where m or λ vary; none of the accuracies is smaller
+
+OF_M = Sentence(
+    "the run-time does not depend directly on the size of the training set",
+    "abstract",
+    "|p| of T ~ m^p, m the number of rows",
+    at_most(0.1, 0.3),
+    "exponent p",
+)
+OF_EPS = Sentence(
+    "the number of iterations required to obtain a solution of accuracy ϵ is Õ(1/ϵ)",
+    "abstract",
+    "p of T ~ ε^-p",
+    within(0.2, 0.4),
+    "exponent p",
+)
+OF_LAM = Sentence(
+    "the number of iterations also scales linearly with 1/λ",
+    "abstract",
+    "p of T ~ λ^-p",
+    within(0.2, 0.4),
+    "exponent p",
+)
+BOUND = Sentence(
+    "the same convergence rate still holds in expectation if we randomly choose a stopping time",
+    "section 3, Theorem 2",
+    "largest T over the theorem's bound",
+    at_most(1.0, 3.0),
+    "ratio",
+)
 
 
 class PegasosScaling(Experiment):
@@ -91,32 +120,16 @@ class PegasosScaling(Experiment):
                 "passes through the middle of the measurements."
             )
             figures.append(Figure(f"{self.name}-{name}", caption, panels))
-            where = f"{label}, last iterate, first T with an excess of ε, {seeds}, "
-            claims.add(
-                "T does not depend on the number m of rows (T ~ m^p, |p|)",
-                _exponent(by_m, len(SIZES[scale]), abs),
-                expect("p = 0", at_most=(0.1, 0.3), unit="exponent p"),
-                f"{where}m = {_join_numbers(SIZES[scale])}, {titles[0]}",
-            )
-            claims.add(
-                "T grows as 1/ε (T ~ ε^-p)",
-                _exponent(by_eps, len(ACCURACIES[scale]), neg),
-                expect(1.0, within=(0.2, 0.4), unit="exponent p"),
-                f"{where}ε = {_join_numbers(ACCURACIES[scale])}, {titles[1]}",
-            )
-            claims.add(
-                "T grows as 1/λ (T ~ λ^-p)",
-                _exponent(by_lam, len(LAMS[scale]), neg),
-                expect(1.0, within=(0.2, 0.4), unit="exponent p"),
-                f"{where}λ = {_join_numbers(LAMS[scale])}, {titles[2]}",
-            )
-            claims.add(
-                "T is within the theorem's bound (largest T / bound)",
-                _above_bound((by_m, by_eps, by_lam), laws),
-                expect(1.0, at_most=(1.0, 3.0), unit="ratio"),
-                f"{where}all of the above, R = {R:.2f}",
-                sure="a run is given up at a fifth of the bound",
-            )
+            where = f"last iterate, first T with an excess of ε, {seeds}, "
+            of_m = _exponent(by_m, len(SIZES[scale]), abs)
+            claims.add(OF_M, label, of_m, "p = 0", f"{where}m = {_join_numbers(SIZES[scale])}, {titles[0]}")
+            of_eps = _exponent(by_eps, len(ACCURACIES[scale]), neg)
+            claims.add(OF_EPS, label, of_eps, 1.0, f"{where}ε = {_join_numbers(ACCURACIES[scale])}, {titles[1]}")
+            of_lam = _exponent(by_lam, len(LAMS[scale]), neg)
+            claims.add(OF_LAM, label, of_lam, 1.0, f"{where}λ = {_join_numbers(LAMS[scale])}, {titles[2]}")
+            bound = _above_bound((by_m, by_eps, by_lam), laws)
+            given_up = "a run is given up at a fifth of the bound"
+            claims.add(BOUND, label, bound, 1.0, f"{where}all of the above, R = {R:.2f}", sure=given_up)
         return Outcome(claims, figures, notes=results.notes())
 
 

@@ -15,7 +15,19 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, claim, expect, grid, revise
+from hinge.experiments.base import (
+    Cell,
+    CellResults,
+    Claims,
+    Experiment,
+    Outcome,
+    Rule,
+    Scale,
+    Sentence,
+    at_least,
+    at_most,
+    grid,
+)
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
@@ -50,6 +62,50 @@ COLUMNS = (
 )
 """Heads of the table, of which `row_of` makes the rows."""
 Evaluate = Callable[[Solution], Evaluation]
+
+PLACE = "section 5, Table 1"
+FASTER = Sentence(
+    "Pegasos still achieves a significant improvement in run-time",
+    PLACE,
+    "SVM-Perf's seconds over those of Pegasos",
+    Rule(
+        "reproduced from half of the paper's ratio on, partly from 1 on",
+        lambda ours, paper: ours >= paper / 2,
+        lambda ours, _: ours >= 1.0,
+    ),
+    "ratio",
+    "Covertype stood here with one scaling of three, and that one a second time in pegasos-covertype.",
+)
+ABOVE = Sentence(
+    "the objective value of Pegasos never exceeded that of SVM-Perf by more than 0.001",
+    PLACE,
+    "objective of Pegasos above that of SVM-Perf",
+    at_most(ACCURACY, 10 * ACCURACY),
+    "absolute",
+)
+IDENTICAL = Sentence(
+    "the generalization error of both methods was virtually identical",
+    PLACE,
+    "difference of the test errors",
+    at_most(0.002, 0.005),
+    "share of test rows",
+)
+LIGHT = Sentence(
+    "SVM-Perf is substantially faster than SVM-Light, achieving a speedup of several orders of magnitude",
+    PLACE,
+    "LIBSVM's seconds over those of Pegasos",
+    at_least(100.0, 10.0),
+    "ratio",
+    "LIBSVM's seconds on at most 10,000 rows stood beside those of Pegasos on all, first extrapolated, then as a lower "
+    "bound that counted as partly.",
+)
+LARGER = Sentence(
+    "the runtime of Pegasos for the Covertypes dataset is larger than its runtime for CCAT",
+    "section 5",
+    "seconds of Pegasos on Covertype over those on CCAT",
+    at_least(1.5, 1.0),
+    "ratio",
+)
 
 
 class PegasosTable1(Experiment):
@@ -108,7 +164,7 @@ class PegasosTable1(Experiment):
                 f"{label}, λ = {LAMS[name]:g}, no bias, one thread, medians of {len(perf)} runs of SVM-Perf, "
                 f"to a gap of {gap:.2g}, and {len(pegasos)} of Pegasos, last iterate, to {ACCURACY:g} above"
             )
-            claims += beside_perf(name, part, goal, where)
+            claims += beside_perf(name, label, part, goal, where)
             reached = bool(pegasos) and _is_reached(pegasos, goal)
             if pegasos:
                 spent[name] = median_at(pegasos, goal, "seconds"), reached
@@ -121,28 +177,22 @@ class PegasosTable1(Experiment):
                 f"LIBSVM on {label}: seconds grow as rows^{p:.2f} between {sizes[0]:,} and {sizes[-1]:,} "
                 f"rows; by that law all rows would take {seconds_for_all:,.0f} s. It has no setting without a bias."
             )
-            ratio = PAPER[name][2] / PAPER[name][0]
             measured = median_at(part.where(method=LIBSVM, part=sizes[-1]), -np.inf, "seconds")
-            new, old = (
-                claim(
-                    "SVM-Light is slower by far (LIBSVM's seconds / those of Pegasos)",
-                    seconds / spent[name][0] if reached else None,
-                    expect(ratio, at_least=(ratio / 2, 1.0), unit="ratio"),
-                    f"{where}; LIBSVM in place of SVM-Light, {how}",
-                )
-                for seconds, how in (
-                    (measured, f"on {sizes[-1]:,} rows where Pegasos has all: a lower bound"),
-                    (seconds_for_all, f"its seconds on all rows extrapolated from at most {sizes[-1]:,}"),
-                )
+            claims.add(
+                LIGHT,
+                label,
+                measured / spent[name][0] if reached else None,
+                PAPER[name][2] / PAPER[name][0],
+                f"{where}; LIBSVM in place of SVM-Light",
+                unmeasured=f"LIBSVM ran on {sizes[-1]:,} rows, where Pegasos had all",
             )
-            claims.append(revise(new, old, "a hundred times the rows is too far to extrapolate a power law"))
         if "ccat" in spent and "covertype" in spent:
             ratio, reached = spent["covertype"][0] / spent["ccat"][0], spent["covertype"][1]
             claims.add(
-                "λ and not the number of rows decides: Covertype takes longer than the larger CCAT (seconds "
-                "of Pegasos / seconds)",
+                LARGER,
+                "Covertype and CCAT",
                 ratio if spent["ccat"][1] and (reached or ratio > 1.5) else None,
-                expect(PAPER["covertype"][0] / PAPER["ccat"][0], at_least=(1.5, 1.0), unit="ratio"),
+                PAPER["covertype"][0] / PAPER["ccat"][0],
                 "as above" + ("" if reached else "; on Covertype the seconds spent in vain"),
             )
         caption = (
@@ -315,41 +365,26 @@ def _libsvm_law(part: CellResults, rows: int) -> tuple[list[int], float | None, 
     return sizes, p, seconds[-1] * (rows / sizes[-1]) ** p
 
 
-def beside_perf(name: str, part: CellResults, goal: float, where: str) -> Claims:
+def beside_perf(name: str, label: str, part: CellResults, goal: float, where: str) -> Claims:
     """Pegasos beside SVM-Perf: seconds, objective, test error."""
     perf, pegasos = part.where(method=PERF), part.where(method=PEGASOS)
     theirs = PAPER[BESIDE.get(name, name)]
-    paper = theirs[1] / theirs[0]
     where += f"; the paper's number is that of {BESIDE[name]}" if name in BESIDE else ""
     ratio = above = apart = None
-    words = ""
+    words, reached = "", bool(pegasos) and _is_reached(pegasos, goal)
     if pegasos:
         ratio = median_at(perf, -np.inf, "seconds") / median_at(pegasos, goal, "seconds")
         above = median_at(pegasos, goal, "objective") - (goal - ACCURACY)
         apart = abs(median_at(pegasos, goal, "error") - median_at(perf, -np.inf, "error"))
-        if not _is_reached(pegasos, goal):
+        if not reached:
             words = f"; not reached in {pegasos[0].cell['T']:,} iterations: the ratio is an upper bound"
             ratio = ratio if ratio < 1 else None  # where it is only an upper bound, a value above 1 decides nothing
-    claims = Claims(where)
-    claims.add(
-        "Pegasos is faster than SVM-Perf (SVM-Perf's seconds / those of Pegasos)",
-        ratio,
-        expect(paper, at_least=(paper / 2, 1.0), unit="ratio"),
-        words,
-    )
-    claims.add(
-        "Pegasos reaches an objective at most 0.001 above that of SVM-Perf",
-        above,
-        expect(ACCURACY, at_most=(ACCURACY, 10 * ACCURACY), unit="absolute"),
-        words.partition(":")[0],
-        sure="the run is stopped where it does",
-    )
-    claims.add(
-        "The test errors of both are virtually identical (their difference)",
-        apart,
-        expect("virtually identical", at_most=(0.002, 0.005), unit="share of test rows"),
-        words.partition(":")[0],
-    )
+    claims, missed = Claims(), words.partition(":")[0]
+    never = missed.removeprefix("; ") if ratio is None else ""
+    claims.add(FASTER, label, ratio, theirs[1] / theirs[0], where + words, unmeasured=never)
+    stopped = "the run is stopped where it is met"
+    claims.add(ABOVE, label, above, ACCURACY, where + missed, sure=stopped)
+    claims.add(IDENTICAL, label, apart, "virtually identical", where + missed)
     return claims
 
 

@@ -15,7 +15,7 @@ from hinge.access import Gram, as_points
 from hinge.datasets import load
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, expect
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Rule, Scale, Sentence
 from hinge.experiments.measure import Evaluation, band, evaluate_at, log_spaced
 from hinge.experiments.sets import SHUFFLED, choose, is_own
 from hinge.kernels import Gaussian
@@ -38,6 +38,11 @@ class Setting(NamedTuple):
     libsvm: float
     sbp: float
     seconds: float
+
+    @property
+    def digits(self) -> int:
+        """Decimals of the paper's errors."""
+        return len(str(self.libsvm).partition(".")[2])
 
 
 SETTINGS = {
@@ -87,6 +92,21 @@ def _slack(name: str, rows: int | None) -> float:
     return float(model.fit(data.X, data.y).slack_)
 
 
+QUARTER = Sentence(
+    "In one-quarter of each of these runtimes, SBP obtained 15.0% error on Adult, 0.46% on MNIST, and 1.6% on Forest",
+    "section 5",
+    "SBP's error after a quarter of LIBSVM's time less LIBSVM's, both to the paper's digits",
+    Rule(
+        "reproduced up to the paper's difference, partly up to 0.2 more",
+        lambda ours, paper: ours <= paper + 1e-9,
+        lambda ours, paper: ours <= paper + 0.2,
+    ),
+    "% absolute",
+    "Errors were compared beyond the paper's digits; the time to LIBSVM's error counted a second time; and 12,000 rows "
+    "stood for Forest's 522,910.",
+)
+
+
 class SBPRuntimes(Experiment):
     """LIBSVM, the SBP and our exact solver on the clock."""
 
@@ -99,7 +119,6 @@ class SBPRuntimes(Experiment):
 
     cache_mb = 2000  # MB, for all
     batch_size = 32
-    near = 0.1  # per cent
     stand_in_variance = 0.5
     """σ² for what stands in for Covertype, with columns in [0, 1]."""
 
@@ -213,38 +232,33 @@ def _series(part: CellResults) -> list[Series]:
 def _claims(part: CellResults, name: str) -> Claims:
     paper, label = SETTINGS[name], part.first["label"]
     peer, traces = part.where(solver="LIBSVM"), _traces(part)
-    apart = gain = None
-    said = ""
+    apart = None
+    said = unmeasured = ""
     if peer and traces:
         seconds, error = peer.first["seconds"], 100 * peer.first["error"]
+        if error > 2 * paper.libsvm:
+            unmeasured = f"too few rows: LIBSVM has {error:.1f}% there, and {paper.libsvm:g}% in the paper"
         quarter = [[look for look in looks if look["seconds"] <= seconds / 4] for looks in traces]
         if all(quarter):
-            apart = float(np.median([looks[-1]["error"] for looks in quarter])) - error
+            reached = float(np.median([looks[-1]["error"] for looks in quarter]))
+            apart = round(reached, paper.digits) - round(error, paper.digits)
             ends = float(np.median([looks[-1]["seconds"] for looks in quarter]))
-            said = f"; LIBSVM {error:.2f}% in {seconds:.3g} s, SBP {apart + error:.2f}% in {ends:.3g} s"
-        median = band("SBP", traces, "seconds", "error")
-        late = [k for k, y in enumerate(median.y) if y > error + experiment.near]
-        first = late[-1] + 1 if late else 0
-        gain = seconds / (median.x[first] if first < len(median.x) else np.inf)
+            said = f"; LIBSVM {error:.2f}% in {seconds:.3g} s, SBP {reached:.2f}% in {ends:.3g} s"
     where = (
-        f"{label}, σ² = {_variance(part, name):g}, λ = 1/({paper.C:g} n), free bias, one thread, LIBSVM by "
+        f"σ² = {_variance(part, name):g}, λ = 1/({paper.C:g} n), free bias, one thread, LIBSVM by "
         f"scikit-learn with a cache of {experiment.cache_mb} MB, SBP in batches of {experiment.batch_size}, "
         f"averaged, ν of the optimum, "
         f"median of {len(traces)} seeds; nothing tuned here, but SBP's step for batches is a default that "
         "was once chosen with test errors of Adult and MNIST in view"
     )
-    claims = Claims(where)
+    claims = Claims()
     claims.add(
-        "SBP's error after a quarter of LIBSVM's time, less LIBSVM's",
+        QUARTER,
+        label,
         apart,
-        expect(round(paper.sbp - paper.libsvm, 2), at_most=(0.1, 0.3), unit="% absolute"),
-        said,
-    )
-    claims.add(
-        f"LIBSVM's seconds over those from which on SBP is within {experiment.near:g}% absolute of its error",
-        gain,
-        expect(f"4, with LIBSVM at {paper.seconds:g} s", at_least=(4.0, 1.0), unit="ratio"),
-        said,
+        round(paper.sbp - paper.libsvm, 2),
+        f"{where}{said}; the paper's LIBSVM {paper.seconds:,.0f} s",
+        unmeasured=unmeasured,
     )
     return claims
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -10,11 +9,22 @@ import numpy as np
 
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Scale, claim, expect, grid, revise
+from hinge.experiments.base import (
+    Cell,
+    CellResults,
+    Claims,
+    Experiment,
+    Outcome,
+    Scale,
+    Sentence,
+    at_least,
+    at_most,
+    grid,
+    measure_of_ours,
+)
 from hinge.experiments.measure import band, first_below, log_spaced, slope
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, evaluate_run, kernels, solvers
 from hinge.kernels import Gaussian
-from hinge.report.outcome import Outcome, Verdict
 
 NOISE = (0.0, 0.1)
 SIZES = {"tiny": (100, 300), "full": (250, 500, 1000, 2000, 4000)}
@@ -32,11 +42,26 @@ NOTE = (
     "The bounds are for every problem of this ‖u‖ and L(u). Where far fewer evaluations are needed than they "
     "allow, a slope steeper than a bound's does not contradict it."
 )
-WHY_OUTSIDE = (
-    "so far below the bound an exponent neither agrees with it nor contradicts it; a teacher of norm below five, whose "
-    "bounds are 50,000 times smaller, is learned by the SBP with 20,000 times fewer evaluations"
+RIVALS = ("Pegasos", "SDCA")
+FEW_FLIPS = "at the n that is enough no label of a sample is wrong: the cells are those without wrong labels"
+
+BOUNDED = Sentence(
+    "Upper bounds, up to log factors, on the runtime (number of kernel evaluations) required",
+    "Table 1",
+    "largest share of its bound, without constants, that a method needs",
+    at_most(1.0, 10.0),
+    "ratio",
+    "How evaluations grow with 1/ε was judged, far below the bounds.",
 )
-RIVALS = ("Pegasos", "SMO", "SDCA")
+EXPONENT = measure_of_ours("p of evaluations ~ (1/ε)^p, beside that of the bound over the same ε", "exponent of 1/ε")
+ORDER = Sentence(
+    "A more careful analysis reveals the benefits of the SBP over previous kernel SVM optimization algorithms",
+    "section 1",
+    "evaluations of another method over those of the SBP, at the smallest ε that both reach",
+    at_least(1.0, 0.67),
+    "ratio",
+    "SMO stood here by the bound of Hush et al., which is of another method; and wrong labels where there were none.",
+)
 BOUNDS = {"SBP": "sbp", "Perceptron": "perceptron", "SMO": "dual_decomposition", "Pegasos": "sgd"}
 SHOWN = {"SBP": "bound: SBP, Perceptron", "SMO": "bound: dual decomposition", "Pegasos": "bound: SGD"}
 
@@ -127,8 +152,6 @@ class SBPTable1(Experiment):
     )
 
     variance = 1.0  # σ² of the teacher's kernel
-    most_above = 10.0
-    """A bound that is more than so many times what was needed at the smallest ε says nothing of a slope."""
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every method on samples of several sizes, each seed with its own sample."""
@@ -177,6 +200,7 @@ class SBPTable1(Experiment):
             part = results.where(teacher=name, noise=noise)
             needs = {method: need for method in METHODS if (need := _needs(part, method))}
             B, loss = _teacher(name).norm, _loss(name, noise)
+            on = f"synthetic, ‖u‖ = {B:.1f}, {100 * noise:g}% of labels wrong"
             title = f"synthetic teacher, {100 * noise:g}% of labels wrong: L(u) = {loss:.2g}, ‖u‖ = {B:.1f}"
             where = (
                 f"synthetic teacher in a Gaussian kernel, {WORLDS[name].features} features, {100 * noise:g}% wrong "
@@ -195,8 +219,9 @@ class SBPTable1(Experiment):
             panels.append(
                 loglog(title, "excess test error ε", "kernel evaluations, n charged for each iteration", series)
             )
-            sure = "" if name else "the bound is a hundred times what any method takes"
-            claims += [*_growth(needs, promised, where, sure), *_order(needs, where)]
+            unmeasured = FEW_FLIPS if 0.0 < noise < 1 / min(part.values_of("n")) else ""
+            claims += _growth(needs, promised, on, where, unmeasured)
+            claims += _order(needs, on, where, unmeasured)
             for method, need in needs.items():
                 of_bound = _exponent({eps: promised[method][eps] for eps in need})
                 least = min(need)
@@ -251,51 +276,38 @@ def _exponent(need: dict[float, float]) -> float | None:
 
 
 def _growth(
-    needs: dict[str, dict[float, float]], bounds: dict[str, dict[float, float]], where: str, sure: str
+    needs: dict[str, dict[float, float]], bounds: dict[str, dict[float, float]], on: str, where: str, unmeasured: str
 ) -> Claims:
-    """Exponents, and whether the bounds, without their constants, lie above all that was needed."""
-    claims, largest = Claims(where), None
+    """Whether the bounds, without their constants, lie above all that was needed; and exponents."""
+    claims, shares = Claims(), []
     for method, need in needs.items():
         promised = {eps: bounds[method][eps] for eps in need}
-        largest = max([*([largest] if largest else []), *(need[eps] / promised[eps] for eps in need)])
-        paper, ours = _exponent(promised), _exponent(need)
+        shares += [need[eps] / promised[eps] for eps in need]
+        paper, at = _exponent(promised), min(need)
         if paper is None:
             continue
-        paper = round(paper, 2)
-        at = min(need)
-        found = claim(
-            f"Evaluations of {method} grow with 1/ε no faster than the bound",
-            ours,
-            expect(paper, at_most=(paper, paper + 0.5), unit="exponent of 1/ε"),
-            f"{where}; ε from {max(need):.2g} to {at:.2g}, the bound fitted over the same; at the smallest ε "
-            f"the bound is {promised[at] / need[at]:.2g} times what was needed",
+        claims.add(
+            EXPONENT,
+            f"{on}, {method}",
+            _exponent(need),
+            round(paper, 2),
+            f"{where}; ε from {max(need):.2g} to {at:.2g}, the bound fitted over the same; at the smallest ε it is "
+            f"{promised[at] / need[at]:,.2g} times what was needed",
         )
-        if promised[at] > experiment.most_above * need[at]:
-            found = revise(replace(found, ours=None, verdict=Verdict.UNKNOWN), found, WHY_OUTSIDE)
-        claims.append(found)
-    claims.add(
-        "No method needs more evaluations than its bound without constants: the largest share of a bound",
-        largest,
-        expect("upper bounds", at_most=(1.0, 10.0), unit="ratio"),
-        "; all methods and all ε that they reach",
-        sure=sure,
-    )
+    loose = "the bounds are far above what any method takes" if max(shares, default=1.0) < 0.1 else ""
+    said = f"{where}; all methods and all ε that they reach"
+    claims.add(BOUNDED, on, max(shares, default=None), "upper bounds", said, unmeasured=unmeasured, sure=loose)
     return claims
 
 
-def _order(needs: dict[str, dict[float, float]], where: str) -> Claims:
-    claims = Claims(where)
+def _order(needs: dict[str, dict[float, float]], on: str, where: str, unmeasured: str) -> Claims:
+    claims = Claims()
     for rival in RIVALS:
         common = set(needs.get("SBP", {})) & set(needs.get(rival, {}))
         eps = min(common, default=None)
         ratio = None if eps is None else needs[rival][eps] / needs["SBP"][eps]
-        said = "" if eps is None else f"; at ε = {eps:.2g}, the smallest that both reach"
-        claims.add(
-            f"The SBP needs fewer evaluations than {rival}: those of {rival} over those of the SBP",
-            ratio,
-            expect("the bounds' order", at_least=(1.0, 0.67), unit="ratio"),
-            said,
-        )
+        said = "" if eps is None else f"; at ε = {eps:.2g}"
+        claims.add(ORDER, f"{on}, {rival}", ratio, "the bounds' order", where + said, unmeasured=unmeasured)
     return claims
 
 

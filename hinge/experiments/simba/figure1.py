@@ -12,7 +12,17 @@ import scipy.sparse as sp
 from hinge.access import SparseTable
 from hinge.access.tables.bill import Bill
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Claims, Experiment, Outcome, Scale, claim, expect
+from hinge.experiments.base import (
+    Cell,
+    CellResults,
+    Claims,
+    Experiment,
+    Outcome,
+    Scale,
+    Sentence,
+    at_least,
+    measure_of_ours,
+)
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced
 from hinge.experiments.sets import choose, hold_out
 from hinge.problems import Regularized, SlackConstrained, Solution
@@ -49,6 +59,19 @@ def parts_of(name: str, rows: int | None) -> tuple[Any, ...]:
     X, y, X_test, y_test = choose(name, rows).parts
     X, y, X_val, y_val = hold_out(X, y)
     return X, cast(sp.csr_matrix, X).tocsc(), y, X_val, y_val, X_test, y_test
+
+
+HUNDRED = Sentence(
+    "our algorithm obtains the same test error as Pegasos achieves at the optimum, using about 100 times less feature "
+    "accesses",
+    "section 6, Figure 1",
+    "accesses of Pegasos over those of SIMBA to 1.05 times the lowest test error of Pegasos",
+    at_least(50.0, 2.0),
+    "Pegasos / SIMBA",
+    "Tuning on validation rows, which the paper does not do, counted too.",
+)
+VALIDATED = measure_of_ours(f"the same, tuned on {TUNED['val']}", "Pegasos / SIMBA")
+GUESSED = measure_of_ours(f"the same, tuned on {TUNED['test']}, with {GUESS}", "Pegasos / SIMBA")
 
 
 class SimbaFigure1(Experiment):
@@ -133,7 +156,7 @@ class SimbaFigure1(Experiment):
         figures, rows = [], []
         for tuned, on in TUNED.items():
             panels = []
-            for name, part in results.by("set"):
+            for _, part in results.by("set"):
                 best = {m: _best_setting(part.where(method=m), tuned) for m in LABELS if part.where(method=m)}
                 level = (
                     self.within * float(_mean(best["Pegasos"], "cells", "test")[1].min()) if "Pegasos" in best else None
@@ -143,7 +166,7 @@ class SimbaFigure1(Experiment):
                     if level is not None:
                         rows.append(_row(part, best, of, tuned, level))
                 if level is not None and "SIMBA" in best:
-                    claims += [*_claims(SETS[name], best, tuned, level), _guess_claim(SETS[name], best, tuned, level)]
+                    claims += _claims(best, tuned, level)
             caption = (
                 f"Test error against feature accesses, ν and λ tuned on {on}. Every access counts, but for "
                 f"Frugal, which keeps its cells. Median of {results.seeds} seeds (Frugal on "
@@ -216,8 +239,13 @@ def _row(
     return [label, CONVENTIONS[of], TUNED[tuned].split(",")[0], level, *reached, hindsight]
 
 
-def _claims(called: str, best: dict[str, CellResults], tuned: str, level: float) -> Claims:
+def _claims(best: dict[str, CellResults], tuned: str, level: float) -> Claims:
     first = best["SIMBA"][0].values
+    settings = ", ".join(f"{m} at {best[m][0].cell['setting']:g}" for m in ("SIMBA", "Pegasos"))
+    where = (
+        f"{first['n']:,} × {first['d']:,} to learn from, ν and λ tuned on {TUNED[tuned]} ({settings}), "
+        f"{len(best['SIMBA'])} seeds, error {100 * level:.2f}%"
+    )
     claims = Claims()
     for of, counted in CONVENTIONS.items():
         pegasos, simba = (_accesses_to(best[m], of, level) for m in ("Pegasos", "SIMBA"))
@@ -227,29 +255,13 @@ def _claims(called: str, best: dict[str, CellResults], tuned: str, level: float)
             ratio = pegasos / simba
         elif pegasos is not None and pegasos / spent < 2.0:
             ratio, said = pegasos / spent, "; SIMBA did not get there, so that this is an upper bound"
-        settings = ", ".join(f"{m} at {best[m][0].cell['setting']:g}" for m in ("SIMBA", "Pegasos"))
         claims.add(
-            f"{called}: fewer feature accesses than Pegasos to {experiment.within:g} × its lowest test error, "
-            f"{counted}, tuned on {TUNED[tuned]}",
-            ratio,
-            expect(100.0, at_least=(50.0, 2.0), unit="Pegasos / SIMBA"),
-            f"{first['label']}, {first['n']:,} × {first['d']:,} to learn from, ν and λ tuned on "
-            f"{TUNED[tuned]} ({settings}), {len(best['SIMBA'])} seeds, error {100 * level:.2f}%{said}",
+            HUNDRED if tuned == "test" else VALIDATED, f"{first['label']}, {counted}", ratio, 100.0, where + said
         )
+    if tuned == "test":
+        pegasos, simba = _accesses_to(best["Pegasos"], "cells", level), _accesses_to(best["SIMBA"], "nonzeros", level)
+        claims.add(GUESSED, first["label"], pegasos / simba if pegasos and simba else None, 100.0, where)
     return claims
-
-
-def _guess_claim(called: str, best: dict[str, CellResults], tuned: str, level: float) -> Claim:
-    """The ratio by which the paper's hundred would follow, if it charged Pegasos whole rows and SIMBA nonzeros."""
-    pegasos, simba = _accesses_to(best["Pegasos"], "cells", level), _accesses_to(best["SIMBA"], "nonzeros", level)
-    first = best["SIMBA"][0].values
-    return claim(
-        f"{called}: accesses of Pegasos over SIMBA's if they were counted in two ways, tuned on {TUNED[tuned]}",
-        pegasos / simba if pegasos and simba else None,
-        expect(OPEN, at_least=(50.0, 2.0), unit="Pegasos / SIMBA"),
-        f"{first['label']}, {first['n']:,} × {first['d']:,}, {GUESS}, which compares unlike things; error "
-        f"{100 * level:.2f}%",
-    )
 
 
 def _panel(best: dict[str, CellResults], of: str, level: float | None) -> Panel:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable
-from hinge.experiments.base import OPEN, Cell, CellResults, Claims, Experiment, Outcome, Scale, expect
+from hinge.experiments.base import (
+    Cell,
+    CellResults,
+    Claims,
+    Experiment,
+    Outcome,
+    Scale,
+    Sentence,
+    at_most,
+    measure_of_ours,
+)
 from hinge.experiments.measure import spread
 from hinge.experiments.survey.sdp import matrices
 from hinge.monitoring import Stop
@@ -19,7 +29,7 @@ from hinge.solvers import PrimalDual, solve
 
 SHAPES = {"tiny": ((4, 10),), "full": ((8, 50), (16, 200))}
 """Order and number of constraints."""
-EPS = {"tiny": (0.2,), "full": (0.2, 0.1, 0.05)}
+EPS = {"tiny": (0.2,), "full": (0.2, 0.1)}
 SEEDS = {"tiny": 2, "full": 5}
 
 
@@ -33,6 +43,17 @@ def _objective(n: int, m: int) -> tuple[np.ndarray, float, float, float]:
     return C, float(np.linalg.eigvalsh(C)[-1]), found.lower, found.upper
 
 
+OPTIMUM = Sentence(
+    "we can do binary search by adding a C ∘ X ≥ c constraint to get an optimum",
+    "section 4.1",
+    "what the largest c that is proved lacks of the optimum, in multiples of ε, the worst seed",
+    at_most(1.0, 2.0),
+    "shortfall / ε",
+    "2ε was asked for at c = 2 of T = c² log m/ε², where the theorem has 60.",
+)
+RIGHT = measure_of_ours("share of decisions that are right", "share")
+
+
 class SurveyBisection(Experiment):
     """The largest C ∘ X that bisection proves feasible, with Algorithm 3 for every decision."""
 
@@ -42,13 +63,14 @@ class SurveyBisection(Experiment):
         "says no more of it."
     )
 
+    constant: ClassVar[dict[str, float]] = {"tiny": 2.0, "full": 8.0}  # c of T = c² log m/ε²
     steps = 6  # of the bisection: to 1/64 of the first interval
     tolerance = 1e-3  # interval of the optimum, by PDHG, in units of the largest eigenvalue of C
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every shape and ε, over the seeds of Algorithm 3."""
         return [
-            {"n": n, "m": m, "eps": eps, "steps": self.steps, "seed": seed}
+            {"n": n, "m": m, "eps": eps, "c": self.constant[scale], "steps": self.steps, "seed": seed}
             for n, m in SHAPES[scale]
             for eps in EPS[scale]
             for seed in range(SEEDS[scale])
@@ -64,7 +86,7 @@ class SurveyBisection(Experiment):
             c = (low + high) / 2
             goal = C - c * np.eye(n)  # C ∘ X ≥ c tr X, in the homogeneous form of the other constraints
             rows = np.stack([svec(one) for one in (*A, goal / max(1.0, float(np.linalg.norm(goal))))])
-            solver = PrimalDual("fixed", eps)
+            solver = PrimalDual("fixed", eps, cell["c"])
             result = solve(
                 Semidefinite(rows, packed=True, relative=False), solver, stop=Stop(0), seed=1000 * step + cell["seed"]
             )
@@ -94,13 +116,16 @@ class SurveyBisection(Experiment):
                 continue
             series.append(spread(f"order {n}, {m} constraints", part, "eps", "shortfall"))
             for eps, some in part.by("eps"):
-                lost, excess = some.column("shortfall"), some.column("excess")
+                lost = some.column("shortfall")
                 share = sum(some.column("right")) / max(1, sum(some.column("told")))
                 rows.append(
                     [n, m, eps, float(np.median(lost)), max(lost), share, float(np.median(some.column("iterations")))]
                 )
                 optimum = some.first["optimum"]
-                claims += _claims(lost, excess, share, eps, optimum, _where(n, m, eps, len(some), optimum))
+                on, where = f"synthetic, order {n}, ε = {eps:g}", _where(some)
+                sure = "X = 0 is within ε" if optimum[0] <= eps else ""
+                claims.add(OPTIMUM, on, max(lost) / eps, "an optimum", where, sure=sure)
+                claims.add(RIGHT, on, share, None, where)
         caption = (
             "What the largest c that was proved feasible lacks of the optimum, in units of the largest eigenvalue of "
             f"C, after {self.steps} steps of bisection with Algorithm 3 at ε; the optimum is known to "
@@ -114,37 +139,12 @@ class SurveyBisection(Experiment):
         return Outcome(claims, figures, [ReportTable(self.name, caption, columns, rows)] if rows else [])
 
 
-def _where(n: int, m: int, eps: float, seeds: int, optimum: list[float]) -> str:
+def _where(part: CellResults) -> str:
+    cell, optimum = part[0].cell, part.first["optimum"]
     return (
-        f"synthetic, order {n}, {m} constraints, ε = {eps:g}, T = 2² log m/ε² for each of {experiment.steps} "
-        f"decisions, {seeds} "
-        f"seeds; the optimum lies in [{optimum[0]:.3f}, {optimum[1]:.3f}] of the largest eigenvalue"
+        f"{cell['m']} constraints, T = c² log m/ε², c = {cell['c']:g}, for each of {cell['steps']} decisions, "
+        f"{len(part)} seeds; the optimum lies in [{optimum[0]:.3f}, {optimum[1]:.3f}] of the largest eigenvalue"
     )
-
-
-def _claims(
-    lost: list[float], excess: list[float], share: float, eps: float, optimum: list[float], where: str
-) -> Claims:
-    claims = Claims(where)
-    claims.add(
-        f"Bisection over Algorithm 3 finds the optimum within 2ε (ε = {eps:g}), the worst seed, in multiples of ε",
-        max(lost) / eps,
-        expect("an optimum", at_most=(2.0, 5.0), unit="shortfall / ε"),
-        sure="X = 0 is within 2ε" if optimum[0] <= 2 * eps else "",
-    )
-    claims.add(
-        f"Decisions that are right (ε = {eps:g})",
-        share,
-        expect(OPEN, at_least=(0.9, 0.7), unit="share"),
-        "; Algorithm 3 need not find an X where the best one satisfies all constraints by less than ε",
-    )
-    claims.add(
-        f"No c above the optimum is proved (ε = {eps:g})",
-        max(excess),
-        expect("by the X that is found", at_most=(1e-6, 1e-3), unit="excess"),
-        sure="a c counts only with an X that shows it",
-    )
-    return claims
 
 
 experiment = SurveyBisection()

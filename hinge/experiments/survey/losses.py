@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Panel, Series, loglog
-from hinge.experiments.base import CellResults, Claim, claim, expect
+from hinge.experiments.base import CellResults, Claims, measure_of_ours
 from hinge.experiments.measure import Evaluation, band, slope
 from hinge.problems.max_min.base import MaxMin
 from hinge.solvers import PrimalDual, trace
@@ -17,6 +17,8 @@ from hinge.solvers.base import certified
 
 Law = Callable[[int], Any]
 """A bound on the loss after T iterations."""
+
+HELD = measure_of_ours("share of runs whose certificate holds the exact value, which tests our code", "share")
 
 
 def loss_after(
@@ -55,19 +57,6 @@ def shares_within(parts: Iterable[CellResults], c: float, accuracies: Iterable[f
     return [share for share in shares if share is not None]
 
 
-def smallest_constant(
-    parts: Sequence[CellResults], constants: Sequence[float], accuracies: Sequence[float], share: float
-) -> float | None:
-    """The smallest c from which on this share of the runs is within ε, for every problem and ε; None if none is."""
-    enough = None
-    for c in sorted(constants, reverse=True):
-        known = shares_within(parts, c, accuracies)
-        if known and min(known) < share:
-            break
-        enough = c if known else enough
-    return enough
-
-
 def exponent_of_losses(part: CellResults) -> float | None:
     """p of the law loss ~ T^-p that fits the medians over the seeds best; None where a median is not positive."""
     T = [look["T"] for look in part.first["looks"]]
@@ -96,12 +85,8 @@ def losses_panel(title: str, axis: str, part: CellResults, laws: Mapping[str, La
     return loglog(title, "T, iterations", axis, [*measured, *theory])
 
 
-def certificates_hold(what: str, looks: Sequence[Evaluation], conditions: str) -> Claim:
+def certificates_hold(what: str, looks: Sequence[Evaluation], conditions: str) -> Claims:
     """That the certificate of every run holds the exact value."""
-    return claim(
-        f"The certificate of every run holds the exact {what}",
-        float(np.mean([look["held"] for look in looks])),
-        expect("by duality", at_least=(1.0, 1.0), unit="share"),
-        conditions,
-        sure="it is a theorem, of which this tests our code",
-    )
+    claims = Claims()
+    claims.add(HELD, what, float(np.mean([look["held"] for look in looks])), 1.0, conditions)
+    return claims

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, expect, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, measure_of_ours
 from hinge.experiments.measure import Evaluation, evaluate_at, spread_of
 from hinge.experiments.sets import choose
 from hinge.experiments.talk.sgd_dca import curve_panel, least, prepare
@@ -26,6 +26,12 @@ METHODS: dict[str, Solver] = {
     "combined": SDCA(first_pass="sgd", shrinking=False, block_rows=1),
 }
 
+LARGE = 10.0
+"""From this λm on, gradient steps begin better than the dual ascent."""
+ASKED = "Can we somehow combine SGD and DCA ?"
+SAVED = measure_of_ours(f"epochs that the gradient pass saves DCA, median over λm from {LARGE:g} on", "epochs")
+BETTER = measure_of_ours("epochs of the combination over those of the better of both, at the worst λm", "ratio")
+
 
 class TalkCombination(Experiment):
     """Suboptimality of SGD, of DCA, and of DCA begun by a gradient pass that leaves a feasible dual point."""
@@ -38,8 +44,6 @@ class TalkCombination(Experiment):
     )
 
     shown = (1.0, 10.0)
-    large = 10.0
-    """λm from here on counts as large: about log T, where the talk has SGD begin to win."""
     quarters = 3  # epochs with four evaluations each; later epochs have one
 
     def cells(self, scale: Scale) -> list[Cell]:
@@ -80,7 +84,7 @@ class TalkCombination(Experiment):
                 [label, lam_m, *(_format_epochs(found[method], scale) for method in METHODS)]
                 for lam_m, found in needed.items()
             ]
-            claims += _claims(needed, f"{label}, of which m = {m:,} are learned from", scale)
+            claims += _claims(needed, label, f"m = {m:,} rows are learned from", scale)
             panel = _needed_panel(needed, label)
             over += [panel] if panel.series else []
             panel = curve_panel(part, METHODS, self.shown)
@@ -141,7 +145,7 @@ def _needed_panel(needed: dict[float, dict[str, list[float]]], label: str) -> Pa
     return loglog(label, "λm", f"epochs to ρ = {TARGET:g}", series)
 
 
-def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scale) -> Claims:
+def _claims(needed: dict[float, dict[str, list[float]]], label: str, where: str, scale: Scale) -> Claims:
     """What is saved against DCA where λm is large, and how far from the better of the two at worst."""
     cap = float(EPOCHS[scale])  # one that never arrives took at least so long
     saved, ratios = [], []
@@ -152,23 +156,13 @@ def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scal
                 ratios.append(cap / min(sgd, dca))
             continue
         ratios.append(both / min(sgd, dca, cap))
-        if lam_m >= experiment.large:
+        if lam_m >= LARGE:
             saved.append(min(dca, cap) - both)
     seeds = f"ρ = {TARGET:g}, at most {EPOCHS[scale]} epochs, median of {SEEDS[scale]} seeds"
     reached = f"{len(ratios)} of {len(needed)} values of λm, of which one of the methods gets there"
-    claims = Claims(where)
-    claims.add(
-        f"Epochs that the gradient pass saves DCA, median over λm from {experiment.large:g} on",
-        float(np.median(saved)) if saved else None,
-        expect("open question", at_least=(0.5, 0.1), unit="epochs"),
-        f", {seeds}",
-    )
-    claims.add(
-        "The combination has the better of both: its epochs over those of the better, at the worst λm",
-        max(ratios) if ratios else None,
-        expect("open question", at_most=(1.1, 1.5), unit="ratio"),
-        f", {seeds}; {reached}",
-    )
+    claims = Claims()
+    claims.add(SAVED, label, float(np.median(saved)) if saved else None, ASKED, f"{where}, {seeds}")
+    claims.add(BETTER, label, max(ratios) if ratios else None, ASKED, f"{where}, {seeds}; {reached}")
     return claims
 
 

@@ -109,8 +109,9 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         ε of the theorem for fixed steps, in the units of the functions.
     constants : {"practical", "paper"} or float
         The constant c: 2, the constant of the proof, or a number.
-    rate : float
-        Multiplies η of the adaptive steps; one half reached ε = 0.1 soonest on the synthetic margins tried.
+    rate : float, optional
+        Multiplies η: 1/100 in Algorithm 2 as printed. By default 1 for fixed steps, and one half for adaptive ones,
+        with which ε = 0.1 was reached soonest on the synthetic margins tried.
 
     Notes
     -----
@@ -120,8 +121,9 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     is computed only when at least as much has been read by the iterations.
 
     *Differs* from the survey as printed. Algorithm 2 has :math:`\\eta = \\sqrt{\\log n/T}/100`, with which p hardly
-    changes in that many iterations; the 100 is left out. x and p of the same iteration are used together, as in
-    Algorithm 1. Where x = 0 the estimate is undefined, and p is kept. Weights are kept above 1e-250.
+    changes in that many iterations; the 100 is left out, and is `rate=0.01` of fixed steps. x and p of the same
+    iteration are used together, as in Algorithm 1. Where x = 0 the estimate is undefined, and p is kept. Weights are
+    kept above 1e-250.
 
     References
     ----------
@@ -142,7 +144,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     steps: Literal["adaptive", "fixed"] = "adaptive"
     epsilon: float | None = None
     constants: Literal["practical", "paper"] | float = "practical"
-    rate: float = 0.5
+    rate: float | None = None
 
     paper = Paper(
         "Sublinear Optimization for Machine Learning",
@@ -155,7 +157,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         steps=choice("adaptive", "fixed"),
         epsilon=number(above=0) | None,
         constants=choice("practical", "paper") | number(above=0),
-        rate=number(above=0),
+        rate=number(above=0) | None,
     )
 
     def __post_init__(self) -> None:
@@ -186,8 +188,9 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         y, x_sum, p, p_sum, drawn, g_sum, _, _, s, begun, key = state
         log_n, reach = _log(problem.n), problem.scale * math.sqrt(problem.second_moment)
         T = self.horizon(problem) if self.steps == "fixed" else 0
+        rate = self.rate or (1.0 if T else 0.5)
         for t in range(begun + 1, begun + n_iter + 1):
-            eta = math.sqrt(log_n / T) if T else self.rate * math.sqrt(log_n / t)
+            eta = rate * math.sqrt(log_n / (T or t))
             x = problem.respond(p, y if problem.primal != "gradient" else problem.project(y))
             x_sum += x
             if problem.averages:

@@ -4,7 +4,7 @@ import pytest
 from experiments.made_up import in_both_outcomes, number
 
 from hinge.experiments.measure import log_spaced
-from hinge.experiments.pegasos.bias import OPTIMA, experiment
+from hinge.experiments.pegasos.bias import BOTH, CRUCIAL, DIFFERENT, ETA, LARGE_K, OPTIMA, ROOT, SLOWER, experiment
 
 FREE = 1.0  # the least objective (11)
 
@@ -40,14 +40,6 @@ def world(without=2.0, constant=0.005, rate=0.6, slower=2.0, exact=1.0, small=5.
 def test_both_outcomes_of_every_claim():
     assert list(OPTIMA) == ["no bias", "constant feature", "free bias"]
     held, (bad,) = in_both_outcomes(experiment, world(), world(1.0, 0.1, 0.2, 0.5, 4.0, 1.0))
-    expected = {
-        "A bias is crucial": 2.0,
-        "A constant feature": 0.005,
-        "The sub-gradient for b, steps 1/√t": 0.6,
-        "The sub-gradient for b, steps η": 0.6,
-        "The sub-gradient for b is slower": 2.0,
-        "The exact bias has": 1.0,
-        "The exact bias is for": 5.0,
-    }
-    assert {begins: number(held, begins) for begins in expected} == pytest.approx(expected)
-    assert number(bad, "The sub-gradient for b, steps η") == pytest.approx(0.2)
+    expected = {CRUCIAL: 2.0, DIFFERENT: 0.005, ROOT: 0.6, ETA: 0.6, SLOWER: 2.0, BOTH: 1.0, LARGE_K: 5.0}
+    assert {one.what: number(held, one) for one in expected} == pytest.approx({o.what: v for o, v in expected.items()})
+    assert number(bad, ETA) == pytest.approx(0.2)

@@ -5,7 +5,7 @@ from experiments.made_up import claims_in, in_both_outcomes, number
 
 from hinge.bounds import pegasos_gap
 from hinge.experiments import Verdict
-from hinge.experiments.pegasos.confidence import T, experiment
+from hinge.experiments.pegasos.confidence import EQUATION_9, NEEDLESS, SURER, THEOREM_3, T, experiment
 
 MEAN = float(pegasos_gap(T["full"], experiment.lam))
 
@@ -25,11 +25,11 @@ def world(random=1.0, best=0.5, last=0.25, at_zero=10.0):
 
 def test_both_outcomes_of_every_claim():
     held, (bad,) = in_both_outcomes(experiment, world(), world(30.0, 60.0, 120.0))
-    assert number(held, "The best of") == pytest.approx(2.0)  # one of a hundred is rarer than δ
-    assert number(held, "Boosting") == pytest.approx(2.0)
-    assert number(bad, "Theorem 3") == number(bad, "Eq. (9)") == 0.0
+    assert number(held, SURER) == pytest.approx(2.0)  # one of a hundred is rarer than δ
+    assert number(held, NEEDLESS) == pytest.approx(2.0)
+    assert number(bad, THEOREM_3) == number(bad, EQUATION_9) == 0.0
 
 
 def test_a_bound_that_zero_meets_counts_for_nothing():
     found = claims_in(experiment, world(0.1, 0.1, 0.1, at_zero=MEAN))
-    assert {c.verdict for (what, _), c in found.items() if what.startswith(("Theorem", "Eq."))} == {Verdict.SURE}
+    assert {row.verdict for one in (THEOREM_3, EQUATION_9) for row in found[one].values()} == {Verdict.SILENT}

@@ -3,7 +3,16 @@
 import pytest
 from experiments.made_up import in_both_outcomes, number
 
-from hinge.experiments.pegasos.figure2 import ETAS, SUGGESTED, experiment
+from hinge.experiments.pegasos.figure2 import (
+    ETAS,
+    NOT_CONVERGED,
+    OTHERS,
+    OUTPERFORMS,
+    POOR,
+    SOME,
+    SUGGESTED,
+    experiment,
+)
 
 
 def world(norma=20.0, projected=10.0, test=1.5, etas=(50.0, 30.0, 1.5, 8.0, 90.0), suggested=40.0):
@@ -24,8 +33,8 @@ def test_both_outcomes_of_every_claim():
     level = world(1.5, 0.5, 0.9, (2.9, 1.0, 1.0, 1.0, 2.0), 2.0)
     none_as_fast = world(etas=(6.0, 7.0, 8.0, 9.0, 10.0))
     held, (even, _) = in_both_outcomes(experiment, world(), level, none_as_fast)
-    assert number(held, "Norma has not converged") == pytest.approx(20)
-    assert number(held, "For some η") == pytest.approx(1.5)
-    assert number(held, "For other η") == pytest.approx(90)
-    assert number(held, "η = 1e-05") == pytest.approx(40)
-    assert number(even, "Norma is behind on test rows") == pytest.approx(0.9)
+    assert number(held, NOT_CONVERGED) == pytest.approx(20)
+    assert number(held, SOME) == pytest.approx(1.5)
+    assert number(held, OTHERS) == pytest.approx(90)
+    assert number(held, POOR) == pytest.approx(40)
+    assert number(even, OUTPERFORMS) == pytest.approx(0.9)

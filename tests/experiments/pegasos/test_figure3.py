@@ -1,9 +1,9 @@
 """Figure 3 of the Pegasos paper on made-up excesses."""
 
 import pytest
-from experiments.made_up import in_both_outcomes, number
+from experiments.made_up import in_both_outcomes, number, numbers
 
-from hinge.experiments.pegasos.figure3 import experiment
+from hinge.experiments.pegasos.figure3 import CONSTANT, IMPROVES, experiment
 
 
 def world(gain=1.0, loss=0.05):
@@ -18,8 +18,6 @@ def world(gain=1.0, loss=0.05):
 
 def test_both_outcomes_of_every_claim():
     held, (bad,) = in_both_outcomes(experiment, world(), world(0.1, 0.5))
-    assert number(held, "Larger batches help") == pytest.approx(1.0)
-    assert number(bad, "Larger batches help") == pytest.approx(0.1)
-    (claim, *_) = [claim for (what, _), claim in held.items() if what.startswith("At a fixed number of rows")]
-    assert claim.earlier.ours == pytest.approx(1024**0.05)
-    assert number(held, "At a fixed number of rows") == pytest.approx(64**0.05)
+    assert number(held, IMPROVES) == pytest.approx(1.0)
+    assert number(bad, IMPROVES) == pytest.approx(0.1)
+    assert numbers(held, CONSTANT)[:2] == pytest.approx([64**0.05, 1024**0.05])

@@ -5,7 +5,7 @@ import pytest
 from experiments.made_up import in_both_outcomes, number
 
 from hinge.bounds import pegasos_iterations
-from hinge.experiments.pegasos.scaling import ACCURACIES, LAMS, experiment
+from hinge.experiments.pegasos.scaling import ACCURACIES, BOUND, LAMS, OF_EPS, OF_LAM, OF_M, experiment
 
 
 def world(of_m=0.0, of_eps=1.0, of_lam=1.0, constant=1.0):
@@ -21,12 +21,12 @@ def world(of_m=0.0, of_eps=1.0, of_lam=1.0, constant=1.0):
 
 def test_both_outcomes_of_every_claim():
     held, (bad,) = in_both_outcomes(experiment, world(), world(-0.4, 2.0, 2.0, 1e4))
-    assert number(held, "T does not depend") == pytest.approx(0, abs=1e-9)
-    assert number(held, "T grows as 1/ε") == pytest.approx(1)
-    assert number(held, "T grows as 1/λ") == pytest.approx(1)
+    assert number(held, OF_M) == pytest.approx(0, abs=1e-9)
+    assert number(held, OF_EPS) == pytest.approx(1)
+    assert number(held, OF_LAM) == pytest.approx(1)
     places = [(lam, 0.01) for lam in LAMS["full"]] + [(1e-4, eps) for eps in ACCURACIES["full"]]
     shares = [1 / (lam * eps) / pegasos_iterations(lam, eps) for lam, eps in places]
-    assert number(held, "T is within") == pytest.approx(max(shares), rel=1e-6)
-    assert number(bad, "T does not depend") == pytest.approx(0.4)  # a fall counts as a rise does
-    assert number(bad, "T grows as 1/λ") == pytest.approx(2)
-    assert number(bad, "T is within") > 3
+    assert number(held, BOUND) == pytest.approx(max(shares), rel=1e-6)
+    assert number(bad, OF_M) == pytest.approx(0.4)  # a fall counts as a rise does
+    assert number(bad, OF_LAM) == pytest.approx(2)
+    assert number(bad, BOUND) > 3

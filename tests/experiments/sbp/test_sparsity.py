@@ -3,7 +3,7 @@
 import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number
 
-from hinge.experiments.sbp.sparsity import experiment
+from hinge.experiments.sbp.sparsity import SPARSER, experiment
 
 
 def world(on_arrival=500.0, arrives=True):
@@ -22,7 +22,8 @@ def world(on_arrival=500.0, arrives=True):
 
 
 def test_both_outcomes_of_every_claim():
-    held, (bad,) = in_both_outcomes(experiment, world(), world(1200.0))
-    assert number(held, "adult: the SBP's") == pytest.approx(0.5)
-    assert number(bad, "adult: the SBP's") == pytest.approx(1.2)
-    assert number(claims_in(experiment, world(arrives=False)), "adult") is None
+    held, (bad,) = in_both_outcomes(experiment, world(300.0), world(1200.0))
+    assert number(held, SPARSER) == pytest.approx(0.6)  # at the end
+    assert all("0.30 on arrival" in row.conditions for row in held[SPARSER].values())
+    assert number(bad, SPARSER) == pytest.approx(2.4)
+    assert number(claims_in(experiment, world(arrives=False)), SPARSER) is None

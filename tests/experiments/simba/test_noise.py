@@ -1,9 +1,9 @@
 """What wrong labels cost SIMBA, on made-up counts."""
 
 import pytest
-from experiments.made_up import in_both_outcomes, number
+from experiments.made_up import in_both_outcomes, numbers
 
-from hinge.experiments.simba.noise import B, _enough, experiment
+from hinge.experiments.simba.noise import ALONE, SQUARE, B, _enough, experiment
 
 
 def world(power=2.0, dearer=1.5):
@@ -20,9 +20,9 @@ def world(power=2.0, dearer=1.5):
 
 def test_both_outcomes_of_every_claim():
     held, (bad,) = in_both_outcomes(experiment, world(), world(3.5, 5.0))
-    assert [number(held, "With", k) for k in range(2)] == pytest.approx([2.0, 2.0])
-    assert number(bad, "With") == pytest.approx(3.5)
-    assert number(held, "Noise costs") == pytest.approx(1.5)
+    assert numbers(held, SQUARE) == pytest.approx([2.0, 2.0])
+    assert numbers(bad, SQUARE) == pytest.approx([3.5, 3.5])
+    assert numbers(held, ALONE) == pytest.approx([1.5, 1.5])
 
 
 def test_twice_the_norm_is_all_that_a_small_r_asks_for():

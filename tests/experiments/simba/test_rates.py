@@ -3,7 +3,7 @@
 import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number
 
-from hinge.experiments.simba.rates import experiment
+from hinge.experiments.simba.rates import EQUIVALENT, MAIN, RATE, experiment
 
 
 def world(loss=1.0, rate=1.0, gain=1.5):
@@ -17,9 +17,9 @@ def world(loss=1.0, rate=1.0, gain=1.5):
 
 
 def test_both_outcomes_of_every_claim():
-    held, (bad,) = in_both_outcomes(experiment, world(), world(30.0, 0.2))
-    assert number(held, "Theorem 4.3") == 1.0
-    assert number(bad, "Theorem 4.3") == 0.0
-    assert number(held, "The margin that is lost") == pytest.approx(0.5)
-    assert number(bad, "The margin that is lost") == pytest.approx(0.1)
-    assert number(claims_in(experiment, world(gain=0.7)), "What falling rates gain") == pytest.approx(0.7)
+    held, (bad,) = in_both_outcomes(experiment, world(gain=1.2), world(30.0, 0.2, 3.0))
+    assert number(held, MAIN) == 1.0
+    assert number(bad, MAIN) == 0.0
+    assert number(held, RATE) == pytest.approx(0.5)
+    assert number(bad, RATE) == pytest.approx(0.1)
+    assert number(claims_in(experiment, world(gain=0.7)), EQUIVALENT) == pytest.approx(0.7)

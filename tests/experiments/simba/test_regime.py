@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from experiments.made_up import claims_in, in_both_outcomes, number
+from experiments.made_up import claims_in, in_both_outcomes, number, numbers
 
 from hinge.access.tables.memory import ProductTable
-from hinge.experiments.simba.regime import LAMS, TUNED, experiment
+from hinge.experiments.simba.regime import BEATS, BEFOREHAND, FACTOR, HINDSIGHT, LAMS, TUNED, TURNED, experiment
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import Regularized
 from hinge.solvers import SDCA, Pegasos, Perceptron, trace
@@ -35,10 +35,11 @@ def world(growth=1.0, rows=1.0, gain=100.0, noisy=0.5, arrives=True, spent=1.0):
 
 def test_both_outcomes_of_every_claim():
     held, (bad,) = in_both_outcomes(experiment, world(), world(0.2, gain=0.5, noisy=10.0))
-    assert [number(held, "At n = d = 64,000", k) for k in range(9)] == pytest.approx([100] * 3 + [200] * 6)
-    assert number(held, "The gain over the best") == pytest.approx(1)
-    assert number(bad, "The gain over the best") == pytest.approx(0.2)
-    assert number(bad, "With 0.1% of labels wrong") == pytest.approx(10)
+    assert numbers(held, BEATS) == pytest.approx([100] * 3)
+    assert numbers(held, HINDSIGHT) == numbers(held, BEFOREHAND) == pytest.approx([200] * 3)
+    assert number(held, FACTOR) == pytest.approx(1)
+    assert number(bad, FACTOR) == pytest.approx(0.2)
+    assert number(bad, TURNED) == pytest.approx(10)
 
 
 def test_a_setting_is_chosen_at_the_smallest_size_alone():
@@ -52,13 +53,13 @@ def test_a_setting_is_chosen_at_the_smallest_size_alone():
         return found
 
     claims = claims_in(experiment, made)
-    assert [number(claims, "At n = d = 64,000", k) for k in (6, 7, 8)] == pytest.approx([50] * 3)
-    assert any("as they were best at n = d = 16,000" in what for what, _ in claims)
+    assert numbers(claims, BEFOREHAND) == pytest.approx([50] * 3)
+    assert all("last, best at n = d = 16,000" in row.conditions for row in claims[BEFOREHAND].values())
 
 
 def test_what_simba_spent_in_vain_bounds_its_gain():
     found = claims_in(experiment, world(arrives=False, spent=1.25))
-    assert number(found, "With 1% of labels wrong") == pytest.approx(0.8)
+    assert numbers(found, TURNED) == pytest.approx([0.8] * 2)
 
 
 @pytest.mark.parametrize("solver", [Perceptron(), Pegasos(output="last"), SDCA()], ids=lambda s: type(s).__name__)

@@ -3,10 +3,11 @@
 import math
 
 import pytest
-from experiments.made_up import claims_in, in_both_outcomes, number
+from experiments.made_up import claims_in, in_both_outcomes, number, numbers
 
 from hinge.experiments import Verdict
-from hinge.experiments.survey.primal_dual import experiment
+from hinge.experiments.survey import losses
+from hinge.experiments.survey.primal_dual import LARGER, PRINTED, RATE, experiment
 
 
 def world(loss=1.0, rate=1.0, theorem=0.5, printed=0.5, held=True, start=1.0):
@@ -28,16 +29,16 @@ def world(loss=1.0, rate=1.0, theorem=0.5, printed=0.5, held=True, start=1.0):
 
 def test_both_outcomes_of_every_claim():
     held, (bad,) = in_both_outcomes(experiment, world(), world(300.0, 0.2, 1.2, 2.0, False))
-    assert number(held, "Within ε") == 1.0
-    assert number(held, "The constant c") == pytest.approx(1.0)
-    assert number(held, "The loss falls") == pytest.approx(0.5, abs=1e-2)
-    assert number(bad, "Within ε") == number(bad, "The same with η") == number(bad, "The certificate") == 0
+    assert numbers(held, PRINTED) == numbers(held, LARGER) == [1.0] * 6
+    assert number(held, RATE) == pytest.approx(0.5, abs=1e-2)
+    assert numbers(bad, PRINTED) == numbers(bad, LARGER) == [0.0] * 6
+    assert number(bad, losses.HELD) == 0
     half = claims_in(experiment, world(theorem=0.8))  # of which the even seeds lose 1.2 ε
-    assert number(half, "Within ε") == 0.5
+    assert number(half, LARGER) == 0.5
 
 
 def test_a_problem_whose_start_is_within_eps_is_told_apart():
     found = claims_in(experiment, world(start=0.05))
-    assert {c.verdict for (what, _), c in found.items() if what.startswith("Within ε")} == {Verdict.SURE}
-    failed = claims_in(experiment, world(start=0.05, theorem=2.0))  # which no start excuses
-    assert {c.verdict for (what, _), c in failed.items() if what.startswith("Within ε")} == {Verdict.NOT}
+    assert {row.verdict for row in found[PRINTED].values()} == {Verdict.SILENT}
+    failed = claims_in(experiment, world(start=0.05, printed=2.0))  # which no start excuses
+    assert {row.verdict for row in failed[PRINTED].values()} == {Verdict.NOT}

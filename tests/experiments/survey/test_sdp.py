@@ -3,9 +3,10 @@
 import math
 
 import pytest
-from experiments.made_up import in_both_outcomes, number
+from experiments.made_up import in_both_outcomes, number, numbers
 
-from hinge.experiments.survey.sdp import experiment
+from hinge.experiments.survey import losses
+from hinge.experiments.survey.sdp import HIGH, ROOT, SQUARE, experiment
 
 
 def world(loss=1.0, rate=1.0, sparse=2.0, constant=1e-3, held=True):
@@ -28,9 +29,9 @@ def world(loss=1.0, rate=1.0, sparse=2.0, constant=1e-3, held=True):
 
 def test_both_outcomes_of_every_claim():
     held, (bad,) = in_both_outcomes(experiment, world(), world(300.0, 0.2, 3.5, 1.0, False))
-    assert number(held, "The constant c") == 1.0
-    assert number(held, "The loss falls") == pytest.approx(0.5, abs=1e-2)
-    assert number(held, "An iteration with Hazan") == pytest.approx(2)
-    assert number(bad, "An iteration with Hazan") == pytest.approx(3.5)
-    assert (number(held, "Theorem 4.6"), number(bad, "Theorem 4.6")) == (1.0, 0.0)
-    assert number(bad, "Share of runs") == number(bad, "The certificate") == 0
+    assert numbers(held, HIGH) == [1.0, 1.0]
+    assert numbers(bad, HIGH) == [0.0, 0.0]
+    assert number(held, ROOT) == pytest.approx(0.5, abs=1e-2)
+    assert number(held, SQUARE) == pytest.approx(2)
+    assert number(bad, SQUARE) == pytest.approx(3.5)
+    assert number(bad, losses.HELD) == 0

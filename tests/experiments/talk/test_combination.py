@@ -4,7 +4,7 @@ import pytest
 from experiments.made_up import claims_in, number
 
 from hinge.experiments import Verdict
-from hinge.experiments.talk.combination import TARGET, experiment
+from hinge.experiments.talk.combination import BETTER, SAVED, TARGET, experiment
 
 
 def world(sgd, dca, both):
@@ -26,12 +26,12 @@ def world(sgd, dca, both):
 )
 def test_epochs_saved_and_the_better_of_both(arrivals, saved, of_better):
     found = claims_in(experiment, world(*arrivals))
-    assert number(found, "Epochs that the gradient pass saves") == pytest.approx(saved)
-    assert number(found, "The combination has the better") == pytest.approx(of_better)
-    assert {claim.verdict for claim in found.values()} == {Verdict.BEYOND}
+    assert number(found, SAVED) == pytest.approx(saved)
+    assert number(found, BETTER) == pytest.approx(of_better)
+    assert {row.verdict for rows in found.values() for row in rows.values()} == {Verdict.OURS}
 
 
 def test_one_that_never_arrives_took_all_epochs():
     found = claims_in(experiment, world(4.0, 5.0, 40.0))
-    assert number(found, "The combination has the better") == pytest.approx(16 / 4)
-    assert number(found, "Epochs that the gradient pass saves") is None
+    assert number(found, BETTER) == pytest.approx(16 / 4)
+    assert number(found, SAVED) is None

@@ -1,9 +1,9 @@
 """More data, less work: on made-up runs."""
 
 import pytest
-from experiments.made_up import claims_in, in_both_outcomes, number
+from experiments.made_up import claims_in, in_both_outcomes, number, numbers
 
-from hinge.experiments.talk.more_data import SIZES, experiment
+from hinge.experiments.talk.more_data import FALLS, SIZES, experiment
 
 SMALLEST, LARGEST = SIZES["full"][0], SIZES["full"][-1]
 
@@ -24,13 +24,10 @@ def world(fall=0.3, reached_from=0, best=3e-4):
 def test_both_outcomes_of_every_claim():
     held, (bad,) = in_both_outcomes(experiment, world(), world(-0.5))
     gain = (LARGEST / SMALLEST) ** 0.3
-    assert number(held, "Iterations to a fixed test error fall as m grows (average)") == pytest.approx(gain)
-    assert number(held, "Seconds to a fixed test error fall as m grows (last") == pytest.approx(gain)
-    assert number(held, "Iterations never rise") < 1
-    assert number(bad, "Iterations never rise") == pytest.approx(max((748 / 320) ** 0.5, 2**0.5))
+    assert numbers(held, FALLS) == pytest.approx([gain] * 6)
+    assert numbers(bad, FALLS) == pytest.approx([(SMALLEST / LARGEST) ** 0.5] * 6)
 
 
 def test_sizes_that_never_arrive_are_left_out():
     found = claims_in(experiment, world(reached_from=80_000))
-    gain = (LARGEST / 80_000) ** 0.3
-    assert number(found, "Iterations to a fixed test error fall as m grows (average)") == pytest.approx(gain)
+    assert number(found, FALLS) == pytest.approx((LARGEST / 80_000) ** 0.3)

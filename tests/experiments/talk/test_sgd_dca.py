@@ -1,10 +1,11 @@
 """SGD against dual coordinate ascent, on made-up curves."""
 
 import pytest
-from experiments.made_up import claims_in, in_both_outcomes, number
+from experiments.made_up import claims_in, in_both_outcomes, number, numbers
 
 from hinge.bounds import dca_gap, dca_over_sgd
-from hinge.experiments.talk.sgd_dca import EPOCHS, LAM_M, experiment
+from hinge.experiments import Verdict
+from hinge.experiments.talk.sgd_dca import AHEAD, BOUND, EPOCHS, LAM_M, LEVEL, experiment
 
 M = 10_000
 
@@ -28,9 +29,10 @@ def world(as_told=True, test=1.0, flat=False):
 
 def test_both_outcomes_of_every_claim():
     held, (bad,) = in_both_outcomes(experiment, world(), world(as_told=False, test=1.3))
-    assert number(held, "DCA is ahead in ρ") == 1.0
-    assert number(bad, "DCA is ahead in ρ") == 0.0
+    assert numbers(held, AHEAD) == [1.0] * 6
+    assert numbers(bad, AHEAD) == [0.0] * 6
+    assert [row.verdict for row in bad[AHEAD].values()] == [Verdict.NOT, Verdict.SILENT] * 3  # T < m says nothing
     bounds = [dca_gap(e * M, M, lam_m / M, 0.1) for e in EPOCHS for lam_m in LAM_M["full"]]
-    of_bound = number(claims_in(experiment, world(flat=True)), "ρ of DCA is within")
+    of_bound = number(claims_in(experiment, world(flat=True)), BOUND)
     assert of_bound == pytest.approx(0.5 / min(bounds))
-    assert number(bad, "In test error") == pytest.approx(1.3)
+    assert number(bad, LEVEL) == pytest.approx(1.3)
