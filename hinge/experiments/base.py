@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import resources
 from typing import Any, ClassVar, Literal
 
 from hinge.experiments import registry
-from hinge.report.outcome import (
-    CellResult,
-    Claim,
-    Outcome,
-    Row,
-    Rule,
-    Sentence,
-    Verdict,
-    at_least,
-    at_most,
-    measure_of_ours,
-    merge,
-    within,
-)
+from hinge.report.outcome import RULES, CellResult, Claim, Finding, Outcome, Rule, Sentence, Verdict, merge
 
 Scale = Literal["tiny", "full"]
 
 Cell = dict[str, Any]
 """Parameters of one independent measurement, in JSON's terms; its seed is one of them."""
+
+
+@cache
+def _table() -> dict[str, dict[str, dict[str, Any]]]:
+    return tomllib.loads(resources.files("hinge.experiments").joinpath("claims.toml").read_text("utf-8"))
+
+
+def read_sentence(experiment: str, name: str) -> Sentence:
+    """A sentence of ``claims.toml``, or a measurement of ours there, which has no quotation and no rule."""
+    said = dict(_table()[experiment][name])
+    rules = [RULES[kind](*said.pop(kind)) for kind in RULES if kind in said]
+    return Sentence(said.pop("quote", ""), said.pop("place", ""), said.pop("what"), *rules, **said)
 
 
 class Claims(list[Claim]):
@@ -69,7 +71,7 @@ class Claims(list[Claim]):
             verdict = judge(sentence.rule, ours, paper)
             if sure and verdict is Verdict.REPRODUCED:
                 verdict, why = Verdict.SILENT, sure
-        row = Row(on, paper, ours, verdict if sentence.counts or ours is None else Verdict.OURS, conditions, why)
+        row = Finding(on, paper, ours, verdict if sentence.counts or ours is None else Verdict.OURS, conditions, why)
         self += [Claim(sentence, [row])]
 
     def __iadd__(self, more: Iterable[Claim]) -> Claims:  # type: ignore[override,misc]
@@ -190,14 +192,10 @@ __all__ = [
     "Claims",
     "Experiment",
     "Outcome",
-    "Rule",
     "Scale",
     "Sentence",
     "Verdict",
-    "at_least",
-    "at_most",
     "grid",
     "judge",
-    "measure_of_ours",
-    "within",
+    "read_sentence",
 ]

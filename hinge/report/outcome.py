@@ -83,6 +83,25 @@ def within(full: float, part: float) -> Rule:
     )
 
 
+def above(full: float, part: float) -> Rule:
+    """Reproduced up to a distance above the paper's number, partly up to another."""
+    words = f"reproduced up to {full:g} above the paper's number, partly up to {part:g}"
+    return Rule(words, lambda ours, paper: ours <= paper + full + 1e-9, lambda ours, paper: ours <= paper + part)
+
+
+def factor(full: float, part: float) -> Rule:
+    """Reproduced within a factor of 1, partly within another."""
+    words = f"reproduced within a factor of {full:g}, partly of {part:g}"
+    return Rule(words, lambda ours, _: 1 / full <= ours <= full, lambda ours, _: 1 / part <= ours <= part)
+
+
+def gain(full: float, part: float) -> Rule:
+    """Reproduced from a share of the paper's ratio on, partly from a ratio on."""
+    words = f"reproduced from {full:g} of the paper's ratio on, partly from a ratio of {part:g} on"
+    return Rule(words, lambda ours, paper: ours >= full * paper, lambda ours, _: ours >= part)
+
+
+RULES = {rule.__name__: rule for rule in (at_least, at_most, within, above, factor, gain)}
 NO_RULE = Rule("none: the paper does not claim it", lambda *_: True, lambda *_: True)
 """Of a measurement that is ours."""
 
@@ -109,7 +128,7 @@ class Sentence:
     quote: str
     place: str
     what: str
-    rule: Rule
+    rule: Rule = NO_RULE
     unit: str = ""
     changed: str = ""
 
@@ -119,13 +138,8 @@ class Sentence:
         return self.rule is not NO_RULE
 
 
-def measure_of_ours(what: str, unit: str = "", changed: str = "") -> Sentence:
-    """What is reported beside a paper's claims, and counts for none."""
-    return Sentence("", "", what, NO_RULE, unit, changed)
-
-
 @dataclass(frozen=True)
-class Row:
+class Finding:
     """What one data set or problem says of a sentence.
 
     Attributes
@@ -163,7 +177,7 @@ class Claim:
     """A sentence with what was measured of it."""
 
     sentence: Sentence
-    rows: Sequence[Row]
+    rows: Sequence[Finding]
 
     @property
     def verdict(self) -> Verdict:
@@ -182,7 +196,7 @@ def overall(verdicts: Iterable[Verdict]) -> Verdict:
 
 def merge(claims: Iterable[Claim]) -> list[Claim]:
     """Each sentence once, with the rows of all experiments that measure it."""
-    rows: dict[Sentence, list[Row]] = {}
+    rows: dict[Sentence, list[Finding]] = {}
     for claim in claims:
         rows.setdefault(claim.sentence, []).extend(claim.rows)
     return [Claim(sentence, found) for sentence, found in rows.items()]

@@ -17,7 +17,7 @@ import numpy as np
 
 from hinge.display.figure import Figure, ReportTable, Value
 from hinge.report import interactive
-from hinge.report.outcome import Claim, Row, Section, Verdict, merge
+from hinge.report.outcome import Claim, Finding, Section, Verdict, merge
 from hinge.version import __version__
 
 VERDICTS = {
@@ -91,7 +91,7 @@ def badge(verdict: Verdict) -> str:
     return f'<span class="badge {kind}"><span aria-hidden="true">{sign}</span> {verdict.value}</span>'
 
 
-def row_html(row: Row, unit: str) -> str:
+def row_html(row: Finding, unit: str) -> str:
     """What one set says: its name and conditions, the paper's number, ours, the ratio, the verdict."""
     unit = f' <span class="unit">{escape(unit)}</span>' if unit else ""
     words = isinstance(row.paper, str)

@@ -7,14 +7,17 @@ in ``shared/papers`` beside the repository, every quotation is looked up in it.
 import csv
 import os
 import re
+import tomllib
 import unicodedata
 from pathlib import Path
 
 import pytest
 from experiments.made_up import sentences_of
 
+import hinge.experiments
 from hinge.experiments import NAMES, load
 
+CLAIMS = Path(hinge.experiments.__file__).with_name("claims.toml")
 TABLE = Path(__file__).with_name("sentences.tsv")
 PAPERS = Path(os.environ.get("HINGE_PAPERS", Path(__file__).resolve().parents[3] / "shared" / "papers"))
 TITLES = {
@@ -44,6 +47,18 @@ def table():
 
 def test_quotations_places_and_rules_are_those_of_the_table():
     assert sorted(judged()) == sorted(table())
+
+
+def test_every_entry_of_the_papers_table_is_read_by_its_experiment():
+    """And by no other but one that measures the same sentence again."""
+    entries = {(of, name) for of, names in tomllib.loads(CLAIMS.read_text("utf-8")).items() for name in names}
+    read = set()
+    for path in CLAIMS.parent.rglob("*.py"):
+        named = f"{path.parent.name}-{path.stem.replace('_', '-')}".replace("survey-losses", "survey-all")
+        found = re.findall(r'(\w+) = read_sentence\("([\w-]+)", "(\w+)"\)', path.read_text("utf-8"))
+        assert all((of, name) == (named, constant.lower()) for constant, of, name in found), path
+        read |= {(of, name) for _, of, name in found}
+    assert entries == read
 
 
 def test_a_rule_says_what_is_partly():

@@ -1,7 +1,8 @@
 """An experiment for the time of a test: what someone writes who adds one."""
 
 from hinge.display.figure import Figure, Panel, Series
-from hinge.experiments.base import Claims, Experiment, Outcome, Sentence, within
+from hinge.experiments.base import Claims, Experiment, Outcome, Sentence
+from hinge.report.outcome import within
 
 GROW = Sentence("squares grow", "Table 0", "Squares grow", within(0.1, 0.2))
 

@@ -3,8 +3,8 @@
 import math
 
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import CellResult, CellResults, Claims, Outcome, Sentence, at_least, at_most, within
-from hinge.report.outcome import Section
+from hinge.experiments.base import CellResult, CellResults, Claims, Outcome, Sentence
+from hinge.report.outcome import Section, at_least, at_most, within
 
 EVIL = "<script>window.broken = true</script> & \"quotes\" 'too' $x_1$ </script>"
 X = [1.0, 10.0, 100.0, 1000.0]

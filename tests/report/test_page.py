@@ -4,8 +4,8 @@ import re
 import pytest
 from report.made_up import sections
 
-from hinge.experiments.base import Claims, Sentence, at_least, measure_of_ours
-from hinge.report.outcome import Outcome, Section
+from hinge.experiments.base import Claims, Sentence
+from hinge.report.outcome import Outcome, Section, at_least
 from hinge.report.page import Heading, page
 from hinge.report.report import write_report
 
@@ -29,7 +29,7 @@ def test_a_sentence_stands_once_with_its_sets_beneath_and_what_is_ours_is_not_co
         claims = Claims()
         claims.add(one, f"set of {name}", 6.0, 10.0, "made up")
         claims.add(one, f"other set of {name}", 6.0, 10.0, "made up", sure="it stops there")
-        claims.add(measure_of_ours("own speed"), f"set of {name}", 3.0)
+        claims.add(Sentence("", "", "own speed"), f"set of {name}", 3.0)
         parts.append(Section(name, name.title(), "Nobody 2000", "Table 1", "What?", Outcome(claims)))
     text = page(Heading("T", "full", "m", "c"), parts, {})
     summary, sections = text.split('id="claims"')[1].split("</table>", 1)

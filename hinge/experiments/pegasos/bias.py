@@ -7,19 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    at_most,
-    grid,
-    measure_of_ours,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
@@ -36,51 +24,13 @@ BATCHES = {"tiny": (10, 1000), "full": (10, 100, 1000)}
 LARGEST = "exact, k = 1000"
 
 PLACE = "section 4"
-CRUCIAL = Sentence(
-    "The bias term often plays a crucial role when the distribution of the labels is uneven",
-    PLACE,
-    "test error of the optimum without a bias over that with one",
-    at_least(1.5, 1.1),
-    "ratio",
-)
-DIFFERENT = Sentence(
-    "we solve a slightly different optimization problem",
-    PLACE,
-    "optimum with a constant feature above that with a free bias",
-    at_most(0.01, 0.05),
-    "relative excess",
-)
-ROOT = Sentence(
-    "An alternative proof technique yields a slower convergence rate of O(1/√T)",
-    PLACE,
-    "exponent of T, sub-gradient for b with steps 1/√t, last two decades",
-    at_least(0.5, 0.3),
-    "exponent",
-)
-ETA = measure_of_ours(
-    "exponent of T, sub-gradient for b with the steps 1/(λt) of w, last two decades",
-    "exponent",
-    "It counted as not reproduced, where the paper names no step for b.",
-)
-SLOWER = measure_of_ours(
-    "excess with a sub-gradient for b over that with a constant feature, each above its own optimum",
-    "ratio",
-    "It counted as not reproduced, where the paper compares guarantees and not runs.",
-)
-BOTH = Sentence(
-    "The last method entertains the advantages of the two methods above",
-    PLACE,
-    f"excess with the exact bias ({LARGEST}) over the lesser of the two others",
-    at_most(1.5, 3.0),
-    "ratio",
-)
-LARGE_K = Sentence(
-    "applicable only for large values of k",
-    PLACE,
-    "excess with the exact bias at k = 10 over that at k = 1000",
-    at_least(2.0, 1.1),
-    "ratio",
-)
+CRUCIAL = read_sentence("pegasos-bias", "crucial")
+DIFFERENT = read_sentence("pegasos-bias", "different")
+ROOT = read_sentence("pegasos-bias", "root")
+ETA = read_sentence("pegasos-bias", "eta")
+SLOWER = read_sentence("pegasos-bias", "slower")
+BOTH = read_sentence("pegasos-bias", "both")
+LARGE_K = read_sentence("pegasos-bias", "large_k")
 
 
 class BiasMethod(NamedTuple):

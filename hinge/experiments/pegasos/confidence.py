@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.bounds import pegasos_gap
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, Sentence, at_least, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -21,34 +21,10 @@ T = {"tiny": 5_000, "full": 200_000}
 BATCHES, EACH = {"tiny": 2, "full": 10}, {"tiny": 5, "full": 20}
 """Seeds come in batches, a cell each."""
 
-THEOREM_3 = Sentence(
-    "with probability of at least 1 − δ over the choices of",
-    "Theorem 3",
-    "share of the runs whose random iterate is within c ln T/(δλT)",
-    at_least(0.95, 0.5),
-    "share",
-)
-EQUATION_9 = Sentence(
-    "with probability of at least 1 − δ, at least one of the vectors",
-    "section 3, Eq. (9)",
-    "share of the best of three runs within e c ln T ⌈ln 1/δ⌉/(λT)",
-    at_least(0.95, 0.5),
-    "share",
-)
-SURER = Sentence(
-    "If we would like to have a very high confidence, we can use a simple amplification technique",
-    "section 3",
-    "the excess that a share δ of random iterates of one run exceeds, over that of the best of three short runs",
-    at_least(1.5, 1.0),
-    "ratio",
-)
-NEEDLESS = Sentence(
-    "omitting the stage of boosting the confidence, as we found empirically that in practice it was not necessary",
-    "section 5",
-    "the excess that a share δ of the best of three exceeds, over that of the last iterate of one run",
-    at_least(1.0, 0.67),
-    "ratio",
-)
+THEOREM_3 = read_sentence("pegasos-confidence", "theorem_3")
+EQUATION_9 = read_sentence("pegasos-confidence", "equation_9")
+SURER = read_sentence("pegasos-confidence", "surer")
+NEEDLESS = read_sentence("pegasos-confidence", "needless")
 
 
 class PegasosConfidence(Experiment):

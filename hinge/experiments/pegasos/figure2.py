@@ -5,18 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    at_most,
-    grid,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import band, evaluate_at, log_spaced, mean_hinge, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
@@ -36,48 +25,12 @@ SOLVERS: dict[str, Solver] = {
 FIXED = [f"SGD, η = {eta:g}" for eta in ETAS]
 
 PLACE = "section 5, Figure 2"
-NOT_CONVERGED = Sentence(
-    "Norma fails to converge even after 10⁶ iterations",
-    PLACE,
-    "Norma's excess over that of Pegasos after the last iteration",
-    at_least(10.0, 2.0),
-    "ratio",
-)
-OUTPERFORMS = Sentence(
-    "Pegasos clearly outperforms Norma",
-    PLACE,
-    "Norma's mean hinge loss on test rows over that of Pegasos",
-    at_least(1.2, 1.0),
-    "ratio",
-)
-STILL = Sentence(
-    "Pegasos still outperforms the version of Norma that includes an additional projection step",
-    "section 5, graphs omitted there",
-    "excess of Norma with a projection over that of Pegasos",
-    at_least(2.0, 1.0),
-    "ratio",
-)
-SOME = Sentence(
-    "for some choices of η the method converges at about the same rate of Pegasos",
-    PLACE,
-    "excess of the best fixed η over that of Pegasos",
-    at_most(2.0, 5.0),
-    "ratio",
-)
-OTHERS = Sentence(
-    "for other choices of η the method fails to converge",
-    PLACE,
-    "excess of the worst fixed η over that of Pegasos",
-    at_least(10.0, 3.0),
-    "ratio",
-)
-POOR = Sentence(
-    "this turned out to be a poor choice and the optimal choice of η was substantially larger",
-    "section 5",
-    f"excess of η = {SUGGESTED:g} over that of Pegasos",
-    at_least(10.0, 3.0),
-    "ratio",
-)
+NOT_CONVERGED = read_sentence("pegasos-figure2", "not_converged")
+OUTPERFORMS = read_sentence("pegasos-figure2", "outperforms")
+STILL = read_sentence("pegasos-figure2", "still")
+SOME = read_sentence("pegasos-figure2", "some")
+OTHERS = read_sentence("pegasos-figure2", "others")
+POOR = read_sentence("pegasos-figure2", "poor")
 
 
 class PegasosFigure2(Experiment):

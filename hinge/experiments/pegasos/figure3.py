@@ -5,18 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    at_most,
-    grid,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import minimum, slope, spread
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -28,21 +17,8 @@ FIXED_T = {"tiny": 200, "full": 1000}
 FIXED_KT = {"tiny": 2_000, "full": 100_000}
 ROWS = {"tiny": 1500, "full": None}
 
-IMPROVES = Sentence(
-    "the convergence of Pegasos improves as k gets larger",
-    "section 5, Figure 3 (left)",
-    "exponent p of excess ~ k^-p at a fixed number of iterations",
-    at_least(0.5, 0.2),
-    "exponent p",
-)
-CONSTANT = Sentence(
-    "is approximately constant, for a wide range of values of k, so long as kT is kept fixed",
-    "section 5, Figure 3 (right)",
-    "largest excess over the smallest, at a fixed number of rows read",
-    at_most(1.5, 3.0),
-    "ratio",
-    "Only batches of up to 64 were judged, a cut made after the numbers were known; now all are, beside those.",
-)
+IMPROVES = read_sentence("pegasos-figure3", "improves")
+CONSTANT = read_sentence("pegasos-figure3", "constant")
 
 
 class PegasosFigure3(Experiment):

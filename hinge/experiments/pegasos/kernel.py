@@ -8,19 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Rule,
-    Scale,
-    Sentence,
-    at_most,
-    grid,
-    measure_of_ours,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import Evaluation, first_below, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
@@ -45,27 +33,9 @@ def _problem(rows: int) -> tuple[KernelRegularized, float, str, str]:
 
 
 PLACE = 'section 4, "Using Mercer kernels"'
-ACCURATE = Sentence(
-    "Based on the analysis in previous sections, Pegasos finds an ϵ-accurate solution using Õ(1/(δλϵ)) iterations",
-    PLACE,
-    "p of T ~ ε^-p and of T ~ m^p, with a kernel",
-    Rule(
-        "reproduced up to 0.2 above the paper's exponent for ε and 0.1 for m, partly up to 0.5 and 0.3",
-        lambda ours, paper: ours <= (paper + 0.2 if paper else 0.1),
-        lambda ours, paper: ours <= (paper + 0.5 if paper else 0.3),
-    ),
-    "exponent p",
-    "It was two claims.",
-)
-EVALUATIONS = measure_of_ours("p of evaluations ~ ε^-p, where T is below m", "exponent p")
-INNER = Sentence(
-    "each inner product operation between w and x may require",
-    PLACE,
-    "support vectors over min(m, T)",
-    at_most(1.0, 1.0),
-    "share",
-    "The rule asked for half of that at least, where the paper has an upper bound.",
-)
+ACCURATE = read_sentence("pegasos-kernel", "accurate")
+EVALUATIONS = read_sentence("pegasos-kernel", "evaluations")
+INNER = read_sentence("pegasos-kernel", "inner")
 
 
 class PegasosKernel(Experiment):

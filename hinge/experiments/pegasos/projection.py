@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, Sentence, at_least, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import band, evaluate_at, log_spaced, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -15,21 +15,8 @@ SEEDS = {"tiny": 2, "full": 5}
 ROWS = {"tiny": 1500, "full": None}
 LAST = {"tiny": 10_000, "full": 1_000_000}
 PLACE = "section 5, graphs omitted there"
-IMPORTANT = Sentence(
-    "the projection step is important for the convergence of Pegasos, especially when T is small",
-    PLACE,
-    "excess of Pegasos without the projection over that with it, T small",
-    at_least(1.5, 1.1),
-    "ratio",
-    "That it matters less at a large T counted a second time.",
-)
-IMPROVES = Sentence(
-    "a projection step also improves the performance of Norma",
-    PLACE,
-    "excess of Norma without the projection over that with it",
-    at_least(1.1, 1.0),
-    "ratio",
-)
+IMPORTANT = read_sentence("pegasos-projection", "important")
+IMPROVES = read_sentence("pegasos-projection", "improves")
 
 
 class PegasosProjection(Experiment):

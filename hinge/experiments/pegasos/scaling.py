@@ -11,7 +11,7 @@ import numpy as np
 
 from hinge.bounds import Numbers, pegasos_iterations
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, Sentence, at_most, within
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
 from hinge.experiments.measure import Evaluation, log_spaced, minimum, slope, spread_of
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -26,34 +26,10 @@ LAM = {"tiny": 1e-3, "full": 1e-4}  # where m or ε vary
 SIZE = {"tiny": 2000, "full": 80_000}  # where λ varies
 EPS = {"tiny": 0.05, "full": 0.01}  # where m or λ vary; none of the accuracies is smaller
 
-OF_M = Sentence(
-    "the run-time does not depend directly on the size of the training set",
-    "abstract",
-    "|p| of T ~ m^p, m the number of rows",
-    at_most(0.1, 0.3),
-    "exponent p",
-)
-OF_EPS = Sentence(
-    "the number of iterations required to obtain a solution of accuracy ϵ is Õ(1/ϵ)",
-    "abstract",
-    "p of T ~ ε^-p",
-    within(0.2, 0.4),
-    "exponent p",
-)
-OF_LAM = Sentence(
-    "the number of iterations also scales linearly with 1/λ",
-    "abstract",
-    "p of T ~ λ^-p",
-    within(0.2, 0.4),
-    "exponent p",
-)
-BOUND = Sentence(
-    "the same convergence rate still holds in expectation if we randomly choose a stopping time",
-    "section 3, Theorem 2",
-    "largest T over the theorem's bound",
-    at_most(1.0, 3.0),
-    "ratio",
-)
+OF_M = read_sentence("pegasos-scaling", "of_m")
+OF_EPS = read_sentence("pegasos-scaling", "of_eps")
+OF_LAM = read_sentence("pegasos-scaling", "of_lam")
+BOUND = read_sentence("pegasos-scaling", "bound")
 
 
 class PegasosScaling(Experiment):

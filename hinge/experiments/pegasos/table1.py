@@ -15,19 +15,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Rule,
-    Scale,
-    Sentence,
-    at_least,
-    at_most,
-    grid,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
@@ -64,48 +52,11 @@ COLUMNS = (
 Evaluate = Callable[[Solution], Evaluation]
 
 PLACE = "section 5, Table 1"
-FASTER = Sentence(
-    "Pegasos still achieves a significant improvement in run-time",
-    PLACE,
-    "SVM-Perf's seconds over those of Pegasos",
-    Rule(
-        "reproduced from half of the paper's ratio on, partly from 1 on",
-        lambda ours, paper: ours >= paper / 2,
-        lambda ours, _: ours >= 1.0,
-    ),
-    "ratio",
-    "Covertype stood here with one scaling of three, and that one a second time in pegasos-covertype.",
-)
-ABOVE = Sentence(
-    "the objective value of Pegasos never exceeded that of SVM-Perf by more than 0.001",
-    PLACE,
-    "objective of Pegasos above that of SVM-Perf",
-    at_most(ACCURACY, 10 * ACCURACY),
-    "absolute",
-)
-IDENTICAL = Sentence(
-    "the generalization error of both methods was virtually identical",
-    PLACE,
-    "difference of the test errors",
-    at_most(0.002, 0.005),
-    "share of test rows",
-)
-LIGHT = Sentence(
-    "SVM-Perf is substantially faster than SVM-Light, achieving a speedup of several orders of magnitude",
-    PLACE,
-    "LIBSVM's seconds over those of Pegasos",
-    at_least(100.0, 10.0),
-    "ratio",
-    "LIBSVM's seconds on at most 10,000 rows stood beside those of Pegasos on all, first extrapolated, then as a lower "
-    "bound that counted as partly.",
-)
-LARGER = Sentence(
-    "the runtime of Pegasos for the Covertypes dataset is larger than its runtime for CCAT",
-    "section 5",
-    "seconds of Pegasos on Covertype over those on CCAT",
-    at_least(1.5, 1.0),
-    "ratio",
-)
+FASTER = read_sentence("pegasos-table1", "faster")
+ABOVE = read_sentence("pegasos-table1", "above")
+IDENTICAL = read_sentence("pegasos-table1", "identical")
+LIGHT = read_sentence("pegasos-table1", "light")
+LARGER = read_sentence("pegasos-table1", "larger")
 
 
 class PegasosTable1(Experiment):

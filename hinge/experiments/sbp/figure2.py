@@ -15,18 +15,7 @@ from hinge.access import Gram, Points, as_points
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.estimators import SVC
 from hinge.estimators.fitting.reports import ConstantPredictionWarning
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    at_most,
-    measure_of_ours,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
 from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -66,41 +55,12 @@ AXES = {
     "computed": "kernel values computed, each row once",
 }
 
-OUTPERFORMS = Sentence(
-    "the SBP outperforms Pegasos and SDCA, as predicted by the upper bounds",
-    "section 5, Figure 2",
-    "kernel evaluations of another method over those of the SBP, n charged for each iteration, to within 0.2% of the "
-    "SVM's error",
-    at_least(1.5, 1.0),
-    "ratio",
-    "Runs charged once for a kernel row counted too, which takes a cache without limits.",
-)
-CACHED = measure_of_ours("the same, each kernel row charged once, by a cache without limits", "ratio")
-CRITICAL = Sentence(
-    "it makes relatively little progress, in terms of generalization error, until it reaches a certain critical point",
-    "section 5, Figure 2",
-    "SMO's error half way to the point from which on it stays within 0.2% of its last, over that of the worst of SBP, "
-    "Pegasos and SDCA after as many evaluations",
-    at_least(1.5, 1.0),
-    "ratio",
-    "SMO's error there stood over its own last, by which rule others pass too.",
-)
-SIMILAR = Sentence(
-    "generalization performance is similar to that of the SBP for the first epoch",
-    "section 5, Figure 2",
-    "distance of the averaged Perceptron's error from the SBP's, charged for mistakes, median of the looks",
-    at_most(0.5, 2.0),
-    "% absolute",
-    "The Perceptron was first charged for every row that it visits; and its last iterate counted too.",
-)
-LAST_SIMILAR = measure_of_ours("the same of last iterates", "% absolute")
-OVERFITS = Sentence(
-    "might overfit after the first epoch, an effect which is clearly visible on the Adult dataset",
-    "section 5, Figure 2",
-    "the Perceptron's error at the end less that after one epoch",
-    at_least(0.5, 0.0),
-    "% absolute",
-)
+OUTPERFORMS = read_sentence("sbp-figure2", "outperforms")
+CACHED = read_sentence("sbp-figure2", "cached")
+CRITICAL = read_sentence("sbp-figure2", "critical")
+SIMILAR = read_sentence("sbp-figure2", "similar")
+LAST_SIMILAR = read_sentence("sbp-figure2", "last_similar")
+OVERFITS = read_sentence("sbp-figure2", "overfits")
 
 
 class Kernels(NamedTuple):

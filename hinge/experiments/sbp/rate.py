@@ -12,17 +12,7 @@ import numpy as np
 from hinge.access import Gram, as_points
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    measure_of_ours,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
 from hinge.experiments.measure import Evaluation, band, log_spaced, margin_after_slack, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -65,15 +55,8 @@ def _problem(name: str, rows: int) -> SlackProblem:
     return SlackProblem(K, y, nu, margin_after_slack(c, nu), data.about)
 
 
-ROOT = Sentence(
-    "after T iterations of the Stochastic Batch Perceptron, with probability at least 1 − δ, the average iterate",
-    "Lemma 3.2",
-    "exponent with which the loss falls with T",
-    at_least(0.45, 0.3),
-    "exponent",
-    "It was two claims, as the seeds stood apart.",
-)
-APART = measure_of_ours("loss of the worst seed over the median, beside what √log(1/δ) allows", "ratio")
+ROOT = read_sentence("sbp-rate", "root")
+APART = read_sentence("sbp-rate", "apart")
 
 
 class SBPRate(Experiment):

@@ -15,7 +15,7 @@ from hinge.access import Gram, as_points
 from hinge.datasets import load
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Rule, Scale, Sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
 from hinge.experiments.measure import Evaluation, band, evaluate_at, log_spaced
 from hinge.experiments.sets import SHUFFLED, choose, is_own
 from hinge.kernels import Gaussian
@@ -92,19 +92,7 @@ def _slack(name: str, rows: int | None) -> float:
     return float(model.fit(data.X, data.y).slack_)
 
 
-QUARTER = Sentence(
-    "In one-quarter of each of these runtimes, SBP obtained 15.0% error on Adult, 0.46% on MNIST, and 1.6% on Forest",
-    "section 5",
-    "SBP's error after a quarter of LIBSVM's time less LIBSVM's, both to the paper's digits",
-    Rule(
-        "reproduced up to the paper's difference, partly up to 0.2 more",
-        lambda ours, paper: ours <= paper + 1e-9,
-        lambda ours, paper: ours <= paper + 0.2,
-    ),
-    "% absolute",
-    "Errors were compared beyond the paper's digits; the time to LIBSVM's error counted a second time; and 12,000 rows "
-    "stood for Forest's 522,910.",
-)
+QUARTER = read_sentence("sbp-runtimes", "quarter")
 
 
 class SBPRuntimes(Experiment):

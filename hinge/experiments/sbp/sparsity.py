@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, Sentence, at_most, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, kernels_of, solvers
 from hinge.experiments.sets import choose
@@ -19,15 +19,7 @@ SEEDS = {"tiny": 2, "full": 5}
 EPOCHS = {"tiny": 2, "full": 4}
 METHODS = ("SBP", "Pegasos")
 
-SPARSER = Sentence(
-    "the SBP has more freedom to use large coefficients on a few support vectors, potentially resulting in sparser "
-    "solutions",
-    "section 4.3",
-    "support vectors of the SBP at the end of the run over the SVM's, at the SVM's error",
-    at_most(0.8, 1.0),
-    "ratio",
-    "The SBP's on arrival at the SVM's error stood beside those of a converged SVM.",
-)
+SPARSER = read_sentence("sbp-sparsity", "sparser")
 
 
 class SBPSparsity(Experiment):

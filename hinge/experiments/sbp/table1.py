@@ -9,19 +9,7 @@ import numpy as np
 
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    at_most,
-    grid,
-    measure_of_ours,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import band, first_below, log_spaced, slope
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, evaluate_run, kernels, solvers
 from hinge.kernels import Gaussian
@@ -45,23 +33,9 @@ NOTE = (
 RIVALS = ("Pegasos", "SDCA")
 FEW_FLIPS = "at the n that is enough no label of a sample is wrong: the cells are those without wrong labels"
 
-BOUNDED = Sentence(
-    "Upper bounds, up to log factors, on the runtime (number of kernel evaluations) required",
-    "Table 1",
-    "largest share of its bound, without constants, that a method needs",
-    at_most(1.0, 10.0),
-    "ratio",
-    "How evaluations grow with 1/ε was judged, far below the bounds.",
-)
-EXPONENT = measure_of_ours("p of evaluations ~ (1/ε)^p, beside that of the bound over the same ε", "exponent of 1/ε")
-ORDER = Sentence(
-    "A more careful analysis reveals the benefits of the SBP over previous kernel SVM optimization algorithms",
-    "section 1",
-    "evaluations of another method over those of the SBP, at the smallest ε that both reach",
-    at_least(1.0, 0.67),
-    "ratio",
-    "SMO stood here by the bound of Hush et al., which is of another method; and wrong labels where there were none.",
-)
+BOUNDED = read_sentence("sbp-table1", "bounded")
+EXPONENT = read_sentence("sbp-table1", "exponent")
+ORDER = read_sentence("sbp-table1", "order")
 BOUNDS = {"SBP": "sbp", "Perceptron": "perceptron", "SMO": "dual_decomposition", "Pegasos": "sgd"}
 SHOWN = {"SBP": "bound: SBP, Perceptron", "SMO": "bound: dual decomposition", "Pegasos": "bound: SGD"}
 

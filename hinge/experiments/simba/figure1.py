@@ -12,17 +12,7 @@ import scipy.sparse as sp
 from hinge.access import SparseTable
 from hinge.access.tables.bill import Bill
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    measure_of_ours,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced
 from hinge.experiments.sets import choose, hold_out
 from hinge.problems import Regularized, SlackConstrained, Solution
@@ -61,17 +51,9 @@ def parts_of(name: str, rows: int | None) -> tuple[Any, ...]:
     return X, cast(sp.csr_matrix, X).tocsc(), y, X_val, y_val, X_test, y_test
 
 
-HUNDRED = Sentence(
-    "our algorithm obtains the same test error as Pegasos achieves at the optimum, using about 100 times less feature "
-    "accesses",
-    "section 6, Figure 1",
-    "accesses of Pegasos over those of SIMBA to 1.05 times the lowest test error of Pegasos",
-    at_least(50.0, 2.0),
-    "Pegasos / SIMBA",
-    "Tuning on validation rows, which the paper does not do, counted too.",
-)
-VALIDATED = measure_of_ours(f"the same, tuned on {TUNED['val']}", "Pegasos / SIMBA")
-GUESSED = measure_of_ours(f"the same, tuned on {TUNED['test']}, with {GUESS}", "Pegasos / SIMBA")
+HUNDRED = read_sentence("simba-figure1", "hundred")
+VALIDATED = read_sentence("simba-figure1", "validated")
+GUESSED = read_sentence("simba-figure1", "guessed")
 
 
 class SimbaFigure1(Experiment):

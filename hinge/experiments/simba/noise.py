@@ -11,18 +11,7 @@ import numpy as np
 
 from hinge.access.tables.memory import ProductTable
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_most,
-    grid,
-    measure_of_ours,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import growing, margin_after_slack, slope
 from hinge.experiments.simba.runtime import MARGIN, UPPER, Rare
 from hinge.problems import SlackConstrained
@@ -48,17 +37,8 @@ def _rows(n: int, noise: float, seed: int) -> tuple[Rare, np.ndarray]:
     return data, labels
 
 
-SQUARE = Sentence(
-    "the runtime required for our method to find a predictor",
-    "section 5, Eq. (7)",
-    "exponent of r in iterations, r = (R* + δ)/δ from 2 on",
-    at_most(2.2, 3.0),
-    "exponent of r",
-    "The exponents were judged, of an upper bound.",
-)
-ALONE = measure_of_ours(
-    "iterations with wrong labels at r = 2 over those without, which ask for the same margin", "ratio"
-)
+SQUARE = read_sentence("simba-noise", "square")
+ALONE = read_sentence("simba-noise", "alone")
 
 
 class SimbaNoise(Experiment):

@@ -11,19 +11,7 @@ import numpy as np
 from hinge.access import DenseTable
 from hinge.bounds import simba_iterations
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Rule,
-    Scale,
-    Sentence,
-    at_least,
-    grid,
-    within,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import slope, spread
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import SlackConstrained
@@ -46,32 +34,9 @@ def _rows(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
     return X, data.y, float(found.lower + found.upper) / 2
 
 
-MAIN = Sentence(
-    "returns an ε-approximate solution to formulation (3) with probability at least 1/2",
-    "Theorem 4.3",
-    "share of runs within ε at c = 2 of T = c² log n/ε², where the theorem has c = 100; the worse ε",
-    at_least(0.5, 0.25),
-    "share",
-)
-RATE = Sentence(
-    "Relating the two bounds we conclude that",
-    "section 4, the proof",
-    "p of the margin that is lost ~ T^-p, rates for T",
-    within(0.25, 0.5),
-    "exponent p",
-)
-EQUIVALENT = Sentence(
-    "in practice its performance is almost equivalent to that of the original algorithm",
-    "section 6",
-    "margin lost with rates for T over that with rates that fall with t, median over T",
-    Rule(
-        "reproduced within a factor of 1.25, partly within 2",
-        lambda ours, _: 0.8 <= ours <= 1.25,
-        lambda ours, _: 0.5 <= ours <= 2.0,
-    ),
-    "ratio",
-    "It was said to be an open question; the paper has a sentence on it.",
-)
+MAIN = read_sentence("simba-rates", "main")
+RATE = read_sentence("simba-rates", "rate")
+EQUIVALENT = read_sentence("simba-rates", "equivalent")
 
 
 class SimbaRates(Experiment):

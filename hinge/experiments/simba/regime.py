@@ -12,17 +12,7 @@ import numpy as np
 from hinge.access.tables.memory import ProductTable
 from hinge.bounds import simba_gain
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    measure_of_ours,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, Sentence, read_sentence
 from hinge.experiments.measure import slope, spread_of
 from hinge.experiments.simba.runtime import FACTOR, MARGIN, SHARE, SLACK, Rare, first_hit
 from hinge.problems import Regularized, SlackConstrained
@@ -67,23 +57,10 @@ def _rows(n: int, noise: float, seed: int) -> tuple[Rare, np.ndarray]:
     return data, np.where(turned, -data.y, data.y).astype(np.int8)
 
 
-BEATS = Sentence(
-    "in a certain regime, beats SGD and runs in less time than the size of the training set required for learning",
-    "section 7",
-    "cells of a method that reads rows over SIMBA's, as in section 6, to the same error",
-    at_least(2.0, 1.0),
-    "ratio",
-    "It was nine claims, of three forms of SIMBA, and asked for 50, a number of ours: by that this one is partly.",
-)
-HINDSIGHT = measure_of_ours("the same, η and iterate of SIMBA in hindsight, as λ of the others", "ratio")
-BEFOREHAND = measure_of_ours(
-    "the same, η and iterate of SIMBA as they were best at a smaller n, on further draws", "ratio"
-)
-TURNED = measure_of_ours(
-    "cells of the best method that reads rows over SIMBA's, where labels are wrong",
-    "ratio",
-    "That nothing is gained was asked for, where the paper's own bounds have 1.6 and .016.",
-)
+BEATS = read_sentence("simba-regime", "beats")
+HINDSIGHT = read_sentence("simba-regime", "hindsight")
+BEFOREHAND = read_sentence("simba-regime", "beforehand")
+TURNED = read_sentence("simba-regime", "turned")
 
 
 class SimbaRegime(Experiment):

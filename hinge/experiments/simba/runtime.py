@@ -12,19 +12,7 @@ from scipy.special import ndtr
 from hinge.access import DenseTable
 from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    at_most,
-    measure_of_ours,
-    within,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
 from hinge.experiments.measure import growing, slope
 from hinge.problems import LinearProblem, Regularized, SlackConstrained
 from hinge.solvers import Pegasos, Perceptron, Simba, Solver, trace
@@ -93,47 +81,12 @@ class Rare:
         return (1 - self.r) * wrong(COMMON) + self.r * of_rare
 
 
-ITERATION = Sentence(
-    "the overall runtime per iteration is O(n + d)",
-    "section 3",
-    "exponent of n + d in SIMBA's accesses",
-    within(0.15, 0.3),
-    "exponent",
-)
-COROLLARY = Sentence(
-    "with high probability over a training set of size",
-    "Corollary 5.1",
-    "exponent of B in SIMBA's iterations",
-    within(0.25, 0.5),
-    "exponent",
-    "The exponent was judged, of an upper bound that holds with a constant of 2 where the proof has 100.",
-)
-ONLINE = measure_of_ours(
-    "exponents of d, B and 1/δ in the accesses of the Perceptron, beside the bound Eq. (10)",
-    "exponent",
-    "They were judged, of an upper bound.",
-)
-NO_DELTA = Sentence(
-    "this runtime does not depend on the desired error",
-    "section 5",
-    "exponent of 1/δ in SIMBA's iterations",
-    at_most(0.2, 0.5),
-    "exponent",
-)
-FACTOR = Sentence(
-    "This factor, then, is the improvement over the online approach",
-    "section 5, Eq. (10) and (11)",
-    "exponent with which the gain over methods that read rows grows, beside that of Eq. (10) over Eq. (11)",
-    within(0.25, 0.5),
-    "exponent",
-)
-REDUCTION = Sentence(
-    "our proposed approach can yield a significant reduction in runtime when the resulting error rate is small",
-    "section 5",
-    "accesses of the best method that reads rows over SIMBA's, at the smallest δ",
-    at_least(2.0, 1.0),
-    "online / SIMBA",
-)
+ITERATION = read_sentence("simba-runtime", "iteration")
+COROLLARY = read_sentence("simba-runtime", "corollary")
+ONLINE = read_sentence("simba-runtime", "online")
+NO_DELTA = read_sentence("simba-runtime", "no_delta")
+FACTOR = read_sentence("simba-runtime", "factor")
+REDUCTION = read_sentence("simba-runtime", "reduction")
 
 UPPER = "an upper bound: how work grows below it, it does not say"
 

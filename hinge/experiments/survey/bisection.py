@@ -8,17 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_most,
-    measure_of_ours,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
 from hinge.experiments.measure import spread
 from hinge.experiments.survey.sdp import matrices
 from hinge.monitoring import Stop
@@ -43,15 +33,8 @@ def _objective(n: int, m: int) -> tuple[np.ndarray, float, float, float]:
     return C, float(np.linalg.eigvalsh(C)[-1]), found.lower, found.upper
 
 
-OPTIMUM = Sentence(
-    "we can do binary search by adding a C ∘ X ≥ c constraint to get an optimum",
-    "section 4.1",
-    "what the largest c that is proved lacks of the optimum, in multiples of ε, the worst seed",
-    at_most(1.0, 2.0),
-    "shortfall / ε",
-    "2ε was asked for at c = 2 of T = c² log m/ε², where the theorem has 60.",
-)
-RIGHT = measure_of_ours("share of decisions that are right", "share")
+OPTIMUM = read_sentence("survey-bisection", "optimum")
+RIGHT = read_sentence("survey-bisection", "right")
 
 
 class SurveyBisection(Experiment):

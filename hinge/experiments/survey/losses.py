@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Panel, Series, loglog
-from hinge.experiments.base import CellResults, Claims, measure_of_ours
+from hinge.experiments.base import CellResults, Claims, read_sentence
 from hinge.experiments.measure import Evaluation, band, slope
 from hinge.problems.max_min.base import MaxMin
 from hinge.solvers import PrimalDual, trace
@@ -18,7 +18,7 @@ from hinge.solvers.base import certified
 Law = Callable[[int], Any]
 """A bound on the loss after T iterations."""
 
-HELD = measure_of_ours("share of runs whose certificate holds the exact value, which tests our code", "share")
+HELD = read_sentence("survey-all", "held")
 
 
 def loss_after(

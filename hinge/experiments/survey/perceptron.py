@@ -12,18 +12,7 @@ import numpy as np
 from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear_perceptron_runtime
 from hinge.datasets import make_separable
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    measure_of_ours,
-    within,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
 from hinge.experiments.measure import Evaluation, evaluate_at, first_below, log_spaced, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
@@ -72,29 +61,10 @@ def rows_of(family: str, n: int = 300, d: int = 50, seed: int = 0) -> tuple[np.n
     return A, (exact.lower + exact.upper) / 2
 
 
-HALF = Sentence(
-    "to return an ε-approximate solution with probability at least",
-    "section 2.2, Theorem 2.8",
-    "share of runs within ε at c = 2 of T = c² log n/ε², where the theorem has c = 200; the worst case",
-    at_least(0.5, 0.25),
-    "share",
-)
-AT_LEAST = Sentence(
-    "In any case, we need at least O((log n) ϵ⁻²) iterations",
-    "section 2.4",
-    "p of the margin that is lost ~ T^-p, median over the families",
-    within(0.25, 0.5),
-    "exponent p",
-)
-READS = Sentence(
-    "the paper's version of the perceptron algorithm takes",
-    "section 2.2",
-    "exponent of n = d in the entries read until all rows are separated",
-    within(0.25, 0.5),
-    "exponent",
-    "n log n was taken for a first power; and the two perceptrons were two claims.",
-)
-FEWER = measure_of_ours("entries that the classical perceptron reads over those of the sublinear one", "ratio")
+HALF = read_sentence("survey-perceptron", "half")
+AT_LEAST = read_sentence("survey-perceptron", "at_least")
+READS = read_sentence("survey-perceptron", "reads")
+FEWER = read_sentence("survey-perceptron", "fewer")
 
 
 class SurveyPerceptron(Experiment):

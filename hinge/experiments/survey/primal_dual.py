@@ -13,17 +13,7 @@ from scipy.optimize import linprog
 from hinge.bounds import generic_iterations
 from hinge.datasets import make_separable
 from hinge.display.figure import Figure, ReportTable
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    measure_of_ours,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
 from hinge.experiments.measure import Evaluation
 from hinge.experiments.survey import losses
 from hinge.kernels import Gaussian
@@ -40,16 +30,9 @@ RATIOS = {"tiny": (2.5, 5.0, 10.0), "full": (2.5, 5.0, 10.0, 20.0, 40.0)}
 EPS = {"tiny": (0.2,), "full": (0.2, 0.1)}
 PROOFS = {"margin": "200", "kernel": "200", "game": "100", "ball": "100", "slack": "100", "box": "100"}
 
-PRINTED = Sentence(
-    "returns, with probability at least 1/2, an ε-approximate solution",
-    "Theorem 3.1, Algorithm 2",
-    "share of runs within ε after max(8/ε², log n/ε²) iterations, η = √(log n/T)/100 as printed",
-    at_least(0.5, 0.25),
-    "share of seeds",
-    "It was judged with η a hundred times as large; and what was called printed had rates that fall with t.",
-)
-LARGER = measure_of_ours("the same, η = √(log n/T)", "share of seeds")
-RATE = measure_of_ours("p of the loss ~ T^-p, η = √(log n/T), median over the problems", "exponent p")
+PRINTED = read_sentence("survey-primal-dual", "printed")
+LARGER = read_sentence("survey-primal-dual", "larger")
+RATE = read_sentence("survey-primal-dual", "rate")
 
 
 class Instance(NamedTuple):

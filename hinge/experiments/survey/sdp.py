@@ -14,20 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from hinge.bounds import sdp_iterations
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    at_most,
-    grid,
-    measure_of_ours,
-    within,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import Evaluation, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
@@ -99,29 +86,10 @@ def _clarabel(A: np.ndarray) -> float:
     return -float(clarabel.DefaultSolver(none, cost, sp.csc_matrix(G), h, cones, settings).solve().obj_val)
 
 
-HIGH = Sentence(
-    "returns an ε-additive approximation with high probability",
-    "Theorem 4.6, Algorithm 3",
-    "share of runs within ε at c = 2 of T = c² log m/ε², where the theorem has c = 60; the worst case",
-    at_least(0.9, 0.5),
-    "share",
-)
-ROOT = Sentence(
-    "the algorithm runs for O(ε⁻² log m)", "section 4.3", "p of the loss ~ T^-p", within(0.25, 0.5), "exponent p"
-)
-SQUARE = Sentence(
-    "Hazan's algorithm returns a solution",
-    "Lemma 4.1",
-    "exponent of the order n in the seconds of an iteration with Hazan's projection, the larger orders",
-    at_most(2.2, 3.0),
-    "exponent",
-    "It had an exponent of 3, as each of its steps was an eigendecomposition, not the Lanczos products of the paper.",
-)
-CHEAPER = measure_of_ours(
-    "seconds of all eigenvalues over those of Hazan's projection",
-    "ratio",
-    "It counted as not reproduced, where the lemma itself predicts it: n² 8,000 operations against n³.",
-)
+HIGH = read_sentence("survey-sdp", "high")
+ROOT = read_sentence("survey-sdp", "root")
+SQUARE = read_sentence("survey-sdp", "square")
+CHEAPER = read_sentence("survey-sdp", "cheaper")
 
 
 class SurveySdp(Experiment):

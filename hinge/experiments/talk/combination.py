@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, measure_of_ours
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import Evaluation, evaluate_at, spread_of
 from hinge.experiments.sets import choose
 from hinge.experiments.talk.sgd_dca import curve_panel, least, prepare
@@ -29,8 +29,8 @@ METHODS: dict[str, Solver] = {
 LARGE = 10.0
 """From this λm on, gradient steps begin better than the dual ascent."""
 ASKED = "Can we somehow combine SGD and DCA ?"
-SAVED = measure_of_ours(f"epochs that the gradient pass saves DCA, median over λm from {LARGE:g} on", "epochs")
-BETTER = measure_of_ours("epochs of the combination over those of the better of both, at the worst λm", "ratio")
+SAVED = read_sentence("talk-combination", "saved")
+BETTER = read_sentence("talk-combination", "better")
 
 
 class TalkCombination(Experiment):

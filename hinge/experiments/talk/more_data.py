@@ -18,9 +18,8 @@ from hinge.experiments.base import (
     Experiment,
     Outcome,
     Scale,
-    Sentence,
-    at_least,
     grid,
+    read_sentence,
 )
 from hinge.experiments.measure import error, evaluate_at, log_spaced
 from hinge.experiments.sets import choose, hold_out
@@ -41,14 +40,7 @@ at full scale, and no smaller sample would reach it at all."""
 WAYS = {"last iterate": Pegasos(output="last"), "average": Pegasos(), "average, blocks": Pegasos(block_rows=32)}
 RULES = {"test": "λ and stop on test rows, as the talk", "validation": "λ and stop on validation rows"}
 
-FALLS = Sentence(
-    "running time decreases as training set size increases",
-    'slide "Intermediate Summary"',
-    "iterations, or seconds, of the smallest m that reaches a test error over those of the largest",
-    at_least(1.5, 1.1),
-    "ratio",
-    "It was ten claims, two of blocks of neighbouring rows, which are ours, and two of the sizes between.",
-)
+FALLS = read_sentence("talk-more-data", "falls")
 
 
 class Pool(NamedTuple):

@@ -10,19 +10,7 @@ import numpy as np
 from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Rule,
-    Scale,
-    Sentence,
-    at_least,
-    at_most,
-    grid,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import Evaluation, evaluate_at, log_spaced, mean_hinge, slope
 from hinge.experiments.sets import hold_out
 from hinge.kernels import Linear
@@ -45,32 +33,9 @@ EPS = {"tiny": (0.3, 0.25, 0.2), "full": tuple(float(e) for e in np.geomspace(0.
 BOUNDS = {"SMO": "smo", "SVM-Perf": "svm_perf", "SGD": "sgd", "DCA": "dca"}
 EXPONENTS = {"SMO": 4.0, "SVM-Perf": 4.0, "SGD": 2.0, "DCA": 3.0}
 
-TABLE = Sentence(
-    "ignoring logarithmic terms and constants, and assuming linear kernels",
-    "table T(m, B, ε)",
-    "p of work ~ (1/ε)^p",
-    Rule(
-        "reproduced up to 0.3 above the bound's exponent, partly up to 0.8",
-        lambda ours, paper: ours <= paper + 0.3,
-        lambda ours, paper: ours <= paper + 0.8,
-    ),
-    "exponent p",
-    "Exponents of upper bounds counted as reproduced, DCA's twice; and that SGD has the smallest, without DCA.",
-)
-MUCH_BETTER = Sentence(
-    "SGD is much better than decomposition methods",
-    'slide "Linear convergence for decomposition methods"',
-    "least work of SMO and SVM-Perf over SGD's at the smallest ε",
-    at_least(2.0, 1.0),
-    "ratio",
-)
-SAME = Sentence(
-    "The above theorem implies T ≤ O(B²/ϵ²)",
-    'slide "Analysis of DCA revisited"',
-    "DCA's work over SGD's at the smallest ε",
-    at_most(2.0, 4.0),
-    "ratio",
-)
+TABLE = read_sentence("talk-runtimes", "table")
+MUCH_BETTER = read_sentence("talk-runtimes", "much_better")
+SAME = read_sentence("talk-runtimes", "same")
 
 
 class Sample(NamedTuple):

@@ -11,18 +11,7 @@ import numpy as np
 from hinge.access import as_matrix
 from hinge.bounds import dca_gap, dca_over_sgd
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    Sentence,
-    at_least,
-    at_most,
-    grid,
-)
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, spread_of
 from hinge.experiments.sets import choose, hold_out
 from hinge.monitoring import Stop
@@ -34,28 +23,9 @@ LAM_M = {"tiny": (0.1, 1.0, 10.0, 100.0), "full": (0.1, 0.3, 1.0, 3.0, 10.0, 30.
 SEEDS = {"tiny": 2, "full": 5}
 EPOCHS = (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 
-AHEAD = Sentence(
-    "Relative performance depends on λm < log(T)",
-    'slide "Comparing SGD and DCA"',
-    "share of points (λ, T) where DCA is ahead in ρ if (1 + λm)/log T < 1, and SGD elsewhere",
-    at_least(0.8, 0.6),
-    "share",
-    "Points within the first epoch were judged, where T < m and the bound of DCA says nothing.",
-)
-BOUND = Sentence(
-    "With probability at least 1 − δ, the accuracy of stochastic DCA satisfies",
-    "slide with the theorem of DCA",
-    "largest ρ of DCA over 8 ln(1/δ)(1/λ + m)/T",
-    at_most(1.0, 3.0),
-    "ratio",
-)
-LEVEL = Sentence(
-    "Two stochastic approaches are close to optimal",
-    "the slide before the last",
-    "test error of DCA over that of SGD after one epoch, each at its best λ",
-    at_most(1.05, 1.15),
-    "ratio",
-)
+AHEAD = read_sentence("talk-sgd-dca", "ahead")
+BOUND = read_sentence("talk-sgd-dca", "bound")
+LEVEL = read_sentence("talk-sgd-dca", "level")
 
 
 class Prepared(NamedTuple):
