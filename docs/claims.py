@@ -7,6 +7,7 @@ of this page, so that no number of theirs is typed by hand; a test compares the 
 """
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,7 +28,22 @@ UNMEASURED = {
     "which the survey has three sentences.",
 }
 """What no experiment measures."""
+MOST_ROWS = 8
+"""Of a measurement of ours; the report has all."""
 COUNTED = [verdict for verdict in Verdict if verdict is not Verdict.OURS]
+SHORT = (
+    (r", [\d,]+ rows", ""),
+    (r"synthetic subtle text of (\S+)'s shape", r"\1's stand-in"),
+    (r"20 newsgroups, .*?\(stands in for (\S+)\)", r"20 newsgroups for \1"),
+    (r" \(real text\)| \(a9a\)|, class 1|, 8 against the rest| \(synthetic[^)]*\)", ""),
+)
+"""The names of sets without what the report says of them."""
+BRIEFLY = (
+    (r"reproduced from (\S+) on, partly from (\S+) on", r"≥ \1, partly ≥ \2"),
+    (r"reproduced up to ([\d.]+), partly up to ([\d.]+)$", r"≤ \1, partly ≤ \2"),
+    (r"reproduced within (\S+) of the paper's number, partly within (\S+)", r"within \1, partly \2"),
+    (r"reproduced ", ""),
+)
 Claim = list[dict[str, str]]
 """The rows of one sentence."""
 
@@ -61,20 +77,23 @@ def text() -> str:
         "# The papers' claims",
         "Written by `python -m docs.claims` from the [stored report](../reproduce.md). One sentence of a paper is one "
         "claim, whatever the number of sets it is measured on. Where the paper has a number, the rule is made of it; "
-        "where it has words, they are read by the rule beside them. What a paper does not say is ours, and not counted.",
-        f"Signs: {legend}. Exponents of a bound on the work are not judged where the work is far below it.",
+        "where it has words, the rule is how they are read. What a paper does not say is ours, and not counted.",
+        f"Signs: {legend}. A rule has the number for reproduced and that for partly; exponents of a bound on the work "
+        "are not judged far below it.",
         _marked("counts", _counts(papers)),
         _marked("effort", _effort()),
     ]
     for paper, claims in papers.items():
-        counted, ours = ([c for c in claims if bool(c[0]["quotation"]) == paper_s] for paper_s in (True, False))
-        tables = [_table(counted, "the paper's sentence, what is measured, and the rule")]
-        tables += ["Beside them, ours:", _table(ours, "what is measured")] if ours else []
+        counted = [claim for claim in claims if claim[0]["quotation"]]
         parts += [
             f"## {PAPERS[paper]}",
-            _marked(paper, "\n\n".join(tables)),
+            _marked(paper, _table(counted)),
             f"No experiment measures: {UNMEASURED[paper]}",
         ]
+    parts += ["## Ours", "Measured beside the papers' claims, and not counted."]
+    for paper, claims in papers.items():
+        ours = [claim for claim in claims if not claim[0]["quotation"]]
+        parts.append(_marked(f"ours, {paper}", _table_of_ours(ours)))
     parts += [
         "## Changed after the numbers were known",
         "\n".join(f"- {_said(row)} {row['changed']}" for row in changed),
@@ -115,25 +134,42 @@ def _said(row: dict[str, str]) -> str:
     return f"“{row['quotation']}”" if row["quotation"] else f"{row['what'][0].upper()}{row['what'][1:]}."
 
 
-def _table(claims: Iterable[Claim], head: str) -> str:
+def _table(claims: Iterable[Claim]) -> str:
     lines = []
     for claim in claims:
-        first, verdict = claim[0], verdict_of(claim)
-        found = "<br>".join(map(_found, claim))
-        if verdict is Verdict.OURS:
-            lines.append([f"`{first['experiment']}`", first["what"], found])
-        else:
-            said = f"{_said(first)} *{first['place']}*<br>{first['what']}: {first['rule']}"
-            lines.append([f"{VERDICTS[verdict][0]} {verdict.value}", said, found])
-    return _rows(["", head, "ours (the paper's)"], lines)
+        first = claim[0]
+        rule = f"{first['what']}: {_briefly(first['rule'])}"
+        lines.append([VERDICTS[verdict_of(claim)][0], f"{_said(first)} *{first['place']}*", rule, _found(claim)])
+    return _rows(["", "the paper's sentence", "measured: the rule", "ours (the paper's)"], lines)
 
 
-def _found(row: dict[str, str]) -> str:
-    """One set: its sign, its name, ours and the paper's, and why it was not judged."""
-    ours = f"**{number(_value(row['ours']))}**" if row["ours"] else ""
-    theirs = f" ({number(_value(row[paper]))})" if row[paper := "paper's number"] else ""
-    why = f" – {row['why']}" if row["why"] else ""
-    return f"{VERDICTS[Verdict(row['verdict'])][0]} {row['on']}: {ours}{theirs}{why}"
+def _table_of_ours(claims: Iterable[Claim]) -> str:
+    lines = [[f"`{claim[0]['experiment']}`", claim[0]["what"], _found(claim[:MOST_ROWS])] for claim in claims]
+    return _rows(["experiment", "measured", "ours (the paper's)"], lines)
+
+
+def _found(claim: Claim) -> str:
+    """Each set with its sign, ours and the paper's; those that were not judged for one reason together."""
+    apart: dict[str, list[str]] = {}
+    for row in claim:
+        apart.setdefault(row["why"], []).append(_numbers(row))
+    return "<br>".join(f"{'; '.join(found)}{f' ({why})' if why else ''}" for why, found in apart.items())
+
+
+def _numbers(row: dict[str, str]) -> str:
+    theirs = _value(row["paper's number"])
+    beside = f" ({number(theirs)})" if isinstance(theirs, float) else ""
+    ours = f" **{number(float(row['ours']))}**{beside}" if row["ours"] else ""
+    on = row["on"]
+    for long, short in SHORT:
+        on = re.sub(long, short, on)
+    return f"{VERDICTS[Verdict(row['verdict'])][0]} {on}{ours}"
+
+
+def _briefly(rule: str) -> str:
+    for long, short in BRIEFLY:
+        rule = re.sub(long, short, rule)
+    return rule
 
 
 def _value(text: str) -> Any:

@@ -186,12 +186,14 @@ class Claim:
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
-    """Reproduced where every set that was judged agrees, not where none does even partly, else partly."""
-    found = set(verdicts)
-    judged = found.intersection(JUDGED)
+    """Reproduced where every set that was judged agrees, not where most of them do not, else partly."""
+    found = list(verdicts)
+    judged = [verdict for verdict in found if verdict in JUDGED]
     if not judged:
-        return Verdict.SILENT if found == {Verdict.SILENT} else Verdict.UNKNOWN
-    return judged.pop() if len(judged) == 1 else Verdict.PARTLY
+        return Verdict.SILENT if set(found) == {Verdict.SILENT} else Verdict.UNKNOWN
+    if 2 * judged.count(Verdict.NOT) > len(judged):
+        return Verdict.NOT
+    return Verdict.REPRODUCED if set(judged) == {Verdict.REPRODUCED} else Verdict.PARTLY
 
 
 def merge(claims: Iterable[Claim]) -> list[Claim]:

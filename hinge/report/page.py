@@ -21,11 +21,11 @@ from hinge.report.outcome import Claim, Finding, Section, Verdict, merge
 from hinge.version import __version__
 
 VERDICTS = {
-    Verdict.REPRODUCED: ("✓", "yes", "every set that was judged agrees"),
-    Verdict.PARTLY: ("◐", "partly", "some do, or by less than the rule asks for"),
-    Verdict.NOT: ("✗", "no", "none does"),
+    Verdict.REPRODUCED: ("✓", "yes", "every set that is judged agrees"),
+    Verdict.PARTLY: ("◐", "partly", "some do not, or by less than the rule asks for"),
+    Verdict.NOT: ("✗", "no", "most of them do not"),
     Verdict.UNKNOWN: ("–", "unknown", "with the reason"),
-    Verdict.SILENT: ("≡", "silent", "whatever the number, it would not speak against the paper: with the reason"),
+    Verdict.SILENT: ("≡", "silent", "no number would speak against the paper: with the reason"),
     Verdict.OURS: ("+", "ours", "the paper does not claim it"),
 }
 """The sign, the CSS class and the meaning of each verdict."""

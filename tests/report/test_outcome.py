@@ -27,6 +27,7 @@ YES, PARTLY, NO, UNKNOWN, SILENT, _ = Verdict
         ([YES, NO], PARTLY),
         ([PARTLY, NO], PARTLY),
         ([NO, NO, SILENT], NO),
+        ([NO, NO, YES], NO),
         ([SILENT, UNKNOWN], UNKNOWN),
         ([SILENT], SILENT),
         ([], UNKNOWN),
