@@ -62,7 +62,7 @@ BY_NAME: dict[str, Listed] = {
     "sbp-figure2": Listed("Test error against kernel evaluations", SBP, "Figure 2"),
     "sbp-runtimes": Listed("Seconds against LIBSVM", SBP, "section 5"),
     "sbp-rate": Listed("The rate of the SBP", SBP, "Lemma 3.2, section 3.1"),
-    "sbp-sparsity": Listed("Support vectors of the SBP", SBP, "section 4.4"),
+    "sbp-sparsity": Listed("Support vectors of the SBP", SBP, "section 4.3"),
     "survey-perceptron": Listed("The sublinear perceptron", SURVEY, "Algorithm 1, Theorem 2.8"),
     "survey-primal-dual": Listed("The generic primal-dual method", SURVEY, "Algorithm 2, Theorem 3.1"),
     "survey-sdp": Listed("The sublinear semidefinite solver", SURVEY_SDP, "Algorithm 3, Theorem 4.6"),

@@ -1,21 +1,22 @@
 """Semidefinite programs with an objective, by bisection on feasibility problems."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import held_row, sq_norm
 from hinge.compiled import compiled
-from hinge.constraints import number
+from hinge.constraints import choice, number
 from hinge.monitoring import Status, Stop
 from hinge.problems.base import rounding
-from hinge.problems.max_min.base import MaxMin
+from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
 from hinge.problems.max_min.symmetric import few_threads, onto_bounded_cone, smat, svec, top_eigenvalue
 from hinge.solvers.driver import solve
 from hinge.solvers.saddle.pdhg import PDHG
+from hinge.solvers.saddle.primal_dual import PrimalDual
 from hinge.types import MatrixLike
 
 MOST_ITERATIONS = 20_000  # of one feasibility problem
@@ -124,6 +125,7 @@ def maximize_semidefinite(
     A: MatrixLike | Sequence[MatrixLike] | Semidefinite,
     eps: float = 1e-3,
     *,
+    method: Literal["pdhg", "sublinear"] = "pdhg",
     max_steps: int = 60,
     max_time: float | None = None,
 ) -> SemidefiniteResult:
@@ -132,7 +134,7 @@ def maximize_semidefinite(
     For c > 0 the optimum is at least c if and only if some X ≠ 0 of the cone has :math:`A_i \\circ X \\ge 0` and
     :math:`(C - cI) \\circ X \\ge 0`, since X may be scaled to trace 1: this is the survey's constraint :math:`C \\circ
     X \\ge c` in the homogeneous form of max-min problems. Each step solves that for one c, by `PDHG` from the last
-    answer. Both bounds follow from its x and p, whatever the sign:
+    answer, or by Algorithm 3. Both bounds follow from its x and p, whatever the sign:
 
     .. math:: C \\circ X \\le v^* \\le \\max\\Big(0, \\lambda_{\\max}\\Big(C + \\sum_i y_i A_i\\Big)\\Big),
               \\qquad y_i = p_i/p_0,
@@ -147,6 +149,10 @@ def maximize_semidefinite(
         The constraints.
     eps : float
         Stop at an interval of this width, relative to the largest absolute eigenvalue of C.
+    method : {"pdhg", "sublinear"}
+        How a step is solved. "sublinear" is the survey's Algorithm 3: `PrimalDual` with the fixed steps of ε, a quarter
+        of the width that is asked for, and Hazan's projection to ε/2. It is slow at small ε, and a step may not be
+        decided: the interval is proved all the same, and ``Status.FINISHED`` where it is wider than `eps`.
     max_steps : int
         Upper limit of the number of feasibility problems.
     max_time : float, optional
@@ -167,6 +173,7 @@ def maximize_semidefinite(
     (True, [[0.5, 0.0], [0.0, 0.5]])
     """
     number(above=0).check("eps", eps)
+    choice("pdhg", "sublinear").check("method", method)
     problem = A if isinstance(A, Semidefinite) else Semidefinite(A)
     goal = np.asarray(C, np.float64)
     if goal.shape != (problem.order,) * 2 or not np.isfinite(goal).all():
@@ -180,7 +187,7 @@ def maximize_semidefinite(
     if len(binding) < problem.n:
         kept = Semidefinite(problem.matrix.gather(binding), packed=True) if len(binding) else None
     with few_threads(problem.order):
-        result = _Bisection(kept, (goal + goal.T) / 2, eps).run(max_steps, max_time)
+        result = _Bisection(kept, (goal + goal.T) / 2, eps, method).run(max_steps, max_time)
     y[binding] = result.y
     return result._replace(y=y)
 
@@ -188,8 +195,8 @@ def maximize_semidefinite(
 class _Bisection:
     """The state of one call: the bounds, and the X and y that prove them."""
 
-    def __init__(self, problem: Semidefinite | None, C: np.ndarray, eps: float) -> None:
-        self.C, self.n = C, len(C)
+    def __init__(self, problem: Semidefinite | None, C: np.ndarray, eps: float, method: str) -> None:
+        self.C, self.n, self.method = C, len(C), method
         self.level = None if problem is None else ProgramLevel(problem, C)
         values, vectors = np.linalg.eigh(C)
         self.wanted = eps * (float(np.abs(values).max()) or 1.0)
@@ -202,20 +209,41 @@ class _Bisection:
 
     def run(self, max_steps: int, max_time: float | None) -> SemidefiniteResult:
         steps = iterations = 0
-        answer, tol = None, 0.25 * self.wanted / (1.0 if self.level is None else self.level.norm)
-        while self.level is not None and self.width > self.wanted and steps < max_steps:
-            before, self.level.c = self.width, 0.5 * (self.lower + self.upper)
-            stop = Stop(tol, max_iter=MOST_ITERATIONS, max_time=max_time)
-            result = solve(self.level, PDHG(), stop=stop, start=answer)
-            answer, steps, iterations = result.solution, steps + 1, iterations + result.n_iter
+        answer: Strategies | None = None
+        tol = 0.25 * self.wanted / (1.0 if self.level is None else self.level.norm)
+        low, high = self.lower, self.upper
+        while self.level is not None and high - low > self.wanted and steps < max_steps:
+            before, self.level.c = self.width, 0.5 * (low + high)
+            answer, taken = self.decide(self.level, tol, max_time, answer)
+            steps, iterations = steps + 1, iterations + taken
+            assert answer.p is not None
             self.prove(answer.p)
-            self.offer(answer.x, tol)
-            if self.width > 0.9 * before:
-                tol /= 4.0  # the answer was too coarse to decide
+            if self.method == "pdhg":
+                self.offer(answer.x, tol)
+                low, high = self.lower, self.upper
+                if self.width > 0.9 * before:
+                    tol /= 4.0  # the answer was too coarse to decide
+            else:  # a level that no feasible X shows is taken for infeasible, as in the survey's binary search
+                self.offer(answer.x, 0.0)
+                low, high = max(low, self.lower), min(high if self.lower >= self.level.c else self.level.c, self.upper)
         status = Status.CONVERGED if self.violation == 0.0 else Status.FINISHED
-        status = status if self.width <= self.wanted else Status.MAX_ITER
+        if self.width > self.wanted:
+            status = Status.FINISHED if self.method == "sublinear" and high - low <= self.wanted else Status.MAX_ITER
         bounds = self.lower, self.upper, self.violation
         return SemidefiniteResult(smat(self.x, self.n), *bounds, self.y, steps, iterations, status)
+
+    def decide(
+        self, level: ProgramLevel, tol: float, max_time: float | None, answer: Strategies | None
+    ) -> tuple[Strategies, int]:
+        """X of trace 1 and weights of one level, to this accuracy, and the iterations that they took."""
+        if self.method == "pdhg":
+            result = solve(level, PDHG(), stop=Stop(tol, max_iter=MOST_ITERATIONS, max_time=max_time), start=answer)
+            return result.solution, result.n_iter
+        rows = level.weights[:, None] * level.constraints.matrix.gather_dense(np.arange(level.constraints.n))
+        every = np.vstack([rows, level.row])
+        problem = Semidefinite(every, packed=True, relative=False, projection="sparse", accuracy=tol / 2)
+        result = solve(problem, PrimalDual("fixed", tol), stop=Stop(0, max_time=max_time))
+        return result.solution._replace(x=problem.settled(result.solution.x)), result.n_iter
 
     @property
     def width(self) -> float:

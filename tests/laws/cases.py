@@ -508,6 +508,7 @@ class NuTargetCase(OneClassCase):
 
 LINEAR = {
     "pegasos": LinearCase(S.Pegasos()),
+    "pegasos-all": LinearCase(S.Pegasos("all"), T=20),
     "pegasos-batch-free": LinearCase(S.Pegasos(batch_size=3, output="uniform"), bias="free", weighted=True),
     "pegasos-exact-bias": LinearCase(
         S.Pegasos(batch_size=16, output="last", bias="exact", block_rows=16), bias="free", T=40

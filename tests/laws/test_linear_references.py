@@ -28,6 +28,15 @@ def test_pegasos_is_figure_1(seed, output, batch, block, projection):
     np.testing.assert_allclose(answer_of(solver, Regularized(X, y, 0.05), 150, seed).w, w, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("output", ["last", "uniform"])
+@pytest.mark.parametrize("projection", [True, False])
+def test_pegasos_on_all_rows_is_the_subgradient_projection_method(output, projection):
+    X, y = tiny_rows()
+    w, _ = pegasos(X, y, 0.05, [range(60)] * 150, projection=projection, output=output)
+    answer = answer_of(Pegasos("all", projection, output), Regularized(X, y, 0.05), 150, 0)
+    np.testing.assert_allclose(answer.w, w, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("output", ["last", "uniform", "weighted"])
 @pytest.mark.parametrize(("bias", "batch"), [("subgradient", 1), ("subgradient", 6), ("eta", 6), ("exact", 15)])
 def test_pegasos_with_a_free_bias_is_section_4(output, bias, batch):

@@ -13,13 +13,13 @@ def clip(v, limit):
     return np.clip(v, -limit, limit)
 
 
-def perceptron(A, T, seed, T_of=None):
-    """Algorithm 1; with `T_of` a function, the rates of iteration t are those of T = T_of(t)."""
+def perceptron(A, T, seed, T_of=None, rate=1.0):
+    """Algorithm 1; with `T_of` a function, the rates of iteration t are those of T = T_of(t). `rate` multiplies η."""
     n, d = A.shape
     key, T_of = key_of(seed), T_of or (lambda t: T)
     y, w, x_sum, draws = np.zeros(d), np.ones(n), np.zeros(d), []
     for t in range(1, T + 1):
-        eta = np.sqrt(np.log(n) / T_of(t))
+        eta = rate * np.sqrt(np.log(n) / T_of(t))
         p, x = w / w.sum(), y / max(1.0, np.linalg.norm(y))  # 4
         x_sum += x
         i = pick(p, draw_unit(key, 2 * t))  # 5
@@ -30,6 +30,24 @@ def perceptron(A, T, seed, T_of=None):
             w = p * (1 - eta * v + eta**2 * v**2)  # 11
         y = y + A[i] / np.sqrt(2 * T_of(t))  # 6
     return x_sum / T, np.array(draws)
+
+
+def generic(A, T, seed):
+    """Algorithm 2 as printed, on the rows of A over the simplex: the low-regret algorithm is multiplicative weights."""
+    n, d = A.shape
+    key, eta = key_of(seed), np.sqrt(np.log(n) / T) / 100  # 1
+    x, w, x_sum = np.full(d, 1 / d), np.ones(n), np.zeros(d)
+    for t in range(1, T + 1):
+        p = w / w.sum()  # 8
+        x_sum += x
+        i = pick(p, draw_unit(key, 2 * t))  # 9
+        j = pick(x, draw_unit(key, 2 * t + 1))
+        v = clip(A[:, j], 1 / eta)  # 4, 5
+        w = p * (1 - eta * v + eta**2 * v**2)  # 6
+        z = clip(-np.sqrt(np.log(d) / T) * A[i], 1)
+        x = x * (1 - z + z**2)  # 10
+        x = x / x.sum()
+    return x_sum / T
 
 
 def project_spectrahedron(Y):
@@ -45,15 +63,15 @@ def project_spectrahedron(Y):
     return (vectors * kept) @ vectors.T
 
 
-def semidefinite(A, T, seed):
-    """Algorithm 3 with exact projections; a pair (j, l) is drawn among j ≤ l, both orders at once."""
+def semidefinite(A, T, seed, project=project_spectrahedron):
+    """Algorithm 3, its projections exact or as given; a pair (j, l) is drawn among j ≤ l, both orders at once."""
     m, n, _ = A.shape
     key, eta = key_of(seed), np.sqrt(np.log(m) / T)
     upper = np.triu_indices(n)
     twice = np.where(upper[0] == upper[1], 1.0, 2.0)
     Y, w, X_sum = np.zeros((n, n)), np.ones(m), np.zeros((n, n))
     for t in range(1, T + 1):
-        p, X = w / w.sum(), project_spectrahedron(Y)  # 4
+        p, X = w / w.sum(), project(Y)  # 4
         X_sum += X
         i = pick(p, draw_unit(key, 2 * t))  # 5
         if X.any():

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from reference import conic
+from reference import conic, sublinear
 
 from hinge.monitoring import Status
-from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
+from hinge.problems.max_min.semidefinite_feasibility import Semidefinite, project_sparsely
 from hinge.saddle.semidefinite_program import maximize_semidefinite
+from hinge.solvers.saddle.primal_dual import PrimalDual
 
 
 def instance(n, m, seed, shift=0.0):
@@ -43,6 +44,42 @@ def test_the_interval_holds_the_optimum(n, m, shift):
     assert result.status is Status.CONVERGED
     assert result.violation == 0.0
     check(result, C, A, 1e-3)
+
+
+@pytest.mark.parametrize(("C", "A", "best"), [([3.0, 1.0], [[-1.0, 1.0]], 2.0), ([1.0, -1.0], [[-2.0, 1.0]], 0.0)])
+def test_algorithm_3_decides_and_its_interval_is_proved(C, A, best):
+    result = maximize_semidefinite(np.diag(C), [np.diag(one) for one in A], 0.7, method="sublinear")
+    assert result.violation == 0.0
+    assert result.lower - 1e-12 <= best <= result.upper + 1e-12
+    assert result.status in (Status.CONVERGED, Status.FINISHED)
+    assert (result.status is Status.CONVERGED) == (result.upper - result.lower <= 0.7 * max(map(abs, C)))
+    assert best - result.lower <= 0.7 * max(map(abs, C))
+    assert np.linalg.eigvalsh(result.X)[0] >= -1e-13
+    assert np.einsum("kij,ij", [np.diag(one) for one in A], result.X).min() >= 0
+
+
+def test_a_step_of_algorithm_3_is_literal_with_hazans_projection_to_half_of_its_accuracy(monkeypatch):
+    """The X of every step, against the survey's lines with `project_sparsely` for ApproxProject."""
+    taken = []
+    literal = PrimalDual.solution
+
+    def kept(self, problem, state):
+        taken.append((self, problem, state))
+        return literal(self, problem, state)
+
+    monkeypatch.setattr(PrimalDual, "solution", kept)
+    C, A = instance(3, 4, 7)
+    maximize_semidefinite(C, A, 0.6, method="sublinear", max_steps=1)
+    solver, problem, state = taken[-1]
+    T = solver.horizon(problem)
+    assert (problem.accuracy, state.t) == (solver.epsilon / 2, T)
+    rows = np.array([problem.matrix_of(row) for row in problem.matrix.gather_dense(np.arange(problem.n))])
+
+    def project(Y):
+        return project_sparsely(Y, problem.accuracy**2).X
+
+    X = sublinear.semidefinite(rows / problem.scale, T, 0, project)
+    np.testing.assert_allclose(problem.matrix_of(state.x_sum / T), X, atol=1e-12)
 
 
 def test_many_digits_take_few_more_steps():

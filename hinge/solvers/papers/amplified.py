@@ -9,6 +9,7 @@ import numpy as np
 from hinge.constraints import Constraints, number
 from hinge.problems import LinearProblem, Problem, Solution
 from hinge.problems.base import Cost
+from hinge.problems.svm.penalized import Penalized
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.papers.pegasos import Pegasos
 
@@ -23,7 +24,7 @@ class AmplifiedState(NamedTuple):
 
 @dataclass(frozen=True)
 class Amplified(Solver[LinearProblem, AmplifiedState]):
-    """Run a method s = ⌈ln 1/δ⌉ times and keep the best answer on validation rows.
+    """Run a method s = ⌈ln 1/δ⌉ times and keep the answer of least objective, or of least error on validation rows.
 
     If one run of T/s iterations is :math:`\\epsilon`-accurate with probability at least 1 - 1/e
     (Theorem 3 gives this for Pegasos' random iterate), then with probability at least 1-δ one of the s
@@ -41,7 +42,7 @@ class Amplified(Solver[LinearProblem, AmplifiedState]):
         T, the iterations of all runs together; by default two passes for each run.
     held_out : bool
         Whether the problem's rows of weight zero, which no method learns from, are validation rows that decide.
-        Otherwise the mean hinge loss on the training rows does, which costs s passes.
+        Otherwise the objective does, which costs s passes.
 
     Notes
     -----
@@ -117,7 +118,9 @@ class Amplified(Solver[LinearProblem, AmplifiedState]):
 
     def _error(self, problem: LinearProblem, solution: Solution) -> float:
         if not self.held_out:
-            return problem.mean_loss(solution.w, solution.b)
+            w, b = solution.w, solution.b
+            penalty = problem.lam * problem.penalty(w, b) if isinstance(problem, Penalized) else 0.0
+            return penalty + problem.mean_loss(w, b)
         rows = _validation_rows(problem)
         predicted = problem.matrix.responses_at(rows, solution.w) + solution.b
         return float(np.mean(np.where(predicted > 0, 1, -1) != problem.y[rows]))

@@ -48,8 +48,8 @@ class Pegasos(Solver[Regularized, PegasosState]):
 
     Parameters
     ----------
-    batch_size : int
-        k.
+    batch_size : int or "all"
+        k; or all rows in each iteration, :math:`A_t = S`, the sub-gradient projection method of Corollary 1.
     projection : bool
         Whether to project on the ball of radius :math:`1/\\sqrt\\lambda`.
     output : {"weighted", "last", "uniform", "random"}
@@ -91,7 +91,7 @@ class Pegasos(Solver[Regularized, PegasosState]):
     True
     """
 
-    batch_size: int = 1
+    batch_size: int | Literal["all"] = 1
     projection: bool = True
     output: Literal["weighted", "last", "uniform", "random"] = "weighted"
     bias: Literal["subgradient", "eta", "exact"] = "subgradient"
@@ -101,7 +101,7 @@ class Pegasos(Solver[Regularized, PegasosState]):
         "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM", "Shalev-Shwartz, Singer, Srebro", 2007, "Figure 1"
     )
     constraints = Constraints(
-        batch_size=count(), block_rows=count(), output=choice(*OUTPUTS), bias=choice(*FREE_BIASES)
+        batch_size=count() | choice("all"), block_rows=count(), output=choice(*OUTPUTS), bias=choice(*FREE_BIASES)
     )
 
     def rejects(self, problem: Problem) -> str | None:
@@ -112,7 +112,7 @@ class Pegasos(Solver[Regularized, PegasosState]):
         return None
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> PegasosState:
-        k = self.batch_size
+        k = self._rows(problem)
         return PegasosState(scaled.zeros(problem.n, problem.d), 0, np.zeros(k, np.int64), np.zeros(k), key_of(seed))
 
     def advance(self, problem: Regularized, state: PegasosState, n_iter: int) -> PegasosState:
@@ -127,7 +127,7 @@ class Pegasos(Solver[Regularized, PegasosState]):
             biases.get(problem.bias, FREE_BIASES[self.bias]),
             self.projection,
             OUTPUTS[self.output],
-            self.block_rows,
+            problem.n if self.batch_size == "all" else self.block_rows,  # a block of n neighbours is all rows
             n_iter,
             *state,
         )
@@ -142,7 +142,12 @@ class Pegasos(Solver[Regularized, PegasosState]):
         return Solution(w, float(b), np.clip(alpha, 0.0, 1.0))
 
     def cost(self, problem: Regularized, state: PegasosState | None = None) -> Cost:
-        return Cost(rows=self.batch_size, a_pass=max(1, problem.n // self.batch_size))
+        k = self._rows(problem)
+        return Cost(rows=k, a_pass=max(1, problem.n // k))
+
+    def _rows(self, problem: Regularized) -> int:
+        """k."""
+        return problem.n if self.batch_size == "all" else int(self.batch_size)
 
     def estimate(self, problem: Regularized, state: PegasosState) -> float:
         """Unknown; but before a whole pass the dual point is far from the optimum."""

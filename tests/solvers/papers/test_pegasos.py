@@ -61,7 +61,7 @@ def test_theorem_2_holds_on_average(output):
 def test_corollary_1_on_all_rows(tiny):
     problem = Regularized(*tiny, 0.1)
     best = problem.objective(solve(problem, SDCA(), stop=Stop(1e-9)).solution)
-    solver, T = Pegasos(60, output="uniform", block_rows=60), 200  # a block of n neighbours is all rows
+    solver, T = Pegasos("all", output="uniform"), 200
     w = solver.solution(problem, run(solver, problem, T))
     c = (np.sqrt(0.1) + np.linalg.norm(tiny[0], axis=1).max()) ** 2
     assert problem.objective(w) - best <= c * np.log(T) / (0.1 * T)

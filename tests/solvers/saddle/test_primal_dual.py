@@ -57,6 +57,20 @@ def test_it_is_the_perceptron_of_algorithm_1(seed):
     np.testing.assert_array_equal(np.bincount(draws, minlength=60), result.state.drawn)
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_fixed_steps_with_a_hundredth_are_algorithm_2_as_printed(seed):
+    G = np.random.default_rng(0).uniform(-1, 1, (40, 12))
+    G /= np.abs(G).max()
+    solver = PrimalDual("fixed", 0.3, 1.0, rate=0.01)
+    for problem, reference in (
+        (MatrixGame(G, relative=False), lambda T: sublinear.generic(G, T, seed)),
+        (MaxMargin(A, relative=False), lambda T: sublinear.perceptron(A / MaxMargin(A).scale, T, seed, rate=0.01)[0]),
+    ):
+        T = solver.horizon(problem)
+        state = solver.advance(problem, solver.init(problem, seed), T)
+        np.testing.assert_allclose(state.x_sum / T, reference(T), atol=1e-12)
+
+
 def test_adaptive_rates_are_those_of_every_t():
     result = solve(MaxMargin(A), PrimalDual(rate=1.0), stop=Stop(0, max_iter=200), seed=3)
     x, _ = sublinear.perceptron(A / MaxMargin(A).scale, 200, 3, T_of=lambda t: t)
