@@ -6,6 +6,7 @@ import json
 import shlex
 import signal
 import time
+from datetime import timedelta
 from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
+from rich.text import Text
 
 from hinge.cli.options import Json
 from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, make_folder, number, say, show_table
@@ -95,6 +97,17 @@ def reproduce(
         raise typer.Exit(1)
 
 
+class TimeLeft(ProgressColumn):
+    """The time left at the mean time of the cells that were measured; kept ones took none."""
+
+    def render(self, task: Task) -> Text:
+        """As hours, minutes and seconds, once a cell was measured."""
+        measured, left = task.fields["measured"], task.remaining
+        if task.finished or not measured or left is None:
+            return Text("" if task.finished else "-:--:-- left")
+        return Text(f"{timedelta(seconds=round((task.elapsed or 0.0) / measured * left))} left")
+
+
 class _Bars:
     """A bar for each experiment, and one for all with the time left."""
 
@@ -105,13 +118,14 @@ class _Bars:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TimeRemainingColumn(elapsed_when_finished=False),
+            TimeLeft(),
             console=Console(stderr=True),
         )
         cells = {e.name: len(e.cells(scale)) for e in experiments}  # type: ignore[arg-type]
-        self._all = self._bars.add_task("all cells", total=sum(cells.values()))
+        self._all = self._bars.add_task("all cells", total=sum(cells.values()), measured=0)
         self._tasks = {
-            name: self._bars.add_task(name, total=n, start=False, visible=False) for name, n in cells.items()
+            name: self._bars.add_task(name, total=n, start=False, visible=False, measured=0)
+            for name, n in cells.items()
         }
 
     def __enter__(self) -> _Bars:
@@ -135,8 +149,9 @@ class _Bars:
 
     def done(self, experiment: Experiment, cell: Cell, failure: str | None) -> None:
         """One cell more."""
-        self._bars.advance(self._tasks[experiment.name])
-        self._bars.advance(self._all)
+        for task in (self._tasks[experiment.name], self._all):
+            measured = self._bars.tasks[task].fields["measured"]
+            self._bars.update(task, advance=1, measured=measured + 1)
         self.kept += failure is None
 
 
