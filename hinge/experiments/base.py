@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Any, ClassVar, Literal
 
 from hinge.experiments import registry
-from hinge.report.outcome import RULES, CellResult, Claim, Finding, Outcome, Rule, Sentence, Verdict, merge
+from hinge.report.outcome import NO_RULE, RULES, CellResult, Claim, Finding, Outcome, Rule, Sentence, Verdict, merge
 
 Scale = Literal["tiny", "full"]
 
@@ -26,8 +26,8 @@ def _table() -> dict[str, dict[str, dict[str, Any]]]:
 def read_sentence(experiment: str, name: str) -> Sentence:
     """A sentence of ``claims.toml``, or a measurement of ours there, which has no quotation and no rule."""
     said = dict(_table()[experiment][name])
-    rules = [RULES[kind](*said.pop(kind)) for kind in RULES if kind in said]
-    return Sentence(said.pop("quote", ""), said.pop("place", ""), said.pop("what"), *rules, **said)
+    rule = next((RULES[kind](*said.pop(kind)) for kind in RULES if kind in said), NO_RULE)
+    return Sentence(**{"quote": "", "place": "", **said}, rule=rule)
 
 
 class Claims(list[Claim]):

@@ -1,7 +1,7 @@
 """Semidefinite programs with an objective, by bisection on feasibility problems."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -232,9 +232,7 @@ class _Bisection:
         bounds = self.lower, self.upper, self.violation
         return SemidefiniteResult(smat(self.x, self.n), *bounds, self.y, steps, iterations, status)
 
-    def decide(
-        self, level: ProgramLevel, tol: float, max_time: float | None, answer: Strategies | None
-    ) -> tuple[Strategies, int]:
+    def decide(self, level: ProgramLevel, tol: float, max_time: float | None, answer: Any) -> tuple[Strategies, int]:
         """X of trace 1 and weights of one level, to this accuracy, and the iterations that they took."""
         if self.method == "pdhg":
             result = solve(level, PDHG(), stop=Stop(tol, max_iter=MOST_ITERATIONS, max_time=max_time), start=answer)

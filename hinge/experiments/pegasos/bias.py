@@ -95,7 +95,7 @@ class PegasosBias(Experiment):
             result = solve(problem, exact, stop=Stop(tol=1e-4, max_time=60.0))
             return {**evaluate(result.solution), "bound": float(result.certificate.bound), **said}
         solver = WAYS[cell["way"]].solver
-        k = solver.batch_size
+        k = solver.cost(problem).rows
         looks = evaluate_at(
             problem, solver, [rows // k for rows in log_spaced(1000, cell["budget"])], evaluate, cell["seed"]
         )
