@@ -36,7 +36,7 @@ class PegasosConfidence(Experiment):
         "shorter runs within e c ln T ⌈ln 1/δ⌉/(λT), which is less for small δ. In practice that was found unnecessary."
     )
 
-    version = 2  # the best is that of the least objective
+    version = 2  # the best run has the least objective
 
     lam = 1e-3
     delta = 0.05

@@ -308,7 +308,7 @@ def _iterate(way: str) -> str:
 
 
 def _smo(part: CellResults, where: str) -> Claims:
-    """SMO's error half way to its critical point over that of the others there."""
+    """SMO's error half way to its critical point, over the others' error at the same number of evaluations."""
     found = part.where(method="SMO")
     trace = found.first["looks"] if found else []
     late = [k for k, look in enumerate(trace) if look["last"] > trace[-1]["last"] + NEAR]

@@ -79,7 +79,7 @@ class TalkRuntimes(Experiment):
     lam_ball = 1e-5
     """λ of the SVM on all rows. The norm of its answer is B; by optimality no answer of that norm has less loss."""
     most_above = 10.0
-    """A bound that is more than so many times what was needed says nothing of an exponent."""
+    """A bound above this multiple of what was needed says nothing of an exponent."""
     epochs = 4
     passes = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 
