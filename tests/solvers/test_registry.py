@@ -45,6 +45,7 @@ def test_all_of_them_are_registered():
         "Solver",
         "OneRow",
         "SideBySide",
+        "DevicePairs",
         "KernelRowSolver",
         "DualRowSolver",
     }  # which are no algorithm by themselves

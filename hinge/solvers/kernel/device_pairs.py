@@ -109,7 +109,7 @@ class DevicePairs(Solver[PairBatch, PairsState]):
 
     Parameters
     ----------
-    block : DeviceBlock
+    solver : DeviceBlock
         The settings of a round.
     tol : float
         Members whose gap is below this, with some reserve for rounding, rest.
@@ -117,7 +117,7 @@ class DevicePairs(Solver[PairBatch, PairsState]):
         Rounds after which the others are left to runs of their own, which also search for a better multiple of w.
     """
 
-    block: DeviceBlock = field(default_factory=DeviceBlock)
+    solver: DeviceBlock = field(default_factory=DeviceBlock)
     tol: float = 0.0
     most: int = 24
 
@@ -131,11 +131,11 @@ class DevicePairs(Solver[PairBatch, PairsState]):
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, PairBatch):
             return f"DevicePairs solves several problems over one DeviceGram, not {type(problem).__name__}."
-        return next((reason for one in problem.members if (reason := self.block.rejects(one))), None)
+        return next((reason for one in problem.members if (reason := self.solver.rejects(one))), None)
 
     def init(self, problem: PairBatch, seed: int = 0, start: None = None) -> PairsState:
         rho = float(problem.gram.diag.mean()) or 1.0
-        pairs = tuple(Pair(off=member.n, rho=rho, steps=self.block.steps) for member in problem.members)
+        pairs = tuple(Pair(off=member.n, rho=rho, steps=self.solver.steps) for member in problem.members)
         return PairsState(*_placed(problem), pairs, {}, key_of(seed), 0)
 
     def advance(self, problem: PairBatch, state: PairsState, n_iter: int) -> PairsState:
@@ -171,7 +171,7 @@ class DevicePairs(Solver[PairBatch, PairsState]):
         """Pairs whose next working sets are equally large and take equally many steps, as many as fit into memory."""
         alike: dict[tuple[int, int], list[int]] = {}
         for q in left:
-            size = self.block.size(problem.members[q].n, pairs[q].free, pairs[q].off)
+            size = self.solver.size(problem.members[q].n, pairs[q].free, pairs[q].off)
             alike.setdefault((size, pairs[q].steps), []).append(q)
         for (size, _), some in alike.items():
             most = max(1, problem.gram.free() // 2 // (OF_A_VALUE * size**2))
@@ -185,13 +185,13 @@ class DevicePairs(Solver[PairBatch, PairsState]):
         primal, dual = 0.5 * lam * seen.sq + seen.loss, lam * (seen.linear - 0.5 * seen.sq)
         gap = (primal - dual) / dual if dual > 0.0 else np.inf
         slow = pair.t > 0 and gap > (1.0 - GAINS) * pair.gap
-        steps = min(2 * pair.steps, PATIENCE * self.block.steps) if slow else pair.steps
+        steps = min(2 * pair.steps, PATIENCE * self.solver.steps) if slow else pair.steps
         rho = balanced(pair.rho, balance)
         return Pair(seen.b, gap, int(seen.free), int(seen.off), rho, steps, pair.t + 1)
 
     def _values(self, member: KernelRegularized, pair: Pair) -> int:
         """Kernel values of the next round of a member."""
-        size = min(member.n, self.block.size(member.n, pair.free, pair.off))
+        size = min(member.n, self.solver.size(member.n, pair.free, pair.off))
         return size * (size + member.n)
 
     def solution(self, problem: PairBatch, state: PairsState) -> BatchSolution:

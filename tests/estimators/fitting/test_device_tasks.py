@@ -47,7 +47,7 @@ def test_all_pairs_are_solved_jointly(three, counted, options):
     assert counted == [3] and model.stop_reason_ == "converged" and model.gap_ <= 1e-3
     np.testing.assert_allclose(model.objective_, other.objective_, rtol=1.2e-3)
     assert (model.predict(X) == other.predict(X)).mean() > 0.99
-    assert model.solver_.block == DeviceBlock() and model.n_kernel_evals_ > 0 and len(model.history_) == 3
+    assert model.solver_ == DeviceBlock() and model.n_kernel_evals_ > 0 and len(model.history_) == 3
 
 
 @pytest.mark.parametrize("options", [{"max_iter": 1}, {"max_kernel_evals": 10**5}])
