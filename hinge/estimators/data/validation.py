@@ -163,8 +163,12 @@ def _check_width(d: int) -> None:
 
 
 def _is_moderate(a: np.ndarray) -> bool:
-    """Whether the sum of squares, and therefore every value, is finite and below `LARGEST`: one call of BLAS."""
-    return float(np.vdot(a, a)) <= LARGEST * LARGEST  # false for nan
+    """Whether the sum of squares, and therefore every value, is finite and below `LARGEST`.
+
+    By `einsum`, which warns of nothing, and not by BLAS, whose threads would take longer than a small fit.
+    """
+    flat = a.ravel()
+    return float(np.einsum("i,i->", flat, flat)) <= LARGEST * LARGEST  # false for nan
 
 
 def validated_labels(model: BaseEstimator, table: Table | RowStream, y: ArrayLike | None) -> np.ndarray:
