@@ -13,7 +13,6 @@ _WHERE = {
     "Snapshot": "hinge.solvers.tracing",
     "Solver": "hinge.solvers.base",
     "choose": "hinge.solvers.choice.auto",
-    "frugal_for": "hinge.solvers.choice.auto",
     "solve": "hinge.solvers.driver",
     "solve_slack": "hinge.solvers.slack_path",
     "trace": "hinge.solvers.tracing",
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
     from hinge.solvers.cells.simba import Simba as Simba
     from hinge.solvers.cells.thrifty import Thrifty as Thrifty
     from hinge.solvers.choice.auto import choose as choose
-    from hinge.solvers.choice.auto import frugal_for as frugal_for
     from hinge.solvers.choice.by_passes import ByPasses as ByPasses
     from hinge.solvers.choice.by_turns import ByTurns as ByTurns
     from hinge.solvers.driver import solve as solve

@@ -18,7 +18,7 @@ from hinge.estimators.fitting.runs import Plan, run_jointly
 from hinge.monitoring import Status
 from hinge.monitoring.checkpoint import Checkpoint, notes_of
 from hinge.problems import LinearProblem, Multiclass, Regularized
-from hinge.solvers import Frugal, Result, Solver, frugal_for, registry
+from hinge.solvers import Frugal, Result, Solver, registry
 from hinge.solvers.choice.by_passes import ByPasses
 from hinge.solvers.newton.block_newton import SAMPLE, BlockNewton
 from hinge.solvers.newton.systems import MOST_DIRECT
@@ -30,7 +30,7 @@ SLACK = 0.005
 
 
 def solver_and_data(
-    model: BaseEstimator, matrix: Matrix | Table, solver: Solver | None, tasks: int
+    model: BaseEstimator, matrix: Matrix | Table, solver: Solver | None
 ) -> tuple[Solver | None, Matrix | Table]:
     """The solver of a fit's tasks, and the data it reads: the matrix, or a table that keeps cells for all tasks."""
     if model.penalty == "l1":  # its solver reads all columns
@@ -42,7 +42,7 @@ def solver_and_data(
             return Frugal(tol=model.tol), matrix
         return solver, matrix
     if solver is None and model.slack is None and model.max_reads is not None and model.target_error is None:
-        solver = frugal_for(matrix.n_cells, model.max_reads / tasks, model.tol)
+        solver = Frugal(flips=0.0, tol=model.tol)  # to the end of the budget, or of its tolerance
     if solver is not None and solver.reads == "kept cells":
         return solver, as_table(matrix, keep=True)
     return solver, matrix

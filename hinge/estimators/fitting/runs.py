@@ -180,7 +180,7 @@ def run_one(
         result = solve_slack(problem, solver, stop=stop, passes=plan.passes, **options)
     else:
         if solver is None:
-            chosen = choose(problem, max_reads=stop.max_reads, tol=stop.tol).solver
+            chosen = choose(problem, few_reads=stop.max_reads is not None, tol=stop.tol).solver
             solver = chosen if stop.max_reads is not None else in_parts(chosen, cast(Any, problem), plan.threads)
         if stop.max_iter is None and plan.passes is not None:
             check_solver(problem, solver)  # before its cost is asked for

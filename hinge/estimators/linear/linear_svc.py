@@ -101,8 +101,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     max_time : float, optional
         Time limit in seconds; compilation does not count.
     max_reads : int, optional
-        Limit of the cells of X read, certificates included. With it, "auto" is the frugal learner, which keeps the
-        cells it has read, unless the limit is many passes.
+        Limit of the cells of X read, certificates included. With it, whatever the number, "auto" saves reads rather
+        than time: it is the frugal learner, which keeps the cells it has read.
     target_error : float, optional
         Stop when the error on held-out rows is at most this.
     validation_fraction : float, default=0.1
@@ -277,7 +277,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         else:
             tasks = positive_classes(len(classes))
             asked = self._solver(max(1, threads // len(tasks)))
-            solver, matrix = sources.solver_and_data(self, matrix, asked, len(tasks))
+            solver, matrix = sources.solver_and_data(self, matrix, asked)
             shared = solver is not None and solver.joint
             by_rows = solver is None or (solver.reads == "rows" and not shared)
             seen = occupied(matrix, compress=solver is None) if by_rows else seen._replace(matrix=matrix)

@@ -31,7 +31,6 @@ from hinge.solvers.newton.systems import CURVED, form_of
 from hinge.solvers.unit_costs import pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
-MANY_PASSES = 8  # a limit of reads of this many passes suffices for SDCA, which also certifies
 UNCOMPILED = 8e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
 PART_ROW = 16  # cells that take as long as what a row costs besides its own
 PART_CELLS = 1 << 20
@@ -47,32 +46,14 @@ class Choice(NamedTuple):
     reason: str
 
 
-def frugal_for(cells: int, max_reads: float, tol: float = 1e-3) -> Solver | None:
-    """The frugal learner, if a limit of reads is too low for several passes over this many cells; else None.
-
-    With less than one pass it stops when little changes; from one pass on it continues to the SVM of all rows.
-
-    Examples
-    --------
-    >>> from hinge.solvers import frugal_for
-    >>> frugal_for(10**6, max_reads=10**5)
-    Frugal(mode='auto', flips=0.2, gamma=0.7, least=0.05, checks=0.01, levels=12, tol=0.001)
-    >>> frugal_for(10**6, max_reads=10**8) is None  # enough for many passes
-    True
-    """
-    if max_reads >= MANY_PASSES * cells:
-        return None
-    return Frugal(tol=tol) if max_reads < cells else Frugal(flips=0.0, tol=tol)
-
-
-def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3) -> Choice:
+def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> Choice:
     """The solver that ``solver="auto"`` stands for.
 
     Newton's method or dual coordinate ascent, whichever costs less by :mod:`hinge.solvers.choice.cost_model`;
-    `Adaptive` monitors it and changes to the other if it is slow. If reads are limited to a few passes, or the data
-    is not in memory, the frugal learner, which keeps the cells it has read and needs no second pass. For kernel
-    problems the block dual method, with a form for GPUs; with a given slack the Stochastic Batch Perceptron, with
-    batches that grow with n. For the 1-norm coordinate descent over columns.
+    `Adaptive` monitors it and changes to the other if it is slow. If `few_reads` are wanted rather than little time, as
+    under any limit of reads, or if the data is not in memory, the frugal learner, which keeps the cells it has read and
+    needs no second pass. For kernel problems the block dual method, with a form for GPUs; with a given slack the
+    Stochastic Batch Perceptron, with batches that grow with n. For the 1-norm coordinate descent over columns.
 
     Examples
     --------
@@ -80,9 +61,9 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     >>> from hinge.datasets import make_known_optimum
     >>> from hinge.solvers import choose
     >>> made = make_known_optimum(200, 5, 0.01)
-    >>> choice = choose(Regularized(made.X_train, made.y_train, lam=0.01), max_reads=500)
+    >>> choice = choose(Regularized(made.X_train, made.y_train, lam=0.01), few_reads=True)
     >>> type(choice.solver).__name__, choice.reason
-    ('Frugal', 'reads are limited, and cells once read are kept')
+    ('Frugal', 'few reads are wanted, and cells once read are kept')
     """
     if isinstance(problem, KernelRegularized):
         if problem.n <= MOST and not problem.gram.by_value and problem.gram.narrows:
@@ -101,7 +82,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         batch = 2 * max(1, min(16, problem.n // 256))
         return Choice(SBP(batch_size=batch), "the slack is given, and its steps need no λ")
     if isinstance(problem, Multiclass):
-        return _of_several_classes(problem, tol, max_reads)
+        return _of_several_classes(problem, tol, few_reads)
     if isinstance(problem, L1Regularized):
         return Choice(CDN(), "the 1-norm leaves most columns without a weight, and columns are what it visits")
     if not isinstance(problem, Regularized):
@@ -112,11 +93,10 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     if not problem.in_memory:
         why = "its cells have prices" if problem.table.in_memory else "the data is not in memory"
         return Choice(Frugal(), f"{why}, and cells once read are kept")
-    if max_reads is not None:
-        frugal = None if problem.loss.two_sided or problem.pull else frugal_for(problem.pass_cells, max_reads)
-        if frugal is not None:
-            return Choice(frugal, "reads are limited, and cells once read are kept")
-        return Choice(SDCA(), "reads are limited to many passes, and an iteration reads a single row")
+    if few_reads and (problem.loss.two_sided or problem.pull):
+        return Choice(SDCA(), "few reads are wanted, and an iteration reads a single row")
+    if few_reads:
+        return Choice(Frugal(flips=0.0, tol=tol), "few reads are wanted, and cells once read are kept")
     return _choose_linear(problem, min(tol, 1.0) ** 2 if problem.pull else tol)  # with a free level tol bounds √gap
 
 
@@ -160,9 +140,9 @@ def _choose_by_rows(problem: Regularized, tol: float, stiff: float) -> Choice:
     return Choice(watched, f"{n} rows of {d} features: their inner products cost some {factor / a_pass:.2g} passes")
 
 
-def _of_several_classes(problem: Multiclass, tol: float, max_reads: int | None) -> Choice:
-    """Dual ascent, and Newton's method where that is slow; the ascent alone where reads are limited, or d is large."""
-    if max_reads is not None or MulticlassNewton().rejects(problem):
+def _of_several_classes(problem: Multiclass, tol: float, few_reads: bool) -> Choice:
+    """Dual ascent, and Newton's method where that is slow; the ascent alone for few reads, or large d."""
+    if few_reads or MulticlassNewton().rejects(problem):
         return Choice(MulticlassSDCA(), "all classes of a row in one exact step")
     both = Adaptive(tol, ascent=MulticlassSDCA(), newton=MulticlassNewton())
     return Choice(both, "all classes of a row in one exact step; Newton's method takes over if the ascent is slow")

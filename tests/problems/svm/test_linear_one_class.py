@@ -108,7 +108,7 @@ def test_others_say_who_can(rows, solver):
 
 def test_what_is_chosen(rows):
     X, _ = rows
-    assert isinstance(choose(OneClass(X, 0.3), max_reads=10).solver, SDCA)
+    assert isinstance(choose(OneClass(X, 0.3), few_reads=True).solver, SDCA)
     assert isinstance(choose(OneClass(X, 0.3)).solver, SDCA | Newton)
 
 

@@ -100,18 +100,15 @@ def test_a_level_that_is_free_is_left_to_one_of_the_two():
     assert type(choose(OneClass(X, 0.1)).solver) in (SDCA, Newton)
 
 
-def test_regression_under_a_limit_of_reads_is_not_left_to_a_learner_of_classes():
+def test_regression_from_few_reads_is_not_left_to_a_learner_of_classes():
     X = np.random.default_rng(0).standard_normal((50, 4))
     made = Regularized(X, X[:, 0], 0.1, loss=epsilon_insensitive(0.1))
-    assert type(choose(made, max_reads=100).solver) is SDCA
+    assert type(choose(made, few_reads=True).solver) is SDCA
 
 
-def test_where_reads_are_limited():
-    for passes, solver in ((0.5, Frugal()), (1, Frugal(flips=0.0)), (7.9, Frugal(flips=0.0)), (8, SDCA())):
-        X = np.ones((100, 5))
-        choice = choose(Regularized(X, np.resize([1, -1], 100), 0.1), max_reads=int(passes * 500))
-        assert choice.solver == solver
-        assert "reads are limited" in choice.reason
+def test_where_few_reads_are_wanted():
+    choice = choose(Regularized(np.ones((100, 5)), np.resize([1, -1], 100), 0.1), few_reads=True, tol=0.1)
+    assert choice.solver == Frugal(flips=0.0, tol=0.1) and "few reads are wanted" in choice.reason
 
 
 def test_where_the_data_is_not_in_memory(tmp_path):
@@ -207,4 +204,4 @@ def test_several_classes_at_once_are_left_to_newton_where_it_can():
     few = Multiclass(np.ones((20, 3)), np.arange(20) % 4, 0.1)
     many = Multiclass(sp.csr_array((20, 3000)), np.arange(20) % 4, 0.1)
     assert choose(few, tol=1e-2).solver == Adaptive(1e-2, ascent=MulticlassSDCA(), newton=MulticlassNewton())
-    assert choose(few, max_reads=10**6).solver == choose(many).solver == MulticlassSDCA()
+    assert choose(few, few_reads=True).solver == choose(many).solver == MulticlassSDCA()

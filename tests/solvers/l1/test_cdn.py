@@ -201,6 +201,6 @@ def test_settings_and_problems_it_takes():
         solve(Regularized(X, y, 0.1), CDN())
     with pytest.raises(ValueError, match=r"SDCA does not solve problems with the 1-norm \(penalty='l1'\); use CDN"):
         solve(L1Regularized(X, y, 0.1), SDCA())
-    choice = choose(L1Regularized(X, y, 0.1), max_reads=10)
+    choice = choose(L1Regularized(X, y, 0.1), few_reads=True)
     assert choice.solver == CDN()
     assert "columns" in choice.reason
