@@ -171,7 +171,7 @@ OWN = {
     **dict.fromkeys(("simba", "activeset"), 5),
     **dict.fromkeys(("cuttingplane", "svmperf", "perceptron", "kernelperceptron"), 6),
     **dict.fromkeys(("sgd", "norma"), 7),
-    **dict.fromkeys(("frugal", "adaptive", "cocoa"), 8),
+    **dict.fromkeys(("frugal", "switch", "cocoa"), 8),
 }
 """Solvers that have a look of their own, the same in every figure. Those of linear and of kernel machines share them,
 and where two of one look meet, the second one has the next that is free."""

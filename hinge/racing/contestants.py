@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from hinge.experiments import nearest
 from hinge.monitoring import clock
 from hinge.racing.course import Course, Measurement
-from hinge.solvers import SBP, Adaptive, Solver, choose, registry, trace
+from hinge.solvers import SBP, Solver, Switch, choose, registry, trace
 
 FORMER = {"hingesgd": "sgd"}
 """What solvers of ours were once called in races."""
@@ -115,7 +115,7 @@ def default_names(course: Course) -> list[str]:
     """A sensible field for a course: ours of each kind, and what most people use."""
     if course.kernel is not None:
         return ["blockdual", "sbp", "kernelpegasos", "libsvm"]
-    newton = ["newton"] if isinstance(choose(course.regularized()).solver, Adaptive) else []
+    newton = ["newton"] if isinstance(choose(course.regularized()).solver, Switch) else []
     return ["sdca", *newton, "pegasos", "liblinear", "sklearn-sgd"]
 
 

@@ -20,8 +20,8 @@ from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
 from hinge.problems.max_min.symmetric import few_threads
 from hinge.saddle.results import Ball, Feasibility, Game, Guarantee, Margin, MaxMinResult
 from hinge.solvers.base import Solver
-from hinge.solvers.choice.by_turns import ByTurns
 from hinge.solvers.driver import solve
+from hinge.solvers.saddle.by_turns import ByTurns
 from hinge.solvers.saddle.core_set import CoreSet
 from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan
 from hinge.solvers.saddle.pdhg import PDHG

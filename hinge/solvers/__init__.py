@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from hinge.solvers.cells.thrifty import Thrifty as Thrifty
     from hinge.solvers.choice.auto import choose as choose
     from hinge.solvers.choice.by_passes import ByPasses as ByPasses
-    from hinge.solvers.choice.by_turns import ByTurns as ByTurns
     from hinge.solvers.driver import solve as solve
     from hinge.solvers.kernel.active_set import ActiveSet as ActiveSet
     from hinge.solvers.kernel.block_dual import BlockDual as BlockDual
@@ -83,6 +82,7 @@ if TYPE_CHECKING:
     from hinge.solvers.papers.sgd import SGD as SGD
     from hinge.solvers.papers.smo import SMO as SMO
     from hinge.solvers.papers.uniform_dca import UniformDCA as UniformDCA
+    from hinge.solvers.saddle.by_turns import ByTurns as ByTurns
     from hinge.solvers.saddle.core_set import CoreSet as CoreSet
     from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan as GrigoriadisKhachiyan
     from hinge.solvers.saddle.pdhg import PDHG as PDHG

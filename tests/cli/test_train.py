@@ -112,7 +112,7 @@ def test_more_classes_than_two(files, tmp_path):
     out, _ = said(run("train", tmp_path / "three.svm", "--multi-class", "crammer_singer", "--format", "json"))
     result = json.loads(out)
     assert isinstance(result["objective"], float) and result["gap"] <= 1e-3
-    assert result["parameters"]["multi_class"] == "crammer_singer" and result["solver"] == "adaptive"
+    assert result["parameters"]["multi_class"] == "crammer_singer" and result["solver"] == "switch"
     out, _ = said(run("train", tmp_path / "three.svm", "--positive", 5, "--format", "json"))
     assert isinstance(json.loads(out)["objective"], float)
 

@@ -539,8 +539,8 @@ LINEAR = {
     ),
     "cocoa-free": LinearCase(S.CoCoA(least=1, first_pass="sgd"), bias="free", weighted=True, T=300),
     "cocoa-squared": LossCase(S.CoCoA(least=1), bias="penalized", weighted=True),
-    "adaptive": LinearCase(S.Adaptive(1e-15, price=0.0, ascent=S.SDCA("sgd")), T=420),  # Newton's turn comes at once
-    "adaptive-squared": LossCase(S.Adaptive(1e-15, price=0.0), bias="free", weighted=True, same_reads=False, T=420),
+    "switch": LinearCase(S.Switch(1e-15, price=0.0, ascent=S.SDCA("sgd")), T=420),  # Newton's turn comes at once
+    "switch-squared": LossCase(S.Switch(1e-15, price=0.0), bias="free", weighted=True, same_reads=False, T=420),
     "subspace": LinearCase(S.SDCA("plain", acceleration="subspace")),
     "subspace-late": LinearCase(S.SDCA(acceleration="subspace", after=2.5)),
     "subspace-plain": LinearCase(S.SDCA("sgd", shrinking=False, block_rows=1, acceleration="subspace"), weighted=True),

@@ -427,7 +427,7 @@ EXACT = (
     "SDCA",
     "CoCoA",
     "RowSpace",
-    "Adaptive",
+    "Switch",
     "MulticlassSDCA",
     "MulticlassNewton",
     "StaleSDCA",

@@ -152,7 +152,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     stop_reason_ : str
         Why the fit ended: "converged", "target", "max_time", ...
     solver_ : Solver
-        The solver that ran; `Adaptive` has run one method or two, see `choose`.
+        The solver that ran; `Switch` has run one method or two, see `choose`.
     history_ : list of Record, or list of such lists
         One record each time the answer was evaluated; a list for each class if there are more than two.
     dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)

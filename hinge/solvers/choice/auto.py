@@ -10,7 +10,6 @@ from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCA
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
-from hinge.solvers.choice.adaptive import Adaptive
 from hinge.solvers.choice.cost_model import (
     SEPARABLE,
     ascent_cost,
@@ -19,6 +18,7 @@ from hinge.solvers.choice.cost_model import (
     row_space_costs,
     stiffness,
 )
+from hinge.solvers.choice.switch import Switch
 from hinge.solvers.kernel.active_rounds import MOST, fit_alone
 from hinge.solvers.kernel.active_set import LARGEST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
@@ -50,7 +50,7 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
     """The solver that ``solver="auto"`` stands for.
 
     Newton's method or dual coordinate ascent, whichever costs less by :mod:`hinge.solvers.choice.cost_model`;
-    `Adaptive` monitors it and changes to the other if it is slow. If `few_reads` are wanted rather than little time, as
+    `Switch` monitors it and changes to the other if it is slow. If `few_reads` are wanted rather than little time, as
     under any limit of reads, or if the data is not in memory, the frugal learner, which keeps the cells it has read and
     needs no second pass. For kernel problems the block dual method, with a form for GPUs; with a given slack the
     Stochastic Batch Perceptron, with batches that grow with n. For the 1-norm coordinate descent over columns.
@@ -121,7 +121,7 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
     enough = CURVED if form_of(problem) == "products" else SEPARABLE  # products sample the rows
     certain = n >= enough * d or problem.loss.curvature > 0.0
     begin = "newton" if newton < ascent and certain else "ascent"
-    return Choice(Adaptive(tol, begin, ascent_for(tol), price=float(f"{newton / a_pass:.3g}")), work)
+    return Choice(Switch(tol, begin, ascent_for(tol), price=float(f"{newton / a_pass:.3g}")), work)
 
 
 def _choose_by_rows(problem: Regularized, tol: float, stiff: float) -> Choice:
@@ -133,10 +133,10 @@ def _choose_by_rows(problem: Regularized, tol: float, stiff: float) -> Choice:
     n, d, (factor, inner_pass, newton) = problem.n, problem.d, row_space_costs(problem)
     a_pass, ascent = pass_cost(problem), ascent_cost(problem, tol, stiff)
     ratio = inner_pass / a_pass
-    inner = RowSpace(tol, Adaptive(tol, ascent=ascent_for(tol), price=float(f"{newton / inner_pass:.3g}")))
+    inner = RowSpace(tol, Switch(tol, ascent=ascent_for(tol), price=float(f"{newton / inner_pass:.3g}")))
     price = min(factor / (1.0 - ratio) if ratio < 1.0 else math.inf, factor + newton)
     begin = "newton" if factor + min(ratio * ascent, newton) < ascent else "ascent"
-    watched = Adaptive(tol, begin, ascent_for(tol), inner, float(f"{price / a_pass:.3g}"))
+    watched: Solver = Switch(tol, begin, ascent_for(tol), inner, float(f"{price / a_pass:.3g}"))
     return Choice(watched, f"{n} rows of {d} features: their inner products cost some {factor / a_pass:.2g} passes")
 
 
@@ -144,7 +144,7 @@ def _of_several_classes(problem: Multiclass, tol: float, few_reads: bool) -> Cho
     """Dual ascent, and Newton's method where that is slow; the ascent alone for few reads, or large d."""
     if few_reads or MulticlassNewton().rejects(problem):
         return Choice(MulticlassSDCA(), "all classes of a row in one exact step")
-    both = Adaptive(tol, ascent=MulticlassSDCA(), newton=MulticlassNewton())
+    both: Solver = Switch(tol, ascent=MulticlassSDCA(), newton=MulticlassNewton())
     return Choice(both, "all classes of a row in one exact step; Newton's method takes over if the ascent is slow")
 
 
@@ -164,7 +164,7 @@ def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
     """The solver for several threads, if the problem is large enough: `CoCoA` for dual ascent, `Newton` in parts."""
     if threads == 1 or not isinstance(problem, Regularized) or not problem.in_memory:
         return solver
-    if type(solver) is Adaptive:
+    if type(solver) is Switch:
         ascent, newton = (in_parts(method, problem, threads) for method in (solver.ascent, solver.newton))
         return replace(solver, ascent=ascent, newton=newton)
     cells = problem.matrix.n_cells + PART_ROW * problem.n

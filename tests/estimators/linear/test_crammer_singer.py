@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from hinge import LinearSVC, model_files
 from hinge.access import as_table
 from hinge.problems import Multiclass
-from hinge.solvers import Adaptive, MulticlassNewton, MulticlassPegasos, MulticlassSDCA
+from hinge.solvers import MulticlassNewton, MulticlassPegasos, MulticlassSDCA, Switch
 
 
 def machine(**options):
@@ -97,7 +97,7 @@ def test_all_attributes_of_a_fit(iris):
     assert model.intercept_.shape == (3,)
     assert isinstance(model.objective_, float)
     assert model.stop_reason_ == "converged"
-    assert model.solver_ == Adaptive(1e-4, ascent=MulticlassSDCA(), newton=MulticlassNewton())
+    assert model.solver_ == Switch(1e-4, ascent=MulticlassSDCA(), newton=MulticlassNewton())
     assert model.n_iter_ >= 1
     assert model.n_feature_reads_ > X.size
     assert model.history_[-1].certificate == model.gap_ <= 1e-4

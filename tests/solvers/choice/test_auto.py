@@ -20,7 +20,6 @@ from hinge.solvers import (
     CDN,
     SDCA,
     ActiveSet,
-    Adaptive,
     BlockDual,
     CoCoA,
     FiniteNewton,
@@ -29,6 +28,7 @@ from hinge.solvers import (
     MulticlassSDCA,
     Newton,
     Pegasos,
+    Switch,
     choose,
 )
 from hinge.solvers.choice.auto import PART_CELLS, PART_ROW, ascent_for, in_parts
@@ -165,8 +165,8 @@ def test_many_cells_are_shared():
 
 
 def test_both_of_two_methods_are_shared():
-    found = in_parts(Adaptive(1e-4, "newton"), of_cells(3 * PART_CELLS + 10_000), 2)
-    assert found == Adaptive(1e-4, "newton", ascent=CoCoA(2), newton=Newton(parts=2))
+    found = in_parts(Switch(1e-4, "newton"), of_cells(3 * PART_CELLS + 10_000), 2)
+    assert found == Switch(1e-4, "newton", ascent=CoCoA(2), newton=Newton(parts=2))
 
 
 def test_few_are_not():
@@ -203,5 +203,5 @@ def test_data_that_is_not_in_memory_is_read_by_one(tmp_path):
 def test_several_classes_at_once_are_left_to_newton_where_it_can():
     few = Multiclass(np.ones((20, 3)), np.arange(20) % 4, 0.1)
     many = Multiclass(sp.csr_array((20, 3000)), np.arange(20) % 4, 0.1)
-    assert choose(few, tol=1e-2).solver == Adaptive(1e-2, ascent=MulticlassSDCA(), newton=MulticlassNewton())
+    assert choose(few, tol=1e-2).solver == Switch(1e-2, ascent=MulticlassSDCA(), newton=MulticlassNewton())
     assert choose(few, few_reads=True).solver == choose(many).solver == MulticlassSDCA()

@@ -5,7 +5,7 @@ from scipy.optimize import linprog
 
 from hinge.monitoring import Status, Stop
 from hinge.problems import Multiclass, Regularized, Solution
-from hinge.solvers import Adaptive, MulticlassNewton, MulticlassSDCA, solve
+from hinge.solvers import MulticlassNewton, MulticlassSDCA, Switch, solve
 
 
 def drawn(seed, n=60, d=5, k=4, noise=1.0, spread=0.0):
@@ -91,7 +91,7 @@ def test_an_ascent_that_is_slow_leaves_the_rest_to_it():
     X, y = drawn(8, n=300, d=8, spread=2.0)
     problem = Multiclass.from_C(X, y, 100.0, bias_scale=1.0)
     alone = solve(problem, MulticlassSDCA(), stop=Stop(1e-4, max_iter=1000 * problem.n))
-    both = solve(problem, Adaptive(1e-4, ascent=MulticlassSDCA(), newton=MulticlassNewton()), stop=Stop(1e-4))
+    both = solve(problem, Switch(1e-4, ascent=MulticlassSDCA(), newton=MulticlassNewton()), stop=Stop(1e-4))
     assert alone.status is Status.MAX_ITER
     assert both.status is Status.CONVERGED
     assert both.n_iter < 100 * problem.n

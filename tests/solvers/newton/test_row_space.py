@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from hinge import LinearSVC, Regularized, Stop, solve
 from hinge.monitoring import Status
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
-from hinge.solvers import SDCA, Adaptive, Newton, RowSpace, choose
+from hinge.solvers import SDCA, Newton, RowSpace, Switch, choose
 from hinge.solvers.newton.row_space import DENIED, coordinates
 
 
@@ -105,7 +105,7 @@ def test_it_gives_up_when_certificates_are_denied():
         assert solver.pause(problem, state) == 1
         state = solver.refresh(problem, state)
     assert solver.pause(problem, state) == 0
-    watched = Adaptive(1e-2, "newton", SDCA(), RowSpace(1e-2))
+    watched = Switch(1e-2, "newton", SDCA(), RowSpace(1e-2))
     run = watched.advance(problem, watched.init(problem), problem.n)
     for _ in range(DENIED):
         run = watched.refresh(problem, run)

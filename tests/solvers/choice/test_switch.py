@@ -3,12 +3,13 @@ import math
 import numpy as np
 import pytest
 
+from hinge.compiled import Scalars
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import epsilon_insensitive
-from hinge.solvers import SDCA, Adaptive, Newton, solve
-from hinge.solvers.choice.adaptive import Watch, is_slow, passes_left
+from hinge.solvers import SDCA, Newton, Switch, solve
 from hinge.solvers.choice.cost_model import newton_cost
+from hinge.solvers.choice.switch import is_slow, passes_left
 from hinge.solvers.unit_costs import pass_cost
 
 
@@ -27,7 +28,7 @@ def run(made, solver, tol=1e-3):
 @pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 def test_newtons_method_takes_over_where_the_ascent_is_slow(bias):
     made = problem(1e-7, bias=bias)
-    result = run(made, Adaptive())
+    result = run(made, Switch())
     assert result.status is Status.CONVERGED
     assert result.state.watch.by_newton and result.state.watch.switches == 1
     passes = result.state.ascent.t / made.n
@@ -36,7 +37,7 @@ def test_newtons_method_takes_over_where_the_ascent_is_slow(bias):
 
 def test_the_ascent_is_left_alone_where_it_is_fast():
     made = problem(1e3)
-    result = run(made, Adaptive())
+    result = run(made, Switch())
     alone = run(made, SDCA())
     assert result.status is Status.CONVERGED and not result.state.watch.switches
     np.testing.assert_array_equal(result.solution.w, alone.solution.w)
@@ -45,7 +46,7 @@ def test_the_ascent_is_left_alone_where_it_is_fast():
 
 def test_newtons_method_begins_where_asked_to_and_is_left_alone():
     made = problem(1e-6)
-    result, alone = run(made, Adaptive(begin="newton")), run(made, Newton())
+    result, alone = run(made, Switch(begin="newton")), run(made, Newton())
     np.testing.assert_array_equal(result.solution.w, alone.solution.w)
     assert result.n_iter == alone.n_iter * made.n  # a step stands for a pass
 
@@ -55,7 +56,7 @@ def test_what_is_left_is_foretold_from_the_decline_of_the_gap(price, turns, monk
     made, gaps = problem(1e3, n=100), iter([1.0, 0.1, 0.01])  # after the second pass 2 are left, or 2.5, and 1 is lost
     monkeypatch.setattr(SDCA, "estimate", lambda *_: next(gaps))
     monkeypatch.setattr(SDCA, "pause", lambda *_: 100)
-    solver = Adaptive(tol=1e-3, price=price)
+    solver = Switch(tol=1e-3, price=price)
     state = solver.init(made)
     for turn in turns:
         state = solver.advance(made, state, 100)
@@ -66,14 +67,14 @@ def test_what_is_left_is_foretold_from_the_decline_of_the_gap(price, turns, monk
 def test_a_newton_that_stalls_leaves_its_dual_to_the_ascent(monkeypatch):
     made = problem(1e-2, n=500)
     monkeypatch.setattr(Newton, "pause", lambda self, problem, state: int(state.t < 6))
-    result = run(made, Adaptive(1e-9, begin="newton"), tol=1e-9)
+    result = run(made, Switch(1e-9, begin="newton"), tol=1e-9)
     assert result.state.watch.switches >= 1 and result.state.ascent.t > 0
     assert result.status in (Status.CONVERGED, Status.STALLED)
 
 
 def test_an_answer_to_all_rows_is_given_while_newtons_method_is_busy_with_some():
     made = problem(1e-7, n=20_000)
-    solver = Adaptive(price=0.0)
+    solver = Switch(price=0.0)
     state = solver.init(made)
     while not (state.watch.by_newton and state.newton.t):
         before = solver.solution(made, state).w.copy()
@@ -85,7 +86,7 @@ def test_an_answer_to_all_rows_is_given_while_newtons_method_is_busy_with_some()
 
 def test_a_run_cut_anywhere_is_the_same_across_the_turns():
     made = problem(1e-7, n=700)
-    solver = Adaptive(price=1.0)
+    solver = Switch(price=1.0)
     whole = solver.advance(made, solver.init(made), 14_000)
     assert whole.watch.switches == 1
     state = solver.init(made)
@@ -97,10 +98,10 @@ def test_a_run_cut_anywhere_is_the_same_across_the_turns():
 
 
 def test_settings():
-    assert Adaptive().parts == 1 and Adaptive(newton=Newton(parts=3)).parts == 3
-    assert isinstance(Adaptive().init(problem(1.0, n=50)).watch, Watch)
+    assert Switch().parts == 1 and Switch(newton=Newton(parts=3)).parts == 3
+    assert isinstance(Switch().init(problem(1.0, n=50)).watch, Scalars)
     with pytest.raises(ValueError, match="begin must be one of 'ascent', 'newton'"):
-        Adaptive(begin="sdca")
+        Switch(begin="sdca")
 
 
 def test_gaps_that_a_certificate_denies_are_forgotten():
@@ -109,7 +110,7 @@ def test_gaps_that_a_certificate_denies_are_forgotten():
     X, weight = rng.standard_normal((100, 3)), np.ones(100)
     y, weight[28] = 5.0 + X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(100), 0.0
     problem = Regularized.from_C(X, y, 10.0, bias="penalized", loss=epsilon_insensitive(0.0), weight=weight)
-    solver = Adaptive(1e-5, ascent=SDCA(acceleration="subspace"), price=780.0)
+    solver = Switch(1e-5, ascent=SDCA(acceleration="subspace"), price=780.0)
     result = solve(problem, solver, stop=Stop(tol=1e-5, max_iter=1000 * problem.n))
     assert result.status is Status.CONVERGED and result.certificate.gap <= 1e-5
 
@@ -121,16 +122,14 @@ def test_where_newton_makes_no_progress_the_ascent_goes_on_to_the_end(monkeypatc
     y = np.where(X @ rng.normal(size=60) + 0.1 * np.sqrt(60) * rng.normal(size=400) > 0, 1, -1)
     problem = Regularized(X, y, 1e-6)
     alone = solve(problem, Newton(), stop=Stop(tol=1e-3, max_iter=500))
-    result = solve(
-        problem, Adaptive(1e-3, "newton", SDCA(acceleration="subspace")), stop=Stop(tol=1e-3, max_iter=10**7)
-    )
+    result = solve(problem, Switch(1e-3, "newton", SDCA(acceleration="subspace")), stop=Stop(tol=1e-3, max_iter=10**7))
     assert alone.status is Status.STALLED and alone.certificate.gap > 1.0
     assert result.status is Status.CONVERGED and result.certificate.gap <= 1e-3
 
 
 def test_what_rounding_leaves_is_not_left_to_the_ascent():
     made = problem(1e-3, bias="penalized")
-    result = solve(made, Adaptive(1e-20, "newton"), stop=Stop(tol=1e-20, max_iter=10**8))
+    result = solve(made, Switch(1e-20, "newton"), stop=Stop(tol=1e-20, max_iter=10**8))
     assert result.status is Status.STALLED and result.certificate.gap < 1e-8  # of data in float32
     assert result.state.watch.switches == 0
 
@@ -140,7 +139,7 @@ def test_an_ascent_that_comes_less_far_than_newton_leaves_the_answer_to_it(monke
     rng = np.random.default_rng(0)
     X = (1e10 * rng.normal(size=(80, 10)) * (rng.random((80, 10)) < 0.5)).astype(np.float32)
     made = Regularized.from_C(X, np.where(rng.random(80) < 0.5, 1, -1), 1.0, bias="penalized")
-    result = solve(made, Adaptive(1e-4, "newton"), stop=Stop(tol=1e-4, max_iter=200 * made.n))
+    result = solve(made, Switch(1e-4, "newton"), stop=Stop(tol=1e-4, max_iter=200 * made.n))
     assert result.state.watch.switches > 0 and result.certificate.gap < 1e-2
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from hinge.monitoring import Status, Stop
 from hinge.problems.max_min.max_margin import MaxMargin
-from hinge.solvers.choice.by_turns import ByTurns
 from hinge.solvers.driver import solve
+from hinge.solvers.saddle.by_turns import ByTurns
 from hinge.solvers.saddle.working_set import WorkingSet
 
 

@@ -1,0 +1,319 @@
+"""Dual coordinate ascent or Newton's method, whichever finishes sooner: a run begins with one, and may switch."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from hinge.compiled import Scalars, scalars
+from hinge.constraints import Constraints, choice
+from hinge.monitoring import Status
+from hinge.problems import Certificate, Multiclass, Problem, Regularized, Solution
+from hinge.problems.base import Cost
+from hinge.solvers.ascent.cocoa import CoCoAState
+from hinge.solvers.ascent.local_ascent import SAMPLE
+from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCAState
+from hinge.solvers.ascent.sdca import SDCA, SDCAState
+from hinge.solvers.base import Paper, Solver, gap_of
+from hinge.solvers.choice.cost_model import LEAST_TOL, multiclass_passes, newton_cost
+from hinge.solvers.newton.newton import Newton
+from hinge.solvers.unit_costs import pass_cost
+
+P = TypeVar("P", bound=Regularized | Multiclass)
+
+# `python benchmarks/regret.py --shapes 40` measures what these four are worth.
+EARLY = 0.15  # share of Newton's price that is spent on the ascent before it is judged: its first gaps tell little
+LAST = 0.3  # share of Newton's price that the ascent may still take, however much was spent on it
+SPENT = 0.5  # share of what was spent on the ascent by which it may take less
+GROWTH = 1.5  # the ascent is judged each time its passes have grown by this factor
+PATIENCE = 250.0  # passes within which the ascent should end, however little each costs: limits are given in passes
+NEAR_ENOUGH = 5.0  # a gap from which on Newton's method continues sooner than it begins anew
+FINEST = 1e-10  # a gap that rounding leaves to Newton's method, and that the ascent does not improve
+
+
+class SwitchState(NamedTuple):
+    """The states of both methods, of which one runs, and what is known of the run; None for one that has not begun.
+
+    ============================== =======================================================================
+    `ascent`, `newton`             the states of the two methods
+    `seed`                         the seed of the run
+    `watch.t`                      iterations so far
+    `watch.by_newton`              whether Newton's method runs
+    `watch.switch_due`             whether the other method continues
+    `watch.switches`               how often it did; a method that made no progress is not tried again
+    `watch.due`                    iterations to the next evaluation
+    `watch.gap`                    the gap at the last evaluation
+    `watch.newton_gap`             the gap with which Newton's method was left
+    `watch.log_gap`                the logarithm of the least gap of the ascent
+    `watch.passes`, `passes_log`   its passes and `log_gap` at the last checkpoint
+    `watch.before`, `before_log`   the same at the checkpoint before
+    ============================== =======================================================================
+    """
+
+    ascent: Any
+    newton: Any
+    watch: Scalars
+    seed: np.uint64
+
+    @property
+    def t(self) -> int:
+        """Iterations run so far."""
+        return int(self.watch.t)
+
+
+@dataclass(frozen=True)
+class Switch(Solver[P, SwitchState]):
+    """What ``solver="auto"`` runs where dual coordinate ascent or Newton's method may be the better one.
+
+    The ascent is cheap to begin with, and its gap falls by a factor in each pass that only trying tells: with the gap
+    :math:`g_k` after k passes, and :math:`g_j` at a place about half as far,
+
+    .. math:: \\ell = \\frac{\\ln(g_k/\\mathrm{tol})}{r}, \\qquad r = \\frac{\\ln(g_j/g_k)}{k - j}
+
+    passes would be left if that rate stayed. It tends to fall, from one factor in each pass to one in each doubling of
+    the passes at worst; halfway, as :math:`1/\\sqrt k`, they are :math:`\\ell + \\ell^2/4k`. What Newton's method takes
+    is estimated beforehand (:mod:`hinge.solvers.choice.cost_model`). Where that is less it takes over: from w if the
+    gap is small, and else from the beginning, which then is as quick. Both are compared at each evaluation. Where
+    Newton's method makes no more progress, the ascent continues to the end, from the better dual point of both.
+
+    Work is counted in rows, not measured by a clock: a run decides the same each time.
+
+    An iteration is an iteration of the ascent; a step of Newton's method counts as the iterations of a pass, and the
+    first of them does all its work.
+
+    Parameters
+    ----------
+    tol : float
+        The gap that is wanted.
+    begin : {"ascent", "newton"}
+        Which one begins.
+    ascent : Solver
+        `SDCA`, or `CoCoA` for several threads; `MulticlassSDCA` of a `Multiclass` problem.
+    newton : Solver
+        `Newton`; or `RowSpace`, for fewer rows than features, which continues from the dual point of the ascent, as
+        does `MulticlassNewton` where `MulticlassSDCA` is the ascent.
+    price : float, optional
+        Passes that this is thought to cost; by default as the sizes of the problem tell.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import Switch
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, Switch(tol=1e-3), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-3
+    True
+    """
+
+    tol: float = 1e-3
+    begin: str = "ascent"
+    ascent: Solver = field(default_factory=SDCA)
+    newton: Solver = field(default_factory=Newton)
+    price: float | None = None
+
+    any_loss = True
+    free_level = True
+    ends_itself = True
+    finished = Status.STALLED
+    paper = Paper(
+        "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
+        "Shalev-Shwartz, Srebro",
+        2008,
+        "what the runtime depends on; here measured on the way",
+    )
+    constraints = Constraints(begin=choice("ascent", "newton"))
+
+    @property
+    def parts(self) -> int:
+        """The more of both methods."""
+        return max(self.ascent.parts, self.newton.parts)
+
+    def rejects(self, problem: Problem) -> str | None:
+        return self.newton.rejects(problem) or self.ascent.rejects(problem)
+
+    def init(self, problem: P, seed: int = 0, start: Solution | None = None) -> SwitchState:
+        state = SwitchState(None, None, first_watch(by_newton=self.begin == "newton"), np.uint64(seed))
+        own = running(self, state)[0].init(problem, seed, start)
+        return state._replace(newton=own) if state.watch.by_newton else state._replace(ascent=own)
+
+    def advance(self, problem: P, state: SwitchState, n_iter: int) -> SwitchState:
+        watch, (method, own) = state.watch, running(self, state)
+        if n_iter == 0:  # compiles
+            method.advance(problem, own, 0)
+            return state
+        a_pass = self.ascent.cost(problem).a_pass
+        while n_iter > 0:
+            if watch.switch_due:
+                state = self._switch(problem, state)
+            method, own = running(self, state)
+            due = int(watch.due) or (a_pass if watch.by_newton else self._ascent_due(problem, own))
+            n, ended = min(n_iter, due), False
+            if watch.by_newton:
+                a_step, done = self._a_step(problem), a_pass - due  # the first iteration of a step does all of it
+                if steps := -(-(done + n) // a_step) + -done // a_step:
+                    state = state._replace(newton=method.advance(problem, own, steps))
+            else:
+                before = own.t
+                own = method.advance(problem, own, n)
+                n, ended = own.t - before, own.t - before < n  # it expects to have reached its tolerance
+                state = state._replace(ascent=own)
+            watch.t += n
+            watch.due = 0 if ended else due - n
+            n_iter -= n
+            if watch.due == 0:
+                self._evaluate(problem, state)
+            if ended or (self.ends_itself and watch.due == 0 and watch.gap <= self.tol):
+                break
+        return state
+
+    def _a_step(self, problem: P) -> int:
+        """Iterations that one of Newton's method counts as."""
+        return max(1, self.ascent.cost(problem).a_pass // self.newton.cost(problem).a_pass)
+
+    def _ascent_due(self, problem: P, ascent: SDCAState | CoCoAState | MulticlassSDCAState) -> int:
+        """Iterations until the ascent is judged: as it pauses; or if it ends by itself, when its passes grew by half.
+
+        It is not judged before it has taken a share of Newton's price: twice within that share, for a first rate.
+        """
+        pause, a_pass = self.ascent.pause(problem, ascent), self.ascent.cost(problem).a_pass
+        if getattr(self.ascent, "tol", 0.0) == 0.0:
+            return pause
+        first = int(EARLY / GROWTH * min(self._price(problem), PATIENCE)) * a_pass
+        return max(a_pass, ascent.t // 2, first - ascent.t)
+
+    def _price(self, problem: P) -> float:
+        """Passes of the ascent that Newton's method is estimated to cost."""
+        if self.price is not None:
+            return self.price
+        if isinstance(problem, Multiclass):
+            return multiclass_passes(problem)
+        return newton_cost(problem) / pass_cost(problem)
+
+    def _evaluate(self, problem: P, state: SwitchState) -> None:
+        """Evaluate the gap, and decide whether the other method continues."""
+        watch, last, (method, own) = state.watch, state.watch.switches >= 2, running(self, state)
+        watch.gap = gap = float(gap_of(method.estimate(problem, own)))
+        if watch.by_newton:
+            watch.switch_due = not last and gap > FINEST and method.pause(problem, own) == 0
+            return
+        if last or not 0.0 < gap < math.inf:
+            return
+        passes = (own.ascent.t / problem.n) if isinstance(own, CoCoAState) else own.t / method.cost(problem).a_pass
+        watch.log_gap = log_gap = min(float(watch.log_gap), math.log(gap))
+        log_tol, due = math.log(max(self.tol, LEAST_TOL)), False
+        # The gap wavers from one evaluation to the next: a rate is taken over at least half of the growth.
+        apart = passes - watch.before >= 0.5 * (GROWTH - 1.0) * watch.before > 0.0
+        if watch.before_log < math.inf and log_gap > log_tol and apart:
+            rate = float((watch.before_log - log_gap) / (passes - watch.before))
+            # Subspace steps keep the rate up, as conjugate gradients do; so do Newton steps over the free weights.
+            steady = getattr(self.ascent, "acceleration", "none") == "subspace" or getattr(self.ascent, "newton", False)
+            left = passes_left(passes, rate, log_gap - log_tol, steady)
+            due = is_slow(passes, left, min(self._price(problem), PATIENCE)) or passes > 2.0 * PATIENCE
+        if watch.passes_log == math.inf:
+            watch.passes, watch.passes_log, watch.before, watch.before_log = passes, log_gap, passes, log_gap
+            return
+        watch.switch_due = due
+        if passes >= GROWTH * watch.passes:
+            watch.before, watch.before_log = watch.passes, watch.passes_log
+            watch.passes, watch.passes_log = passes, log_gap
+
+    def _switch(self, problem: P, state: SwitchState) -> SwitchState:
+        """The other method in place of the one that runs, with its answer."""
+        watch, answer = state.watch, self.solution(problem, state)
+        forget_rate(watch)
+        watch.due, watch.switch_due, watch.by_newton = 0, False, not watch.by_newton
+        if watch.by_newton:
+            watch.switches += 1
+            return self._begin_newton(problem, state, answer)
+        watch.switches, watch.newton_gap = 2, watch.gap  # who made no more progress is not tried again
+        known = watch.gap < math.inf and math.log(max(watch.gap, LEAST_TOL)) < watch.log_gap
+        if state.ascent is not None and not known:
+            return state  # Newton's method has got no further: the ascent continues where it was
+        return state._replace(ascent=self.ascent.init(problem, int(state.seed), answer))
+
+    def _begin_newton(self, problem: P, state: SwitchState, answer: Solution) -> SwitchState:
+        """Newton's method at the answer of the ascent, or at its own beginning if that is as quick."""
+        start = None if isinstance(self.newton, Newton) and state.watch.gap > NEAR_ENOUGH else answer
+        return state._replace(newton=self.newton.init(problem, int(state.seed), start))
+
+    def solution(self, problem: P, state: SwitchState) -> Solution:
+        """That of the method that runs; the ascent's, as long as Newton's method is busy with a part of the rows."""
+        watch, (method, own) = state.watch, running(self, state)
+        if watch.by_newton:
+            begun = state.ascent is not None and state.ascent.t
+            if begun and gap_of(method.estimate(problem, own)) == math.inf:
+                method, own = self.ascent, state.ascent
+        elif watch.newton_gap < watch.gap:  # the ascent has not come so far yet
+            method, own = self.newton, state.newton
+        answer: Solution = method.solution(problem, own)
+        return answer
+
+    def cost(self, problem: P, state: SwitchState | None = None) -> Cost:
+        """A step of Newton's method, and a pass to switch to it; or a row, and the sample that an evaluation reads."""
+        cost = self.ascent.cost(problem)
+        if self.begin == "newton" if state is None else state.watch.by_newton or state.watch.switch_due:
+            other = self.newton.cost(problem)
+            return cost._replace(rows=0, cells=other.cells + problem.matrix.n_cells, certificate=other.certificate)
+        return cost._replace(rows=cost.rows + (2 * SAMPLE if problem.n > 16 * SAMPLE else 0))
+
+    def pause(self, problem: P, state: SwitchState) -> int:
+        """The end of the epoch, or of the step."""
+        watch, (method, own) = state.watch, running(self, state)
+        if watch.due or watch.switch_due:
+            return int(watch.due) or self.ascent.cost(problem).a_pass
+        return method.pause(problem, own) * self._a_step(problem) if watch.by_newton else self._ascent_due(problem, own)
+
+    def estimate(self, problem: P, state: SwitchState) -> float | Certificate:
+        """The gap of the last evaluation; between evaluations, the estimate of the running method."""
+        if state.watch.due == 0 and state.watch.t:
+            return float(state.watch.gap)
+        method, own = running(self, state)
+        return gap_of(method.estimate(problem, own))
+
+    def refresh(self, problem: P, state: SwitchState) -> SwitchState:
+        """Refresh the running method; the gaps of the ascent were underestimated, and are discarded."""
+        watch, (method, own) = state.watch, running(self, state)
+        own = method.refresh(problem, own)
+        if watch.by_newton:
+            watch.switch_due |= watch.switches < 2 and method.pause(problem, own) == 0
+            return state._replace(newton=own)
+        forget_rate(watch)
+        watch.log_gap = math.inf
+        return state._replace(ascent=own)
+
+
+def first_watch(*, by_newton: bool) -> Scalars:
+    """The numbers of `SwitchState.watch` before the first iteration."""
+    unknown = dict.fromkeys(("gap", "newton_gap", "log_gap", "passes_log", "before_log"), math.inf)
+    count = dict(t=0, switches=0, due=0)
+    return scalars(**count, **unknown, passes=0.0, before=0.0, by_newton=by_newton, switch_due=False)
+
+
+def forget_rate(watch: Scalars) -> None:
+    """Discard the checkpoints of the ascent, between which its rate is measured."""
+    watch.passes = watch.before = 0.0
+    watch.passes_log = watch.before_log = math.inf
+
+
+def running(solver: Switch[Any], state: SwitchState) -> tuple[Solver, Any]:
+    """The running method, and its state."""
+    return (solver.newton, state.newton) if state.watch.by_newton else (solver.ascent, state.ascent)
+
+
+def is_slow(work: float, left: float, price: float) -> bool:
+    """Whether an ascent that has made `work` passes should be given up for Newton's method, by what it seems to lack.
+
+    The more was spent on it the less may be left: estimates tend to hope, and all that was spent is lost then.
+    """
+    return work > EARLY * price and left > max(LAST * price, price - SPENT * work)
+
+
+def passes_left(k: float, rate: float, wanted: float, steady: bool = False) -> float:
+    """Passes until the logarithm of the gap has fallen by as much as is wanted, if its rate falls as 1/√k, or stays."""
+    if rate <= 0.0:
+        return math.inf
+    left = wanted / rate
+    return left if steady else left + left * left / (4.0 * k)
