@@ -18,9 +18,11 @@ import numpy as np  # noqa: E402
 import scipy.sparse as sp  # noqa: E402
 from scipy.linalg.lapack import dposv  # noqa: E402
 
-from hinge.problems import Regularized  # noqa: E402
+from hinge.monitoring import Stop  # noqa: E402
+from hinge.problems import Multiclass, Regularized  # noqa: E402
 from hinge.problems.svm.losses import SQUARED_HINGE  # noqa: E402
-from hinge.solvers import SDCA, Newton, unit_costs  # noqa: E402
+from hinge.solvers import SDCA, MulticlassNewton, Newton, solve, unit_costs  # noqa: E402
+from hinge.solvers.choice import cost_model  # noqa: E402
 from hinge.solvers.newton.row_sums import add_outers  # noqa: E402
 
 RNG = np.random.default_rng(0)
@@ -90,6 +92,18 @@ def measure(repeats):
     }
 
 
+def class_steps(problems=40):
+    """Median steps of Newton's method on random problems of several classes, to a gap of 1e-3: `CLASS_STEPS`."""
+    steps, rng = [], np.random.default_rng(1)
+    for _ in range(problems):
+        k, n, d = rng.integers(3, 9), int(10 ** rng.uniform(2, 3.3)), int(10 ** rng.uniform(0.5, 1.5))
+        X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-1, 1, d)
+        y = np.argmax(X @ rng.standard_normal((d, k)) + 3.0 * rng.standard_normal((n, k)), axis=1)
+        problem = Multiclass(X, y, 10.0 ** rng.uniform(-6, -1), n_classes=int(k))
+        steps.append(solve(problem, MulticlassNewton(), stop=Stop(tol=1e-3)).n_iter)
+    return statistics.median(steps)
+
+
 def factor(repeats):
     """A factorisation for each d³, in units of FLOP: `factor_cost` says one."""
     X = RNG.standard_normal((800, 400))
@@ -106,6 +120,7 @@ def main():
     print(f"{'':12} {'here':>10} {'stored':>10} {'ratio':>7}")
     for name, value in found.items():
         print(f"{name:12} {value:10.3g} {getattr(unit_costs, name):10.3g} {ratios[name] / typical:7.2f}")
+    print(f"{'CLASS_STEPS':12} {class_steps():10.3g} {cost_model.CLASS_STEPS:10.3g}")
     print(f"a factorisation costs {factor(args.repeats) / found['FLOP']:.2f} FLOP for each d³, products included")
 
 

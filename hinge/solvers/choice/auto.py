@@ -111,7 +111,7 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
     if (cost := finite_newton_cost(problem)) < UNCOMPILED:
         return Choice(FiniteNewton(tol), f"{n} rows of {d} features: some {1e-6 * cost:.2g} ms of Newton's method")
     stiff = stiffness(problem)
-    ascent, newton, a_pass = ascent_cost(problem, tol, stiff), newton_cost(problem, stiff), pass_cost(problem)
+    ascent, newton, a_pass = ascent_cost(problem, tol, stiff), newton_cost(problem), pass_cost(problem)
     work = f"{n} rows of {d} features: some {1e-6 * newton:.2g} ms of Newton's method against {1e-6 * ascent:.2g}"
     if problem.pull:
         return Choice(Newton() if newton < ascent else SDCA(), work)
@@ -119,8 +119,7 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
         return _choose_by_rows(problem, tol, stiff)
     # Steps are hard to foresee if a plane separates the rows: the ascent is tried, for a share of Newton's price.
     enough = CURVED if form_of(problem) == "products" else SEPARABLE  # products sample the rows
-    certain = n >= enough * d or problem.loss.curvature > 0.0
-    begin = "newton" if newton < ascent and certain else "ascent"
+    begin = "newton" if newton < ascent and n >= enough * d else "ascent"
     return Choice(Switch(tol, begin, ascent_for(tol), price=float(f"{newton / a_pass:.3g}")), work)
 
 

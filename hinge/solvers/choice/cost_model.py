@@ -17,16 +17,15 @@ from hinge.solvers.newton.systems import CURVED, form_of
 from hinge.solvers.unit_costs import CELL, FLOP, NONZERO, ROW, SPARSE_FLOP, STEP, factor_cost, hessian_cost, pass_cost
 
 LEAST_TOL = 1e-16  # a relative gap of rounding
-STIFF, ROOT = 1.7, 3.5  # passes per digit and unit of R²/Λ; with subspace steps per unit of its root
+ROOT = 3.5  # passes of the ascent with subspace steps, per digit and unit of the root of R²/Λ
 SUPPORT = 0.5  # share of the rows that take part in the answer, about
-STEPS, CROWDED = 3.0, 80.0  # steps of Newton's method with many rows a feature, and more by √(d/n)
-FLAT = 20.0  # the R²/Λ at which half of the latter are needed: a smooth objective is easy however few the rows
+STEPS, CROWDED = 3.0, 80.0  # steps of Newton's method in a stage with many rows a feature, and more by √(d/n)
 CG_PASSES = 5.0  # passes that the products of a step without a Hessian take; fewer by the sample of rows they read
 SEPARABLE = 16.0  # rows for each feature below which a plane may separate them, and steps are hard to foresee
 SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing
-CLASS_STEPS = 15.0  # of MulticlassNewton, whatever the scales and λ: 4 to 44 in 106 random problems
-CLASS_ROW, CLASS_CELL = 4.0, 2.3  # visits of MulticlassSDCA to a row, and to a cell in each class, in visits of SDCA
-NEWTON_PASSES = 6.0  # of BlockNewton, which begins with a sample in memory
+CLASS_STEPS = 15.0  # of MulticlassNewton, whatever the scales and λ: `benchmarks/costs.py` prints the median
+NEWTON_PASSES = 6.0  # of BlockNewton, which begins with a sample in memory: `benchmarks/out_of_core.py` prints them
+FETCH = 2.0  # nanoseconds to get a cell of a row from a disk, decoded: `benchmarks/out_of_core.py`, its plain passes
 
 
 def ascent_cost(problem: Regularized, tol: float, stiff: float | None = None) -> float:
@@ -41,7 +40,7 @@ def ascent_cost(problem: Regularized, tol: float, stiff: float | None = None) ->
 def ascent_passes(stiff: float, tol: float, *, accelerated: bool = True) -> float:
     """Passes of the ascent, with subspace steps or without, see `ascent_cost`."""
     digits = digits_of(tol)
-    slow = min(STIFF * stiff, ROOT * math.sqrt(stiff)) if accelerated else STIFF * stiff
+    slow = ROOT * math.sqrt(stiff) if accelerated else math.log(10.0) * stiff
     # Two passes in any case: one that takes gradient steps, one that measures the gap.
     return 2.0 + max(0.0, math.log10(stiff) + digits) + slow * max(1.0, digits)
 
@@ -108,19 +107,19 @@ def _differences(G: np.ndarray) -> Differences:
     return Differences((sq - mean) ** 2 / squares if squares > 0.0 else math.inf, sq - mean)
 
 
-def newton_steps(problem: Regularized, stiff: float = math.inf) -> float:
-    """Steps of Newton's method: fewer the more rows there are for each feature, and the smaller R²/Λ is."""
+def newton_steps(problem: Regularized) -> float:
+    """Steps of Newton's method: two stages, for a parabola and a centre, and more the fewer rows a feature has."""
     crowded = (
         CROWDED * (SQUARED if problem.loss.curvature else 1.0) * math.sqrt(min(1.0, (problem.d + 1.0) / problem.n))
     )
-    steps = STEPS + (STEPS + crowded) * (stiff / (stiff + FLAT) if stiff < math.inf else 1.0)
+    steps = 2.0 * STEPS + crowded
     # Without a sample to begin with, the stages of a wide parabola are on all rows, too.
     return steps + STEPS if begins_with(problem) == problem.n and not problem.loss.curvature else steps
 
 
-def newton_cost(problem: Regularized, stiff: float = math.inf) -> float:
+def newton_cost(problem: Regularized) -> float:
     """The cost of Newton's method: its steps on all rows, the Hessian and its factors; or products without it."""
-    n, d, form, steps = float(problem.n), float(problem.d), form_of(problem), newton_steps(problem, stiff)
+    n, d, form, steps = float(problem.n), float(problem.d), form_of(problem), newton_steps(problem)
     if form == "products":
         return steps * (STEP + (1.0 + CG_PASSES * min(1.0, CURVED * d / n)) * pass_cost(problem))
     if form == "rows":
@@ -161,12 +160,12 @@ class BlockCosts(NamedTuple):
 
 
 def block_costs(
-    d: int, cells: float, sparse: bool, stiff: float, tol: float, *, read: float = 2.0, visits: int = 3
+    d: int, cells: float, sparse: bool, stiff: float, tol: float, *, read: float = FETCH, visits: int = 3
 ) -> BlockCosts:
     """The costs of dual ascent and Newton's method where every pass reads rows that are not in memory.
 
     Rows have `cells` nonzeros each. `stiff` is R²/Λ, `read` the cost of getting a cell (by default from a disk,
-    decoded), and `visits` the ascent's to a row while it is in memory, which are worth their root in passes.
+    decoded), and `visits` those of `BlockAscent` to a row while it is in memory, which are worth their root in passes.
     """
     visit = ROW + (NONZERO if sparse else CELL) * cells
     a_pass = read * cells + (visits + 2.0) * visit  # and two for the certificate: responses, combination
@@ -178,11 +177,11 @@ def block_costs(
 def multiclass_passes(problem: Multiclass) -> float:
     """The cost of `MulticlassNewton`, in passes of `MulticlassSDCA`.
 
-    A step has a Hessian for each pair of classes, which takes a copy of the rows and products at half the rate of
-    larger ones, the factor of all of them, and some sums over rows and classes.
+    A step has a Hessian for each pair of classes, of a copy of the rows, which is read and written; the factor of all
+    of them; and for each class four products with all rows: of two directions, there and back. A pass of the ascent
+    has a product with each class.
     """
     n, m, k, matrix = float(problem.n), problem.d + 1.0, problem.k, problem.matrix
-    step = 4.0 * STEP + 0.5 * k * (k - 1) * (0.15 * STEP + n * m * (4.0 * CELL + 2.0 * FLOP * m))
-    step += factor_cost((k - 1) * m) + n * k * (2.5 * ROW + 4.0 * CELL * m)
-    visit = CLASS_ROW * ROW * n + CLASS_CELL * (NONZERO if matrix.is_sparse else CELL) * k * matrix.n_cells
-    return CLASS_STEPS * step / visit
+    step = STEP + 0.5 * k * (k - 1) * n * m * (2.0 * CELL + FLOP * m)
+    step += factor_cost((k - 1) * m) + n * k * (ROW + 4.0 * CELL * m)
+    return CLASS_STEPS * step / (ROW * n + (NONZERO if matrix.is_sparse else CELL) * k * matrix.n_cells)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -17,18 +17,15 @@ from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCAState
 from hinge.solvers.ascent.sdca import SDCA, SDCAState
 from hinge.solvers.base import Paper, Solver, gap_of
 from hinge.solvers.choice.cost_model import LEAST_TOL, multiclass_passes, newton_cost
-from hinge.solvers.newton.newton import Newton
+from hinge.solvers.newton.newton import Newton, begins_with
 from hinge.solvers.unit_costs import pass_cost
 
 P = TypeVar("P", bound=Regularized | Multiclass)
 
-# `python benchmarks/regret.py --shapes 40` measures what these four are worth.
+# `python benchmarks/regret.py --shapes 40` measures what these are worth.
 EARLY = 0.15  # share of Newton's price that is spent on the ascent before it is judged: its first gaps tell little
-LAST = 0.3  # share of Newton's price that the ascent may still take, however much was spent on it
-SPENT = 0.5  # share of what was spent on the ascent by which it may take less
 GROWTH = 1.5  # the ascent is judged each time its passes have grown by this factor
 PATIENCE = 250.0  # passes within which the ascent should end, however little each costs: limits are given in passes
-NEAR_ENOUGH = 5.0  # a gap from which on Newton's method continues sooner than it begins anew
 FINEST = 1e-10  # a gap that rounding leaves to Newton's method, and that the ascent does not improve
 
 
@@ -73,9 +70,10 @@ class Switch(Solver[P, SwitchState]):
 
     passes would be left if that rate stayed. It tends to fall, from one factor in each pass to one in each doubling of
     the passes at worst; halfway, as :math:`1/\\sqrt k`, they are :math:`\\ell + \\ell^2/4k`. What Newton's method takes
-    is estimated beforehand (:mod:`hinge.solvers.choice.cost_model`). Where that is less it takes over: from w if the
-    gap is small, and else from the beginning, which then is as quick. Both are compared at each evaluation. Where
-    Newton's method makes no more progress, the ascent continues to the end, from the better dual point of both.
+    is estimated beforehand (:mod:`hinge.solvers.choice.cost_model`). Where that is less it takes over; both are
+    compared at each evaluation. Where the ascent has taken twice as much, Newton's method takes over whatever the rate
+    promises: so a run costs no more than a few times the estimate of Newton's method, or the ascent alone if it was
+    faster. Where Newton's method makes no more progress, the ascent continues to the end, from the better dual point.
 
     Work is counted in rows, not measured by a clock: a run decides the same each time.
 
@@ -211,7 +209,7 @@ class Switch(Solver[P, SwitchState]):
             # Subspace steps keep the rate up, as conjugate gradients do; so do Newton steps over the free weights.
             steady = getattr(self.ascent, "acceleration", "none") == "subspace" or getattr(self.ascent, "newton", False)
             left = passes_left(passes, rate, log_gap - log_tol, steady)
-            due = is_slow(passes, left, min(self._price(problem), PATIENCE)) or passes > 2.0 * PATIENCE
+            due = is_slow(passes, left, min(self._price(problem), PATIENCE))
         if watch.passes_log == math.inf:
             watch.passes, watch.passes_log, watch.before, watch.before_log = passes, log_gap, passes, log_gap
             return
@@ -235,9 +233,9 @@ class Switch(Solver[P, SwitchState]):
         return state._replace(ascent=self.ascent.init(problem, int(state.seed), answer))
 
     def _begin_newton(self, problem: P, state: SwitchState, answer: Solution) -> SwitchState:
-        """Newton's method at the answer of the ascent, or at its own beginning if that is as quick."""
-        start = None if isinstance(self.newton, Newton) and state.watch.gap > NEAR_ENOUGH else answer
-        return state._replace(newton=self.newton.init(problem, int(state.seed), start))
+        """Newton's method at the answer of the ascent; or anew, if its own beginning is a sample, which is quicker."""
+        anew = isinstance(self.newton, Newton) and begins_with(cast(Regularized, problem)) < problem.n
+        return state._replace(newton=self.newton.init(problem, int(state.seed), None if anew else answer))
 
     def solution(self, problem: P, state: SwitchState) -> Solution:
         """That of the method that runs; the ascent's, as long as Newton's method is busy with a part of the rows."""
@@ -306,9 +304,9 @@ def running(solver: Switch[Any], state: SwitchState) -> tuple[Solver, Any]:
 def is_slow(work: float, left: float, price: float) -> bool:
     """Whether an ascent that has made `work` passes should be given up for Newton's method, by what it seems to lack.
 
-    The more was spent on it the less may be left: estimates tend to hope, and all that was spent is lost then.
+    It is judged once its rate is known, and never kept for more than twice the price: rates tend to promise too much.
     """
-    return work > EARLY * price and left > max(LAST * price, price - SPENT * work)
+    return work > EARLY * price and (left > price or work > 2.0 * price)
 
 
 def passes_left(k: float, rate: float, wanted: float, steady: bool = False) -> float:

@@ -62,8 +62,7 @@ def test_steps_of_newtons_method_are_fewer_with_more_rows_a_feature():
     assert newton_steps(problem(500, 50)) > newton_steps(problem(5000, 50)) > newton_steps(problem(5000, 5))
 
 
-def test_newtons_method_takes_more_where_there_are_more_features_and_less_where_nothing_is_smoothed_or_stiff():
+def test_newtons_method_takes_more_where_there_are_more_features_and_less_where_nothing_is_smoothed():
     assert newton_cost(problem(5000, 20)) < newton_cost(problem(5000, 400))
     assert newton_cost(problem(5000, 20, loss=SQUARED_HINGE)) < newton_cost(problem(5000, 20))
-    assert newton_cost(problem(5000, 20), 0.1) < newton_cost(problem(5000, 20), 100.0) < newton_cost(problem(5000, 20))
     assert newton_cost(problem(300, 3000)) > newton_cost(problem(300, 100))  # by inner products
