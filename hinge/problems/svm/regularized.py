@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import Matrix
+from hinge.access import Data, Matrix
 from hinge.problems.base import EPS, TINY, Certificate, Combination, Solution, rounding
+from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import Penalized
+from hinge.types import MatrixLike
 
 
 class DualShare(NamedTuple):
@@ -79,6 +81,15 @@ class Regularized(Penalized):
     >>> round(problem.objective(answer), 6), bool(problem.certificate(answer).gap < 1e-9)  # it is the optimum
     (0.75, True)
     """
+
+    def with_rows(
+        self, X: MatrixLike | Data, rows: np.ndarray | slice = slice(None), weight: np.ndarray | None = None
+    ) -> "Regularized":
+        """The problem of some of the rows, given as X, with their labels or targets, and their weights unless given."""
+        y = (self.target if self.loss.two_sided else self.y)[rows]
+        weight = self.weight[rows] if weight is None and len(self.weight) == self.n else weight
+        bias: Bias = self.bias
+        return Regularized(X, y, self.lam, weight=weight, bias=bias, bias_scale=self.bias_scale, loss=self.loss)
 
     def penalty(self, w: np.ndarray, b: float) -> float:
         """½‖w‖²."""

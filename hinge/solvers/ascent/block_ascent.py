@@ -15,7 +15,7 @@ from hinge.problems.svm.examples import balance
 from hinge.sampling import key_of, stream_of
 from hinge.solvers.ascent.active_rows import shuffle, unmarked
 from hinge.solvers.ascent.local_ascent import AscentRows, Share, local_ascent
-from hinge.solvers.ascent.sdca import SGD_PAYS, TYPICAL, first_dual
+from hinge.solvers.ascent.sdca import SGD_PAYS, TYPICAL, bias_constant, first_dual, start_dual
 from hinge.solvers.base import Paper, Solver, require_regularized
 from hinge.threads import stretches
 
@@ -64,6 +64,11 @@ class Cut(NamedTuple):
 
     stretches: list[tuple[int, int]]
     blocks: int
+
+    def cells(self, problem: Regularized) -> int:
+        """The most cells that a block may have."""
+        rows = -(-len(self.stretches) // self.blocks) * max(hi - lo for lo, hi in self.stretches)
+        return min(rows * problem.matrix.max_row_cells, problem.matrix.n_cells)
 
 
 @dataclass(frozen=True)
@@ -137,15 +142,8 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
         d, full, dual = problem.d, problem.lam * problem.total, first_dual()
         alpha, v = np.zeros(problem.n), np.zeros(d)
         place = scalars(t=0, passes=0, done=0, b=0.0, loss=0.0, largest=0.0, best_b=0.0, primal=np.inf, bound=-np.inf)
-        if problem.bias == "free" and problem.loss.two_sided:
-            dual.beta = problem.best_bias(alpha)
-        if start is not None and start.alpha is not None:
-            alpha[:] = np.clip(start.alpha, problem.loss.low, problem.loss.high)
-            v[:] = problem.combination(alpha) * problem.total
-            positive, negative = problem.class_mass(alpha)
-            dual.u = (positive - negative) * problem.total
-            dual.beta = start.b if problem.bias == "free" else 0.0
-            dual.Lam = full
+        if start_dual(problem, start, alpha, v, dual):
+            dual.beta = dual.beta if problem.bias == "free" else 0.0
         dual.growing = dual.Lam == 0.0 and full >= SGD_PAYS
         dual.Lam = 0.0 if dual.growing else full
         return BlockAscentState(alpha, v, np.zeros(d), np.zeros((2, d)), np.zeros(d), dual, place, key_of(seed))
@@ -153,13 +151,9 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     def advance(self, problem: Regularized, state: BlockAscentState, n_iter: int) -> BlockAscentState:
         cut, place = cut_of(problem), state.place
         for _ in range(n_iter):
-            block = shuffled_block(cut, state.key, int(place.passes), int(place.done))
-            ahead = shuffled_block(cut, state.key, *divmod(int(place.passes * cut.blocks + place.done) + 1, cut.blocks))
-            rows = load_block(problem, block, ahead)
+            block, rows = next_block(problem, cut, state.key, place)
             if place.t == 0:
-                free = problem.bias == "free"
-                sq = rows.typical_sq_norm(TYPICAL) if free else 0.0
-                state.dual.kappa = max(0.03 * sq, 10.0 * problem.lam) if free else problem.constant_sq
+                state.dual.kappa = bias_constant(problem, rows) if problem.bias == "free" else problem.constant_sq
             _visit(problem, state, block, rows, 1 if state.dual.growing else self.epochs)
             if isinstance(problem.matrix, Matrix):
                 problem.matrix.count(rows.reads)
@@ -178,8 +172,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
 
     def cost(self, problem: Regularized, state: BlockAscentState | None = None) -> Cost:
         cut = cut_of(problem)
-        rows = -(-len(cut.stretches) // cut.blocks) * max(hi - lo for lo, hi in cut.stretches)
-        cells = min(rows * problem.matrix.max_row_cells, problem.matrix.n_cells)
+        cells = cut.cells(problem)
         setup = 2 * TYPICAL * problem.matrix.max_row_cells if problem.bias == "free" else 0
         return Cost(cells=(self.epochs + 4) * cells, setup=setup, certificate=0, a_pass=cut.blocks)
 
@@ -212,6 +205,13 @@ def shuffled_block(cut: Cut, key: np.uint64, passes: int, k: int) -> Ranges:
     shuffle(order, count, np.uint64(stream_of(key, passes)), 0)  # compiled code gives out a signed number
     first, stop = (count * j // cut.blocks for j in (k, k + 1))
     return tuple(cut.stretches[at] for at in sorted(order[first:stop].tolist()))
+
+
+def next_block(problem: Regularized, cut: Cut, key: np.uint64, place: Scalars) -> tuple[Ranges, Matrix]:
+    """The block at this place among the passes, and its rows, while those of the next one are read ahead."""
+    block = shuffled_block(cut, key, int(place.passes), int(place.done))
+    ahead = shuffled_block(cut, key, *divmod(int(place.passes * cut.blocks + place.done) + 1, cut.blocks))
+    return block, load_block(problem, block, ahead)
 
 
 def load_block(problem: Regularized, block: Ranges, ahead: Ranges) -> Matrix:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hinge.access import Matrix
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import OneClass, Problem, Regularized, Solution
@@ -244,19 +245,9 @@ class SDCA(Solver[Regularized, SDCAState]):
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
         n, full, dual = problem.n, problem.lam * problem.total, first_dual()
         alpha, v = np.zeros(n), np.zeros(problem.d)
-        if problem.bias == "free" and problem.loss.two_sided:
-            dual.beta = problem.best_bias(alpha)  # targets may lie far from 0, and a multiplier takes long to get there
-        if start is not None and start.alpha is not None:
-            alpha[:] = np.clip(start.alpha, problem.loss.low, problem.loss.high)
-            v[:] = problem.combination(alpha) * problem.total
-            positive, negative = problem.class_mass(alpha)
-            dual.u = (positive - negative) * problem.total
-            dual.beta = start.b if problem.bias != "none" else 0.0
-            dual.Lam, dual.moved = full, (positive + negative) * problem.total
-        elif self.first_pass == "plain" or (self.first_pass == "auto" and full < SGD_PAYS):
-            dual.Lam = full
-        else:
-            dual.growing = True
+        if not start_dual(problem, start, alpha, v, dual):
+            dual.growing = self.first_pass == "sgd" or (self.first_pass == "auto" and full >= SGD_PAYS)
+            dual.Lam = 0.0 if dual.growing else full
         order = np.zeros(-(-n // self.rows_a_block(problem)), np.uint32)
         accelerated = self.acceleration == "subspace"
         walk = scalars(u_before=float(dual.u), u_step=0.0, rows=0, begun=accelerated and not self.after)
@@ -389,9 +380,26 @@ def answer_of(state: SDCAState) -> Solution:
     return Solution(state.v / Lam, float(dual.beta + dual.kappa * dual.u / Lam), state.alpha)
 
 
-def bias_constant(problem: Regularized) -> float:
-    """κ of a free bias: more slows the steps down; less than some λ does not move it, by κ/λ Σ cᵢαᵢyᵢ an epoch."""
-    return max(0.03 * problem.matrix.typical_sq_norm(TYPICAL), 10.0 * problem.lam)
+def start_dual(problem: Regularized, start: Solution | None, alpha: np.ndarray, v: np.ndarray, dual: Scalars) -> bool:
+    """Set α, v and the numbers of the dual to those of a start; returns whether it has a dual point."""
+    if problem.bias == "free" and problem.loss.two_sided:
+        dual.beta = problem.best_bias(alpha)  # targets may lie far from 0, and a multiplier takes long to get there
+    if start is None or start.alpha is None:
+        return False
+    alpha[:] = np.clip(start.alpha, problem.loss.low, problem.loss.high)
+    v[:] = problem.combination(alpha) * problem.total
+    positive, negative = problem.class_mass(alpha)
+    dual.u, dual.moved = (positive - negative) * problem.total, (positive + negative) * problem.total
+    dual.beta, dual.Lam = start.b if problem.bias != "none" else 0.0, problem.lam * problem.total
+    return True
+
+
+def bias_constant(problem: Regularized, rows: Matrix | None = None) -> float:
+    """κ of a free bias, by the norms of some rows.
+
+    More slows the steps down; less than some λ does not move it, by κ/λ Σ cᵢαᵢyᵢ an epoch.
+    """
+    return max(0.03 * (problem.matrix if rows is None else rows).typical_sq_norm(TYPICAL), 10.0 * problem.lam)
 
 
 def begin_bias(problem: Regularized, dual: Scalars) -> None:

@@ -1,13 +1,12 @@
 """A sample of rows, each with the inverse of its probability as weight: the problem it makes, its answer."""
 
-from typing import Any
-
 import numpy as np
 
 from hinge.access.structure import only_columns
 from hinge.calibration.sigmoid import fit_sigmoid, probabilities
 from hinge.monitoring import Status, Stop
 from hinge.problems import Problem, Regularized, Solution
+from hinge.problems.svm.penalized import lam_of
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Solver
 from hinge.solvers.driver import solve
@@ -41,8 +40,9 @@ def sample_problem(
     weight *= problem.weight[rows] if len(problem.weight) > 1 else 1.0
     if columns is not None and not columns.all():
         held = only_columns(held, columns)
-    same: Any = dict(bias=problem.bias, bias_scale=problem.bias_scale, loss=problem.loss)
-    return Regularized.from_C(held, problem.y[rows], cost_of_a_row(problem), weight=weight, **same)
+    sample = problem.with_rows(held, rows, weight)
+    sample.lam = lam_of(cost_of_a_row(problem), sample.total)
+    return sample
 
 
 def coefficients(problem: Regularized, rows: np.ndarray, alpha: np.ndarray, pi: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import primal_value, relative_gap
 from hinge.sampling import key_of
-from hinge.solvers.ascent.block_ascent import cut_of, load_block, rows_of, shuffled_block
+from hinge.solvers.ascent.block_ascent import cut_of, next_block
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.driver import solve
 from hinge.solvers.newton.newton import PROGRESS, RARE, Newton
@@ -174,9 +174,7 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
     def advance(self, problem: Regularized, state: BlockNewtonState, n_iter: int) -> BlockNewtonState:
         cut, place = cut_of(problem), state.place
         for _ in range(n_iter):
-            block = shuffled_block(cut, state.key, int(place.passes), int(place.done))
-            ahead = shuffled_block(cut, state.key, *divmod(int(place.passes * cut.blocks + place.done) + 1, cut.blocks))
-            rows = load_block(problem, block, ahead)
+            block, rows = next_block(problem, cut, state.key, place)
             if not place.begun:
                 self._begin(problem, state, block, rows)
             part = part_of(problem, block, rows)
@@ -210,8 +208,7 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
 
     def cost(self, problem: Regularized, state: BlockNewtonState | None = None) -> Cost:
         cut = cut_of(problem)
-        rows = -(-len(cut.stretches) // cut.blocks) * max(hi - lo for lo, hi in cut.stretches)
-        cells = min(rows * problem.matrix.max_row_cells, problem.matrix.n_cells)
+        cells = cut.cells(problem)
         return Cost(cells=4 * cells, setup=8 * MOST_STEPS * cells, certificate=0, a_pass=cut.blocks)
 
     def pause(self, problem: Regularized, state: BlockNewtonState) -> int:
@@ -233,12 +230,10 @@ def outline_of(problem: Regularized, cells: int) -> Outline:
 
 def part_of(problem: Regularized, block: Ranges, rows: Matrix) -> Regularized | None:
     """The problem over the rows of a block, with the total weight of all rows; None if the rows have no weight."""
-    weight = rows_of(problem.weight, block) if len(problem.weight) == problem.n else None
-    if weight is not None and not weight.any():
+    at = np.concatenate([np.arange(lo, hi) for lo, hi in block])
+    if len(problem.weight) == problem.n and not problem.weight[at].any():
         return None
-    y = rows_of(problem.target if problem.loss.two_sided else problem.y, block)
-    options = {"weight": weight, "bias": problem.bias, "bias_scale": problem.bias_scale, "loss": problem.loss}
-    part = Regularized(rows, y, problem.lam, **options)  # type: ignore[arg-type]
+    part = problem.with_rows(rows, at)
     part.total = problem.total
     return part
 
@@ -250,13 +245,12 @@ def sampled_start(part: Regularized | None, lam: float) -> np.ndarray | None:
     d, cells = part.d, max(1, part.matrix.n_cells // part.n)
     wanted = max(ROWS * d, SAMPLE // cells)
     rows = np.arange(0, part.n, max(1, part.n // wanted))
-    y = part.target[rows] if part.loss.two_sided else part.y[rows]
-    weight = None if len(part.weight) == 1 else part.weight[rows]
+    y, weight = part.y[rows], part.weight if len(part.weight) == 1 else part.weight[rows]
     rare = min(np.count_nonzero(y > 0), np.count_nonzero(y < 0))
-    if len(rows) < 2 * d or (rare < RARE and not part.loss.two_sided) or (weight is not None and not weight.any()):
+    if len(rows) < 2 * d or (rare < RARE and not part.loss.two_sided) or not weight.any():
         return None
-    options = {"weight": weight, "bias": part.bias, "bias_scale": part.bias_scale, "loss": part.loss}
-    sample = Regularized(part.matrix.gather(rows), y, lam, **options)  # type: ignore[arg-type]
+    sample = part.with_rows(part.matrix.gather(rows), rows)
+    sample.lam = lam
     tol = min(
         0.1, max(1e-4, d / len(rows))
     )  # a sample is no more exact than this: other rows would give another answer

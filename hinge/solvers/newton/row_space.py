@@ -184,14 +184,6 @@ def coordinates(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _with_rows(problem: Regularized, L: np.ndarray) -> Regularized:
     """The problem with L in place of its rows."""
-    small = Regularized(
-        Matrix(L, checked=True),
-        problem.target if problem.loss.two_sided else problem.y,
-        problem.lam,
-        weight=problem.weight if len(problem.weight) > 1 else None,
-        bias=problem.bias,
-        bias_scale=problem.bias_scale,
-        loss=problem.loss,
-    )
+    small = problem.with_rows(Matrix(L, checked=True))
     small.total = problem.total
     return small
