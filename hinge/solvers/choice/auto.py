@@ -27,7 +27,7 @@ from hinge.solvers.newton.finite_newton import FiniteNewton
 from hinge.solvers.newton.multiclass_newton import MulticlassNewton
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
-from hinge.solvers.newton.systems import CURVED, form_of
+from hinge.solvers.newton.systems import form_of
 from hinge.solvers.unit_costs import pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
@@ -118,8 +118,7 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
     if form_of(problem) == "rows":
         return _choose_by_rows(problem, tol, stiff)
     # Steps are hard to foresee if a plane separates the rows: the ascent is tried, for a share of Newton's price.
-    enough = CURVED if form_of(problem) == "products" else SEPARABLE  # products sample the rows
-    begin = "newton" if newton < ascent and n >= enough * d else "ascent"
+    begin = "newton" if newton < ascent and n >= SEPARABLE * d else "ascent"
     return Choice(Switch(tol, begin, ascent_for(tol), price=float(f"{newton / a_pass:.3g}")), work)
 
 
