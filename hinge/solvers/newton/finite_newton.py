@@ -15,7 +15,7 @@ from hinge.problems.base import Cost
 from hinge.problems.batch import Batch, BatchSolution, members_of
 from hinge.problems.svm.losses import Loss
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.newton.newton import PROGRESS
+from hinge.solvers.newton.newton import PROGRESS, STALLED
 from hinge.solvers.newton.row_sums import MOST_TRIALS, SLOPE
 from hinge.solvers.newton.systems import CANCELLED, MOST_DIRECT, MOST_MOVES, penalty_of, solved
 
@@ -35,7 +35,7 @@ class FiniteNewtonState(NamedTuple):
     `held`       (k, n)                  which rows H is the sum of
     `moved`      (k,)                    rows added to H and taken from it since it was last summed up anew
     `gap`        (k,)                    relative duality gap
-    `least`      (k,)                    least :math:`\\|\\nabla F\\|^2/2\\lambda` so far
+    `least`      (2, k)                  least :math:`\\|\\nabla F\\|^2/2\\lambda` and least objective so far
     `idle`       (k,)                    steps since then
     `rows`       (n, d + 1)              the rows with the constant feature, if they are few; else (0, d + 1)
     `target`     ()                      the gap to reach, as a multiple of `tol`
@@ -158,8 +158,8 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
             np.zeros((k, d + 1, d + 1)),
             np.zeros((k, n), bool),
             np.zeros(k, np.int64),
-            far.copy(),
             far,
+            np.full((2, k), np.inf),
             np.zeros(k, np.int64),
             np.empty((n if k * n * (d + 1) <= SMALL else 0, d + 1)),
             np.ones(()),
@@ -203,8 +203,8 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return Cost(cells=(2 + len(members)) * cells, setup=3 * cells)
 
     def pause(self, problem: Regularized | Batch, state: FiniteNewtonState) -> int:
-        """1, or 0 after ten steps without progress, when only rounding is left, or after far more steps than needed."""
-        return int(state.t < 1000 and not (state.idle >= 10).any())
+        """1, or 0 after many steps without progress, when only rounding is left, or far more steps than needed."""
+        return int(state.t < 1000 and not (state.idle >= STALLED).any())
 
     def estimate(self, problem: Regularized | Batch, state: FiniteNewtonState) -> float:
         return float(state.gap.max())
@@ -285,17 +285,17 @@ def _evaluate(problem: Regularized | Batch, columns: Stacked, state: FiniteNewto
         losses = _dots(state.G[:, members], mass) - (problem.loss.conjugates(alpha) * columns.share).sum(0)
     mass *= columns.y
     gradient = penalty * W
-    dual = losses + 0.5 * _dots(gradient, W)
+    primal = losses + 0.5 * _dots(gradient, W)
     gradient -= _combinations(problem.matrix, columns, mass)
     distance = 0.5 * _dots(gradient, gradient / penalty)
-    dual -= distance
-    scale = np.maximum(dual, columns.unit)
+    scale = np.maximum(primal - distance, columns.unit)
     state.gradient[:, members] = gradient
     state.gap[members] = np.divide(distance, scale, out=np.full_like(scale, np.inf), where=scale > 0.0)
-    least = state.least[members]
-    better = distance < PROGRESS * least
+    # The gap may long stay as it is while the losses of rows end one by one; the objective falls then.
+    least, now = state.least[:, members], np.stack([distance, primal])
+    better = (now < PROGRESS * least).any(0)
     state.idle[members] = (state.idle[members] + 1) * ~better
-    state.least[members] = np.where(better, distance, least)
+    state.least[:, members] = np.where(better, np.minimum(now, least), least)
 
 
 def _step(problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, members: Members) -> None:

@@ -79,3 +79,14 @@ def test_it_says_what_it_is_not_for():
     assert "without a free bias" in FiniteNewton().rejects(made(1.0, bias="free"))
     with pytest.raises(ValueError, match="tol must be a number of at least 0"):
         FiniteNewton(-1.0)
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_separable_rows_are_solved_though_the_gap_stays_as_it_is_for_many_steps(seed):
+    rng = np.random.default_rng(seed)
+    rows, at = np.zeros((300, 90)), (90 * rng.random((300, 45)) ** 2.6).astype(int)
+    np.add.at(rows, (np.arange(300)[:, None], at), rng.exponential(size=at.shape))
+    score = rows @ rng.standard_normal(90)
+    problem = Regularized(rows, np.where(score > np.median(score), 1, -1), 1e-6, loss=SQUARED_HINGE)
+    result = solve(problem, FiniteNewton(1e-3), stop=Stop(1e-3))
+    assert result.status is Status.CONVERGED and result.certificate.gap <= 1e-3
