@@ -57,6 +57,9 @@ def solve_sample(inner: Regularized, start: Solution, tol: float) -> Solution:
     Rows that come and go leave rounding errors in columns that no support vector has. These are made zero:
     a column of w is one to read. Where time ran out before each row was visited, the start is the better answer.
     """
+    if inner.bias == "free" and abs(int(inner.y.sum())) == inner.n:
+        # Of one class, w = 0 has no loss: the optimum is 0, to which no gap is relative, and an ascent would not end.
+        return Solution(np.zeros(inner.d), float(inner.y[0]), np.zeros(inner.n))
     stop = Stop(max(tol, 1e-9), max_iter=1000 * inner.n)
     result = solve(inner, SDCA(), stop=stop, start=start)
     if result.status is Status.MAX_TIME and result.n_iter < inner.n and start.w.any():

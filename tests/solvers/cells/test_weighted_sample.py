@@ -189,3 +189,11 @@ def test_the_expected_gain_is_the_mean_of_the_counted_one():
     parts = [expected_gain(inner, old, np.where(np.arange(len(y)) % 50 == k, new, old), fresh)[0] for k in range(50)]
     assert spread == pytest.approx(np.sqrt(50) * np.std(parts), rel=0.3)  # of what fifty parts of the rows have to it
     assert expected_gain(inner, new, new, fresh) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_sample_of_one_class_with_a_free_bias_needs_no_ascent(tiny, side, monkeypatch):
+    monkeypatch.setattr("hinge.solvers.cells.weighted_sample.solve", None)  # whose gap would be relative to 0
+    problem = Regularized(tiny[0], np.full(len(tiny[0]), side), 0.1, bias="free")
+    answer = solve_sample(problem, Solution(np.ones(problem.d), 0.0, np.zeros(problem.n)), 1e-3)
+    assert problem.objective(answer) == 0.0 and answer.b == side
