@@ -124,7 +124,7 @@ def squares_in_levels(E: sp.csr_array, ranked: np.ndarray, cuts: np.ndarray) -> 
     (m, d), levels = E.shape, len(cuts) - 1
     level = np.full(d, levels, np.int16)  # columns in no level count as the last one
     level[ranked[: cuts[-1]]] = np.repeat(np.arange(levels), np.diff(cuts))
-    row, column, value = sp.find(E)  # a sparse product with a matrix of levels would sort all columns first: slower
-    place = row.astype(np.int64) * (levels + 1) + level[column]
-    sums = np.bincount(place, value.astype(float) ** 2, m * (levels + 1))
+    # Cell by cell: a sparse product with a matrix of levels would sort all columns first.
+    place = np.repeat(np.arange(m) * (levels + 1), np.diff(E.indptr)) + level[E.indices]
+    sums = np.bincount(place, E.data.astype(float) ** 2, m * (levels + 1))
     return sums.reshape(m, levels + 1)[:, :-1]
