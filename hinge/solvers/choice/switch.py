@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from hinge.compiled import Scalars, scalars
+from hinge.compiled import Scalars, copied, scalars
 from hinge.constraints import Constraints, choice
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Multiclass, Problem, Regularized, Solution
@@ -142,15 +142,15 @@ class Switch(Solver[P, SwitchState]):
         if n_iter == 0:  # compiles
             method.advance(problem, own, 0)
             return state
-        a_pass = self.ascent.cost(problem).a_pass
+        a_pass, a_step = self.ascent.cost(problem).a_pass, step_length(self, problem)
         while n_iter > 0:
             if watch.switch_due:
                 state = self._switch(problem, state)
-            method, own = running(self, state)
-            due = int(watch.due) or (a_pass if watch.by_newton else self._ascent_due(problem, own))
-            n, ended = min(n_iter, due), False
-            if watch.by_newton:
-                a_step, done = self._a_step(problem), a_pass - due  # the first iteration of a step does all of it
+            (method, own), by_newton, ended = running(self, state), bool(watch.by_newton), False
+            due = int(watch.due) or (a_pass if by_newton else ascent_due(self, problem, own))
+            n = min(n_iter, due)
+            if by_newton:
+                done = a_pass - due  # the first iteration of a step does all of it
                 if steps := -(-(done + n) // a_step) + -done // a_step:
                     state = state._replace(newton=method.advance(problem, own, steps))
             else:
@@ -158,29 +158,14 @@ class Switch(Solver[P, SwitchState]):
                 own = method.advance(problem, own, n)
                 n, ended = own.t - before, own.t - before < n  # it expects to have reached its tolerance
                 state = state._replace(ascent=own)
-            watch.t += n
-            watch.due = 0 if ended else due - n
+            due = 0 if ended else due - n
+            watch["t"] += n  # by name: attributes of a record are slow to write, and steps may be short
+            watch["due"] = due
             n_iter -= n
-            if watch.due == 0:
-                self._evaluate(problem, state)
-            if ended or (self.ends_itself and watch.due == 0 and watch.gap <= self.tol):
+            reached = due == 0 and evaluate(self, problem, state) <= self.tol
+            if ended or (reached and self.ends_itself):
                 break
         return state
-
-    def _a_step(self, problem: P) -> int:
-        """Iterations that one of Newton's method counts as."""
-        return max(1, self.ascent.cost(problem).a_pass // self.newton.cost(problem).a_pass)
-
-    def _ascent_due(self, problem: P, ascent: SDCAState | CoCoAState | MulticlassSDCAState) -> int:
-        """Iterations until the ascent is judged: as it pauses; or if it ends by itself, when its passes grew by half.
-
-        It is not judged before it has taken a share of Newton's price: twice within that share, for a first rate.
-        """
-        pause, a_pass = self.ascent.pause(problem, ascent), self.ascent.cost(problem).a_pass
-        if getattr(self.ascent, "tol", 0.0) == 0.0:
-            return pause
-        first = int(EARLY / GROWTH * min(self._price(problem), PATIENCE)) * a_pass
-        return max(a_pass, ascent.t // 2, first - ascent.t)
 
     def _price(self, problem: P) -> float:
         """Passes of the ascent that Newton's method is estimated to cost."""
@@ -189,34 +174,6 @@ class Switch(Solver[P, SwitchState]):
         if isinstance(problem, Multiclass):
             return multiclass_passes(problem)
         return newton_cost(problem) / pass_cost(problem)
-
-    def _evaluate(self, problem: P, state: SwitchState) -> None:
-        """Evaluate the gap, and decide whether the other method continues."""
-        watch, last, (method, own) = state.watch, state.watch.switches >= 2, running(self, state)
-        watch.gap = gap = float(gap_of(method.estimate(problem, own)))
-        if watch.by_newton:
-            watch.switch_due = not last and gap > FINEST and method.pause(problem, own) == 0
-            return
-        if last or not 0.0 < gap < math.inf:
-            return
-        passes = (own.ascent.t / problem.n) if isinstance(own, CoCoAState) else own.t / method.cost(problem).a_pass
-        watch.log_gap = log_gap = min(float(watch.log_gap), math.log(gap))
-        log_tol, due = math.log(max(self.tol, LEAST_TOL)), False
-        # The gap wavers from one evaluation to the next: a rate is taken over at least half of the growth.
-        apart = passes - watch.before >= 0.5 * (GROWTH - 1.0) * watch.before > 0.0
-        if watch.before_log < math.inf and log_gap > log_tol and apart:
-            rate = float((watch.before_log - log_gap) / (passes - watch.before))
-            # Subspace steps keep the rate up, as conjugate gradients do; so do Newton steps over the free weights.
-            steady = getattr(self.ascent, "acceleration", "none") == "subspace" or getattr(self.ascent, "newton", False)
-            left = passes_left(passes, rate, log_gap - log_tol, steady)
-            due = is_slow(passes, left, min(self._price(problem), PATIENCE))
-        if watch.passes_log == math.inf:
-            watch.passes, watch.passes_log, watch.before, watch.before_log = passes, log_gap, passes, log_gap
-            return
-        watch.switch_due = due
-        if passes >= GROWTH * watch.passes:
-            watch.before, watch.before_log = watch.passes, watch.passes_log
-            watch.passes, watch.passes_log = passes, log_gap
 
     def _switch(self, problem: P, state: SwitchState) -> SwitchState:
         """The other method in place of the one that runs, with its answer."""
@@ -262,7 +219,11 @@ class Switch(Solver[P, SwitchState]):
         watch, (method, own) = state.watch, running(self, state)
         if watch.due or watch.switch_due:
             return int(watch.due) or self.ascent.cost(problem).a_pass
-        return method.pause(problem, own) * self._a_step(problem) if watch.by_newton else self._ascent_due(problem, own)
+        return (
+            method.pause(problem, own) * step_length(self, problem)
+            if watch.by_newton
+            else ascent_due(self, problem, own)
+        )
 
     def estimate(self, problem: P, state: SwitchState) -> float | Certificate:
         """The gap of the last evaluation; between evaluations, the estimate of the running method."""
@@ -283,11 +244,17 @@ class Switch(Solver[P, SwitchState]):
         return state._replace(ascent=own)
 
 
+FIRST_WATCH = scalars(
+    **dict(t=0, switches=0, due=0, passes=0.0, before=0.0, by_newton=False, switch_due=False),
+    **dict.fromkeys(("gap", "newton_gap", "log_gap", "passes_log", "before_log"), math.inf),
+)
+
+
 def first_watch(*, by_newton: bool) -> Scalars:
     """The numbers of `SwitchState.watch` before the first iteration."""
-    unknown = dict.fromkeys(("gap", "newton_gap", "log_gap", "passes_log", "before_log"), math.inf)
-    count = dict(t=0, switches=0, due=0)
-    return scalars(**count, **unknown, passes=0.0, before=0.0, by_newton=by_newton, switch_due=False)
+    watch = copied(FIRST_WATCH)
+    watch["by_newton"] = by_newton
+    return watch
 
 
 def forget_rate(watch: Scalars) -> None:
@@ -299,6 +266,53 @@ def forget_rate(watch: Scalars) -> None:
 def running(solver: Switch[Any], state: SwitchState) -> tuple[Solver, Any]:
     """The running method, and its state."""
     return (solver.newton, state.newton) if state.watch.by_newton else (solver.ascent, state.ascent)
+
+
+def step_length(solver: Switch[P], problem: P) -> int:
+    """Iterations that one of Newton's method counts as."""
+    return max(1, solver.ascent.cost(problem).a_pass // solver.newton.cost(problem).a_pass)
+
+
+def ascent_due(solver: Switch[P], problem: P, ascent: SDCAState | CoCoAState | MulticlassSDCAState) -> int:
+    """Iterations until the ascent is judged: as it pauses; or if it ends by itself, when its passes grew by half.
+
+    It is not judged before it has taken a share of Newton's price: twice within that share, for a first rate.
+    """
+    pause, a_pass = solver.ascent.pause(problem, ascent), solver.ascent.cost(problem).a_pass
+    if getattr(solver.ascent, "tol", 0.0) == 0.0:
+        return pause
+    first = int(EARLY / GROWTH * min(solver._price(problem), PATIENCE)) * a_pass
+    return max(a_pass, ascent.t // 2, first - ascent.t)
+
+
+def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
+    """Evaluate the gap, and decide whether the other method continues."""
+    watch, last, (method, own) = state.watch, state.watch.switches >= 2, running(solver, state)
+    watch["gap"] = gap = float(gap_of(method.estimate(problem, own)))
+    if watch.by_newton:
+        watch["switch_due"] = not last and gap > FINEST and method.pause(problem, own) == 0
+        return gap
+    if last or not 0.0 < gap < math.inf:
+        return gap
+    passes = (own.ascent.t / problem.n) if isinstance(own, CoCoAState) else own.t / method.cost(problem).a_pass
+    watch.log_gap = log_gap = min(float(watch.log_gap), math.log(gap))
+    log_tol, due = math.log(max(solver.tol, LEAST_TOL)), False
+    # The gap wavers from one evaluation to the next: a rate is taken over at least half of the growth.
+    apart = passes - watch.before >= 0.5 * (GROWTH - 1.0) * watch.before > 0.0
+    if watch.before_log < math.inf and log_gap > log_tol and apart:
+        rate = float((watch.before_log - log_gap) / (passes - watch.before))
+        # Subspace steps keep the rate up, as conjugate gradients do; so do Newton steps over the free weights.
+        steady = getattr(solver.ascent, "acceleration", "none") == "subspace" or getattr(solver.ascent, "newton", False)
+        left = passes_left(passes, rate, log_gap - log_tol, steady)
+        due = is_slow(passes, left, min(solver._price(problem), PATIENCE))
+    if watch.passes_log == math.inf:
+        watch.passes, watch.passes_log, watch.before, watch.before_log = passes, log_gap, passes, log_gap
+        return gap
+    watch.switch_due = due
+    if passes >= GROWTH * watch.passes:
+        watch.before, watch.before_log = watch.passes, watch.passes_log
+        watch.passes, watch.passes_log = passes, log_gap
+    return gap
 
 
 def is_slow(work: float, left: float, price: float) -> bool:
