@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.access.structure import cells_and_counts
 from hinge.compiled import Scalars, scalars
 
 
@@ -125,6 +126,7 @@ def squares_in_levels(E: sp.csr_array, ranked: np.ndarray, cuts: np.ndarray) -> 
     level = np.full(d, levels, np.int16)  # columns in no level count as the last one
     level[ranked[: cuts[-1]]] = np.repeat(np.arange(levels), np.diff(cuts))
     # Cell by cell: a sparse product with a matrix of levels would sort all columns first.
-    place = np.repeat(np.arange(m) * (levels + 1), np.diff(E.indptr)) + level[E.indices]
-    sums = np.bincount(place, E.data.astype(float) ** 2, m * (levels + 1))
+    values, columns, counts = cells_and_counts(E)
+    place = np.repeat(np.arange(m) * (levels + 1), counts) + level[columns]
+    sums = np.bincount(place, values**2, m * (levels + 1))
     return sums.reshape(m, levels + 1)[:, :-1]
