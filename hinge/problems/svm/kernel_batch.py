@@ -7,8 +7,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from hinge.access import Gram, Points
+from hinge.access.gram.base import LinearSums
 from hinge.access.gram.given_points import FunctionPoints, GivenPoints, check_own_values
 from hinge.access.gram.gram import TILE_ROWS
+from hinge.access.gram.weight_vector import WeightVector
 from hinge.problems.base import Certificate, Problem
 from hinge.problems.batch import BatchCertificate, combine_certificates
 from hinge.problems.svm.examples import FAINT, spread_of
@@ -105,6 +107,11 @@ class PackedBatch(Problem[BatchExpansion]):
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
         """Bounds on the errors of the kernel values, as `Gram.errors` gives them."""
         return self.points.errors()
+
+    @cached_property
+    def weights(self) -> LinearSums | None:
+        """The sums of a linear kernel by way of w; None for others."""
+        return None if self.points.weighted is None else WeightVector(self.points.weighted)
 
     @property
     def certifiable(self) -> bool:
@@ -216,6 +223,37 @@ class KernelBatch(PackedBatch):
         """Member k, whose arrays are these parts of the concatenated ones."""
         y, weight = self.over_all(part, self.aims, 1), self.over_all(part, self.weight, 0)
         return KernelRegularized(gram, y, float(self.lam[k]), weight=weight, bias=self.bias, loss=self.loss)
+
+
+class SingleMember(PackedBatch):
+    """A `KernelRegularized` problem as a batch of one, with the values of its own Gram; the problem certifies it."""
+
+    def __init__(self, problem: KernelRegularized) -> None:
+        n = problem.n
+        self.n, self.rows, self.cuts, self.members = n, np.arange(n), np.array([0, n]), (problem,)
+        self.aims, self.boxes, (self.lo, self.hi) = problem.aims, problem.boxes, problem.limits
+        self.lam, self.unit, self.spread = np.array([[problem.lam], [problem.unit], [problem.spread]])
+        self.bias, self.loss, self.start = problem.bias, problem.loss, np.zeros(n)
+
+    @property
+    def K(self) -> np.ndarray:
+        """All kernel values, in the precision of the Gram."""
+        return self.members[0].gram.whole()
+
+    @property
+    def errors(self) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[override]
+        """None: the certificate of the problem has them."""
+        return np.empty((0, self.n)), np.empty((0, self.n))
+
+    @property
+    def weights(self) -> LinearSums | None:  # type: ignore[override]
+        """The sums of a linear kernel by way of w; None for others."""
+        return self.members[0].gram.weights
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether there can be a certificate: not if the kernel is known not to be positive semidefinite."""
+        return self.members[0].certifiable
 
 
 def kernel_matrix(points: Points) -> tuple[Points, np.ndarray, int]:

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access.gram.weight_vector import WeightVector
 from hinge.compiled import compiled, scalars_array
 from hinge.problems.base import Certificate
 from hinge.problems.batch import combine_certificates
@@ -17,7 +16,7 @@ from hinge.solvers.kernel.active_rounds import (
     MOST,
     PASSES,
     SHARPER,
-    advance_many,
+    exchange_and_move,
     fit_alone,
     measured,
     most_pairs,
@@ -30,8 +29,8 @@ from hinge.solvers.kernel.two_point import pair_steps, single_steps
 
 MANY = 128
 """Points from which on the Newton steps of a regression use LAPACK."""
-PIECES = 24
-"""Times as many conjugate steps as pair steps come before Newton steps."""
+MORE = 48
+"""Pair steps for each of many points, where whole sets of them do not settle."""
 
 
 class BatchState(NamedTuple):
@@ -146,21 +145,23 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
     )
     free, epsilon, left = problem.bias == "free", problem.epsilon, n_iter
     if state.t == 0 and epsilon is not None and problem.certifiable:
-        _exchange_first(problem, state, free, tol)
+        _exchange_first(problem, state, tol)
     # None for what is rarely needed, so that its code is not compiled, nor are Newton steps if no problem needs them.
     unbiased, indefinite, sums = None if free else True, None if problem.certifiable else True, sums_of(problem, state)
     plain = True if sums is None else None
-    # Conjugate steps are for problems whose Newton steps would be long.
-    long = free and problem.certifiable and plain and epsilon is None and problem.n > MOST
-    long = long and np.diff(problem.cuts).max() > MOST
+    sizes = np.diff(problem.cuts)
+    many = True if sizes.max() > MOST and free and problem.certifiable and plain else None
     while left > 0:
-        k, stuck, done = _solve(these, tol, left, unbiased, indefinite, epsilon, plain, sums, True if long else None)
+        k, stuck, done = _solve(these, tol, left, unbiased, indefinite, epsilon, plain, sums, many)
         left -= done
         if stuck:
-            work, n = state.found["work"], problem.cuts[k + 1] - problem.cuts[k]
+            work, n = state.found["work"], sizes[k]
             before = float(work[k])
-            work[k] += most_pairs(n) * (PIECES if long else 1)
-            work[k] += _move_on_face(these, k, free, epsilon, sums)
+            work[k] += most_pairs(n)
+            if n > MOST and plain:
+                work[k] += _exchange(problem, state, k, float(state.found["level"][k]), MORE)
+            else:
+                work[k] += _move_on_face(these, k, free, epsilon, sums)
             if problem.certifiable and is_due(before, work[k]):
                 _improve_by_rank(problem, state, k, tol)
         elif k == len(problem.lam):
@@ -173,26 +174,30 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
     return state._replace(t=state.t + n_iter - left)
 
 
-def _exchange_first(problem: PackedBatch, state: BatchState, free: bool, tol: float) -> None:
+def _exchange_first(problem: PackedBatch, state: BatchState, tol: float) -> None:
     """Exchange whole sets of points of regressions most of whose points will lie between their bounds."""
-    weighted = problem.points.weighted
-    rank = np.inf if weighted is None else weighted.shape[1]
+    rank = np.inf if problem.weights is None else problem.weights.rows.shape[1]
     for k, part in enumerate(problem.parts):
-        rows, beta, box = problem.rows[part], state.beta[part], problem.boxes[part]
-        diag = np.diagonal(problem.K)[rows]
-        if len(rows) <= MANY or beta.any() or not fit_alone(box, diag, problem.spread[k], rank):
-            continue
-        K = problem.K if len(rows) == problem.n else problem.K[np.ix_(rows, rows)]
-        bounds, level = (problem.lo[part], problem.hi[part]), tol * problem.spread[k]
-        advance_many(K, beta, state.e[part].copy(), *bounds, level, free, True, problem.epsilon, 0)
+        diag = np.diagonal(problem.K)[problem.rows[part]]
+        alone = len(diag) > MANY and fit_alone(problem.boxes[part], diag, problem.spread[k], rank)
+        if alone and not state.beta[part].any():
+            _exchange(problem, state, k, tol, 0)
+
+
+def _exchange(problem: PackedBatch, state: BatchState, k: int, level: float, more: int) -> float:
+    """`exchange_and_move` of member k."""
+    part, free = problem.parts[k], problem.bias == "free"
+    rows, level = problem.rows[part], level * float(problem.spread[k])
+    K = problem.K if len(rows) == problem.n else problem.K[np.ix_(rows, rows)]
+    now, bounds = (state.beta[part], state.e[part]), (problem.lo[part], problem.hi[part])
+    return exchange_and_move(K, *now, *bounds, level, free, problem.epsilon, more)
 
 
 def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float) -> None:
     """Solve member k by `low_rank`, if as much work has been done as that takes; with a gap of `tol` it is done."""
     part, work = problem.parts[k], float(state.found["work"][k])
     rows, most = problem.rows[part], affordable_rank(work, part.stop - part.start)
-    exact = None if problem.points.weighted is None else WeightVector(problem.points.weighted)
-    Z = None
+    exact, Z = problem.weights, None
     if exact is None:
         Z = find_factor(lambda i: problem.K[rows[i], rows], np.diagonal(problem.K)[rows], most)
     elif exact.rows.shape[1] <= most:
@@ -214,7 +219,7 @@ def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float
         return
     before, known = (state.beta[part].copy(), state.e[part].copy()), state.found["gap"][k]
     state.beta[part], state.e[part] = better[0], better[1] + c
-    found = _certify_anew(problem, state, k, exact)
+    found = _certify_anew(problem, state, k)
     if found.gap <= tol or found.gap < known < np.inf:
         state.found["rounds"][k] += 1
         for name, value in zip(CERTIFICATE, found, strict=False):
@@ -238,11 +243,10 @@ def certify_batch(problem: PackedBatch, state: BatchState, tol: float) -> float 
     found = state.found
     if not problem.certifiable:
         return float(found["gap"].max())
-    exact = None if problem.points.weighted is None else WeightVector(problem.points.weighted)
     every = [Certificate(*one[:5]) for one in found.tolist()]
     for k, one in enumerate(every):
-        if exact is not None or one.gap == np.inf:
-            every[k] = _certify_anew(problem, state, k, exact)
+        if problem.weights is not None or one.gap == np.inf:
+            every[k] = _certify_anew(problem, state, k)
         elif one.gap > tol >= one.unrounded:
             member, answer = problem.members[k], problem.expansion(solution_of(problem, state), k)
             every[k] = min(one, member.sharpened(answer, member.certificate(answer), tol), key=lambda each: each.gap)
@@ -252,9 +256,9 @@ def certify_batch(problem: PackedBatch, state: BatchState, tol: float) -> float 
     return combine_certificates(every)
 
 
-def _certify_anew(problem: PackedBatch, state: BatchState, k: int, exact: WeightVector | None) -> Certificate:
+def _certify_anew(problem: PackedBatch, state: BatchState, k: int) -> Certificate:
     """The certificate of member k by responses that are summed anew; they are kept if the member has been solved."""
-    part, sums = problem.parts[k], sums_of(problem, state)
+    part, sums, exact = problem.parts[k], sums_of(problem, state), problem.weights
     rows, y, box, beta = problem.rows[part], problem.aims[part], problem.boxes[part], state.beta[part]
     beta = beta if sums is None else net_of(sums.form, beta)
     used = np.flatnonzero(beta)
@@ -306,7 +310,7 @@ def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums, many)
                 _begin_with_the_worst(sums, k, K, box, beta, e)
         while not (finished or stuck) and done < n_iter:
             if not found.on_face:
-                level, most = found.level * these.spread[k], most_pairs(n) * (1 if many is None else PIECES)
+                level, most = found.level * these.spread[k], most_pairs(n)
                 if unbiased is None:
                     steps = _move_pairs(K, beta, e, lo, hi, level, most, epsilon, cut, many)
                 else:
@@ -318,7 +322,7 @@ def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums, many)
             found.level = SHARPER * found.level if SHARPER * found.level > FINEST else FINEST
             found.rounds += 1
             done += 1
-            net, errors, as_is, ended = beta, none, np.inf, False
+            net, errors, ended = beta, none, False
             for look in range(2):
                 if plain is not None:
                     b, gap, value, primal = measured(
@@ -330,7 +334,8 @@ def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums, many)
                 if look == 0:
                     found.still = _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, spread)
                     found.dual = value if value > found.dual else found.dual
-                    as_is, ended = gap, found.still >= STILL
+                    ended = found.still >= STILL
+                    found.as_is, found.b = gap, b
                     if gap > tol and not ended:
                         break
                     # The sums anew, so that they are rounded as one sum; then all rounding is counted.
@@ -340,7 +345,7 @@ def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums, many)
                 else:
                     finished = gap <= tol or ended
                     found.gap = gap if finished else np.inf
-                    found.as_is, found.primal, found.bound, found.b = as_is, primal, bound, b
+                    found.primal, found.bound, found.b = primal, bound, b
         if finished:
             for i in range(n):
                 beta[i] = net[i]
@@ -355,7 +360,7 @@ def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums, many)
 def _move_pairs(K, beta, e, lo, hi, level, most, epsilon, cut, many):
     """Pair steps, conjugate ones where points are many; how many were made."""
     if many is not None:
-        return conjugate_steps(K, beta, e, lo, hi, level, most, 0.0, None)
+        return conjugate_steps(K, beta, e, lo, hi, level, most, 0.0 if epsilon is None else epsilon, None)
     return pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
 
 
@@ -382,7 +387,7 @@ def _own_values(values, rows):
         ends[i] = ends[i + 1] if i + 1 < n and rows[i + 1] == rows[i] + 1 else i + 1
     if ends[0] == n == len(values):
         return values, own
-    K = np.empty((n, n))
+    K = np.empty((n, n), values.dtype)
     for i in range(n):
         row, out, first = values[rows[i]], K[i], 0
         while first < n:  # points side by side, as in a class, are copied together

@@ -8,7 +8,7 @@ from hinge.problems.svm.levels import quantile
 from hinge.solvers.kernel.conjugate_steps import conjugate_steps
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.set_exchange import exchange_sets
-from hinge.solvers.kernel.two_point import steps
+from hinge.solvers.kernel.two_point import single_steps
 
 MOST = 1024
 """Points up to which the whole matrix is worked on; above, `BlockDual` spares what it can of it."""
@@ -32,7 +32,7 @@ def fit_alone(boxes: np.ndarray, diag: np.ndarray, spread: float, rank: float = 
     return rank >= len(boxes) // 2 and float(boxes.mean() * diag.mean()) > ALONE * spread
 
 
-def advance_many(
+def exchange_and_move(
     K: np.ndarray,
     beta: np.ndarray,
     e: np.ndarray,
@@ -40,11 +40,10 @@ def advance_many(
     hi: np.ndarray,
     level: float,
     free: bool,
-    convex: bool,
     epsilon: float | None,
-    more: int = 48,
+    more: int,
 ) -> float:
-    """`advance_round` of many points: where pairs are slow whole sets are exchanged, and then pairs have the rest.
+    """Where pair steps are slow whole sets of points are exchanged, and then pairs have the rest.
 
     Where the sets do not settle, `more` pair steps follow for each point. The arithmetic done, in units of n.
     """
@@ -52,14 +51,14 @@ def advance_many(
     most = most_pairs(n)
 
     def moves(limit: int) -> int:
-        if free and convex:
+        if free:
             return int(conjugate_steps(K, beta, e, lo, hi, level, limit, epsilon or 0.0, None))
-        return steps(free, K, beta, e, lo, hi, level, limit, epsilon)
+        return int(single_steps(K, beta, e, lo, hi, level, limit, epsilon))
 
     made = moves(most)
     if made < most:
         return float(made)
-    settled = convex and exchange_sets(K, beta, e, lo, hi, free, epsilon)
+    settled = exchange_sets(K, beta, e, lo, hi, free, epsilon)
     return float(most + n + moves(most if settled else more * n))
 
 
@@ -123,28 +122,6 @@ def _best_bias(y, e, weight, epsilon):
             target += weight[i]
     low, high = quantile(kinks, mass, target)
     return 0.5 * (low + high)
-
-
-def advance_round(
-    K: np.ndarray,
-    beta: np.ndarray,
-    e: np.ndarray,
-    lo: np.ndarray,
-    hi: np.ndarray,
-    level: float,
-    free: bool,
-    convex: bool,
-    epsilon: float | None,
-) -> float:
-    """Pair steps and, where these do not end it, Newton steps; the arithmetic done, in units of n.
-
-    Where the problem is not convex there are pair steps only: they lead where LIBSVM's do.
-    """
-    most = most_pairs(len(beta))
-    made = steps(free, K, beta, e, lo, hi, level, most, epsilon)
-    if made < most or not convex:
-        return float(made)
-    return float(made + steps_on_face(K, beta, e, lo, hi, free, epsilon, None))
 
 
 @compiled(inline="always")

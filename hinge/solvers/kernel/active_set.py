@@ -1,7 +1,7 @@
 """Small kernel problems on their whole Gram matrix: pairs of points, and Newton steps on their face."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from hinge.constraints import Constraints, number
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Expansion, KernelRegularized, Problem
 from hinge.problems.base import Cost
-from hinge.problems.svm.kernel_batch import BatchExpansion, KernelBatch, LevelBatch, PackedBatch
+from hinge.problems.svm.kernel_batch import BatchExpansion, KernelBatch, LevelBatch, PackedBatch, SingleMember
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.active_batch import (
     BatchState,
@@ -19,18 +19,7 @@ from hinge.solvers.kernel.active_batch import (
     is_done,
     solution_of,
 )
-from hinge.solvers.kernel.active_rounds import (
-    FINEST,
-    FIRST,
-    MOST,
-    PASSES,
-    SHARPER,
-    advance_many,
-    advance_round,
-    measured,
-)
-from hinge.solvers.kernel.low_rank import improve_problem, is_due
-from hinge.solvers.kernel.stalling import STILL, count_idle
+from hinge.solvers.kernel.active_rounds import MOST
 
 LARGEST = 5 * MOST
 """Points up to which the whole matrix can be worked on."""
@@ -38,25 +27,8 @@ SINGLE = 1e-5
 """A gap below which only rounding can keep a certificate from one that kernel values in single precision are for."""
 
 
-class ActiveState(NamedTuple):
-    """β, its pulls e = Kβ - y (or - t, of targets), the violation to solve to, the gap and the dual when last computed.
-
-    `still` counts the rounds without progress of the dual. `work` is the arithmetic of all rounds, in units of n.
-    """
-
-    beta: np.ndarray
-    e: np.ndarray
-    level: float
-    gap: float
-    b: float
-    dual: float
-    still: float
-    work: float
-    t: int
-
-
 @dataclass(frozen=True)
-class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState]):
+class ActiveSet(Solver[KernelRegularized | PackedBatch, BatchState]):
     """Dual ascent by pairs of points, in turn with Newton steps over all that are between their bounds.
 
     .. math:: \\min_\\beta\\ \\tfrac12\\beta^\\top K\\beta - y^\\top\\beta, \\qquad lo \\le \\beta \\le hi,
@@ -131,86 +103,48 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
 
     def init(
         self, problem: KernelRegularized | PackedBatch, seed: int = 0, start: Expansion | BatchExpansion | None = None
-    ) -> ActiveState | BatchState:
-        if isinstance(problem, PackedBatch):
-            return begin_batch(problem, cast(BatchExpansion | None, start))
-        beta, r = np.zeros((2, problem.n))
-        if start is not None:
+    ) -> BatchState:
+        if isinstance(start, Expansion) and isinstance(problem, KernelRegularized):
             beta = problem.feasible(start.beta)
             used = np.flatnonzero(beta)
             r = problem.gram.host(problem.gram.pass_over(used, beta[used], np.arange(problem.n)))
-        return ActiveState(beta, r - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0.0, 0.0, 0)
+            start = BatchExpansion(beta, r, np.zeros(1))
+        return begin_batch(batch_of(problem), cast(BatchExpansion | None, start))
 
-    def restart(
-        self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState
-    ) -> ActiveState | BatchState:
+    def restart(self, problem: KernelRegularized | PackedBatch, state: BatchState) -> BatchState:
         """At the best multiple of each answer, without computing its responses again."""
         answer = self.solution(problem, state)
-        if isinstance(problem, KernelBatch):
-            return begin_batch(problem, problem.best_multiple(cast(BatchExpansion, answer)))
-        if isinstance(problem, PackedBatch):
-            return super().restart(problem, state)
-        return at_answer(problem, problem.best_multiple(cast(Expansion, answer)))
+        if isinstance(answer, Expansion):
+            answer = cast(KernelRegularized, problem).best_multiple(answer)
+            answer = BatchExpansion(answer.beta, answer.responses, np.array([answer.b]))
+        elif isinstance(problem, KernelBatch):
+            answer = problem.best_multiple(answer)
+        return begin_batch(batch_of(problem), answer)
 
-    def advance(
-        self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState, n_iter: int
-    ) -> ActiveState | BatchState:
-        if n_iter == 0:
-            return state
-        if isinstance(problem, PackedBatch):
-            return advance_batch(problem, cast(BatchState, state), n_iter, self.tol)
-        K, (lo, hi) = problem.gram.whole(), problem.limits
-        beta, e, level, gap, b, dual, still, work, t = cast(ActiveState, state)
-        free, convex = problem.bias == "free", problem.certifiable
-        unbiased, indefinite = None if free else True, None if convex else True
-        boxes = problem.boxes
-        zeros, own = np.zeros(problem.n), np.sqrt(np.maximum(np.diagonal(K), 0.0)).copy()
-        aims, unit, epsilon = problem.aims, problem.unit, problem.epsilon
-        for _ in range(n_iter):
-            before, advance = work, advance_round if problem.n <= MOST else advance_many
-            work += advance(K, beta, e, lo, hi, level * problem.spread, free, convex, epsilon)
-            if still >= STILL - 1:
-                work = np.inf  # the last attempt, at any price
-            if is_due(before, work) and (better := improve_problem(problem, beta, work)) is not None:
-                beta[:], e[:] = better[0], better[1] - aims
-            level = max(SHARPER * level, FINEST)
-            b, gap, value, primal = measured(
-                aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, unbiased, indefinite, epsilon
-            )
-            missing = min(primal, problem.spread) - value if convex else 0.0
-            still = float(count_idle(still, value, dual, abs(value), missing, PASSES, problem.n))
-            dual, t = max(value, dual), t + 1
-            if gap <= self.tol:
-                break
-        return ActiveState(beta, e, level, gap, b, dual, still, work, t)
+    def advance(self, problem: KernelRegularized | PackedBatch, state: BatchState, n_iter: int) -> BatchState:
+        return advance_batch(batch_of(problem), state, n_iter, self.tol) if n_iter else state
 
-    def solution(
-        self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState
-    ) -> Expansion | BatchExpansion:
-        """Responses are computed again from β, so that rounding does not add up over the run."""
+    def solution(self, problem: KernelRegularized | PackedBatch, state: BatchState) -> Expansion | BatchExpansion:
+        """The answers; of a single problem responses are computed again from β, without the rounding of the run."""
         if isinstance(problem, PackedBatch):
-            return solution_of(problem, cast(BatchState, state))
-        state, r = cast(ActiveState, state), np.zeros(problem.n)
+            return solution_of(problem, state)
+        r = np.zeros(problem.n)
         if state.beta.any():
             r = state.beta @ problem.gram.whole().astype(np.float64, copy=False)
-        return Expansion(state.beta, state.b, r, None, problem.n)
+        return Expansion(state.beta, float(state.found["b"][0]), r, None, problem.n)
 
-    def estimate(
-        self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState
-    ) -> float | Certificate:
+    def estimate(self, problem: KernelRegularized | PackedBatch, state: BatchState) -> float | Certificate:
         if isinstance(problem, PackedBatch):
-            return certify_batch(problem, cast(BatchState, state), self.tol)
-        return cast(ActiveState, state).gap
+            return certify_batch(problem, state, self.tol)
+        gap = float(state.found["as_is"][0])
+        return np.inf if np.isnan(gap) else gap
 
-    def pause(self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState) -> int:
-        if isinstance(problem, PackedBatch):
-            return 0 if is_done(cast(BatchState, state), self.tol).all() else len(problem.lam)
-        state = cast(ActiveState, state)
-        if problem.gram.dtype == np.float32 and state.gap <= SINGLE:
-            return 0
-        return 0 if state.still >= STILL and state.level <= FINEST else 1
+    def pause(self, problem: KernelRegularized | PackedBatch, state: BatchState) -> int:
+        single = isinstance(problem, KernelRegularized) and problem.gram.dtype == np.float32
+        fine = single and state.found["as_is"][0] <= SINGLE
+        return 0 if fine or is_done(state, self.tol).all() else len(state.found)
 
-    def cost(self, problem: KernelRegularized | PackedBatch, state: ActiveState | BatchState | None = None) -> Cost:
+    def cost(self, problem: KernelRegularized | PackedBatch, state: BatchState | None = None) -> Cost:
         every = problem.n**2
         if isinstance(problem, PackedBatch):
             return Cost(kernel_values=0 if problem.kernel_evals else every, a_pass=len(problem.lam))
@@ -220,6 +154,6 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, ActiveState | BatchState
         return Cost(kernel_values=0 if known else every)
 
 
-def at_answer(problem: KernelRegularized, answer: Expansion) -> ActiveState:
-    """The state of a run that continues from a feasible answer of the same Gram, whose responses are known."""
-    return ActiveState(answer.beta.copy(), answer.responses - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0.0, 0.0, 0)
+def batch_of(problem: KernelRegularized | PackedBatch) -> PackedBatch:
+    """The problem itself, if it is a batch; else a batch of one."""
+    return problem if isinstance(problem, PackedBatch) else SingleMember(problem)

@@ -4,19 +4,18 @@ import pytest
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian
 from hinge.problems import Expansion, KernelRegularized
-from hinge.solvers.kernel.active_rounds import advance_many, advance_round, fit_alone, measured
+from hinge.solvers.kernel.active_rounds import exchange_and_move, fit_alone, measured
 
 X = np.random.default_rng(0).standard_normal((40, 2))
 Y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, 1, -1).astype(np.int8)
 
 
-@pytest.mark.parametrize("advance", [advance_round, advance_many])
 @pytest.mark.parametrize("free", [True, False])
-def test_a_round_ends_at_a_small_gap(advance, free):
+def test_pairs_and_exchanged_sets_end_at_a_small_gap(free):
     gram = Gram(as_points(X, Gaussian(0.5), exact=True))
     problem = KernelRegularized.from_C(gram, Y, 1.0, bias="free" if free else "none")
     K, beta, e, (lo, hi) = gram.whole(), np.zeros(40), -Y.astype(float), problem.limits
-    advance(K, beta, e, lo, hi, 1e-10, free, True, None)
+    exchange_and_move(K, beta, e, lo, hi, 1e-10, free, None, 48)
     np.testing.assert_allclose(e, K @ beta - Y, atol=1e-9)
     own, zeros = np.ones(40), np.zeros(40)
     unbiased = None if free else True
