@@ -235,8 +235,8 @@ class SingleMember(PackedBatch):
         self.lam, self.unit, self.spread = np.array([[problem.lam], [problem.unit], [problem.spread]])
         self.bias, self.loss, self.start = problem.bias, problem.loss, np.zeros(n)
 
-    @property
-    def K(self) -> np.ndarray:
+    @cached_property
+    def K(self) -> np.ndarray:  # type: ignore[override]
         """All kernel values, in the precision of the Gram."""
         return self.members[0].gram.whole()
 

@@ -22,10 +22,10 @@ from hinge.solvers.kernel.active_rounds import (
     most_pairs,
     steps_on_face,
 )
-from hinge.solvers.kernel.conjugate_steps import conjugate_steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps
 from hinge.solvers.kernel.low_rank import DualBox, affordable_rank, find_factor, improve_by_rank, is_due
+from hinge.solvers.kernel.single_steps import single_steps
 from hinge.solvers.kernel.stalling import STILL, count_idle, lacks_margin
-from hinge.solvers.kernel.two_point import pair_steps, single_steps
 
 MANY = 128
 """Points from which on the Newton steps of a regression use LAPACK."""
@@ -144,21 +144,18 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
         state.found,
     )
     free, epsilon, left = problem.bias == "free", problem.epsilon, n_iter
-    if state.t == 0 and epsilon is not None and problem.certifiable:
-        _exchange_first(problem, state, tol)
     # None for what is rarely needed, so that its code is not compiled, nor are Newton steps if no problem needs them.
     unbiased, indefinite, sums = None if free else True, None if problem.certifiable else True, sums_of(problem, state)
     plain = True if sums is None else None
     sizes = np.diff(problem.cuts)
-    many = True if sizes.max() > MOST and free and problem.certifiable and plain else None
     while left > 0:
-        k, stuck, done = _solve(these, tol, left, unbiased, indefinite, epsilon, plain, sums, many)
+        k, stuck, done = _solve(these, tol, left, unbiased, indefinite, epsilon, plain, sums)
         left -= done
         if stuck:
             work, n = state.found["work"], sizes[k]
             before = float(work[k])
             work[k] += most_pairs(n)
-            if n > MOST and plain:
+            if plain and (n > MOST or _most_between(problem, k)):
                 work[k] += _exchange(problem, state, k, float(state.found["level"][k]), MORE)
             else:
                 work[k] += _move_on_face(these, k, free, epsilon, sums)
@@ -174,14 +171,12 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
     return state._replace(t=state.t + n_iter - left)
 
 
-def _exchange_first(problem: PackedBatch, state: BatchState, tol: float) -> None:
-    """Exchange whole sets of points of regressions most of whose points will lie between their bounds."""
-    rank = np.inf if problem.weights is None else problem.weights.rows.shape[1]
-    for k, part in enumerate(problem.parts):
-        diag = np.diagonal(problem.K)[problem.rows[part]]
-        alone = len(diag) > MANY and fit_alone(problem.boxes[part], diag, problem.spread[k], rank)
-        if alone and not state.beta[part].any():
-            _exchange(problem, state, k, tol, 0)
+def _most_between(problem: PackedBatch, k: int) -> bool:
+    """Whether most points of member k, a regression, will lie between their bounds."""
+    part, rank = problem.parts[k], np.inf if problem.weights is None else problem.weights.rows.shape[1]
+    if problem.epsilon is None or part.stop - part.start <= MANY:
+        return False
+    return fit_alone(problem.boxes[part], np.diagonal(problem.K)[problem.rows[part]], float(problem.spread[k]), rank)
 
 
 def _exchange(problem: PackedBatch, state: BatchState, k: int, level: float, more: int) -> float:
@@ -287,7 +282,7 @@ def _certify_anew(problem: PackedBatch, state: BatchState, k: int) -> Certificat
 
 
 @compiled
-def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums, many):
+def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums):
     """So many rounds, or until the pair steps of a member are slow: the member, whether they are, the rounds made."""
     done = 0
     for k in range(len(these.cuts) - 1):
@@ -297,7 +292,7 @@ def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums, many)
         at, end = these.cuts[k], these.cuts[k + 1]
         n, y, beta, box = end - at, these.y[at:end], these.beta[at:end], these.box[at:end]
         lo, hi, rows, e = these.lo[at:end], these.hi[at:end], these.rows[at:end], these.e[at:end]
-        cut = None if sums is None else sums.positive[k]
+        cut = n if sums is None else sums.positive[k]
         K, own = _own_values(these.K, rows)
         off, none = np.empty(n), np.zeros(n)
         finished, stuck, net = False, False, beta
@@ -312,7 +307,8 @@ def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums, many)
             if not found.on_face:
                 level, most = found.level * these.spread[k], most_pairs(n)
                 if unbiased is None:
-                    steps = _move_pairs(K, beta, e, lo, hi, level, most, epsilon, cut, many)
+                    width = 0.0 if epsilon is None else epsilon
+                    steps = pair_steps(K, beta, e, lo, hi, level, most, width, cut, indefinite is None)
                 else:
                     steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
                 stuck = indefinite is None and steps == most
@@ -356,14 +352,6 @@ def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums, many)
     return len(these.cuts) - 1, False, done
 
 
-@compiled(no_cpython_wrapper=True)
-def _move_pairs(K, beta, e, lo, hi, level, most, epsilon, cut, many):
-    """Pair steps, conjugate ones where points are many; how many were made."""
-    if many is not None:
-        return conjugate_steps(K, beta, e, lo, hi, level, most, 0.0 if epsilon is None else epsilon, None)
-    return pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
-
-
 @compiled
 def _move_on_face(these, k, free, epsilon, sums):
     """Newton steps of member k; the arithmetic done, in units of its points."""
@@ -371,7 +359,7 @@ def _move_on_face(these, k, free, epsilon, sums):
     y, beta, e = these.y[at:end], these.beta[at:end], these.e[at:end]
     K, _ = _own_values(these.K, these.rows[at:end])
     _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
-    cut = None if sums is None else sums.positive[k]
+    cut = len(y) if sums is None else sums.positive[k]
     work = steps_on_face(K, beta, e, these.lo[at:end], these.hi[at:end], free, epsilon, cut)
     _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)  # what the steps have added up is less exact
     return work

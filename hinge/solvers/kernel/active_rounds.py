@@ -5,10 +5,10 @@ import numpy as np
 from hinge.compiled import compiled
 from hinge.problems.svm.duality import duality_gap, slope_above, slope_below, stationary_bias
 from hinge.problems.svm.levels import quantile
-from hinge.solvers.kernel.conjugate_steps import conjugate_steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.set_exchange import exchange_sets
-from hinge.solvers.kernel.two_point import single_steps
+from hinge.solvers.kernel.single_steps import single_steps
 
 MOST = 1024
 """Points up to which the whole matrix is worked on; above, `BlockDual` spares what it can of it."""
@@ -52,7 +52,7 @@ def exchange_and_move(
 
     def moves(limit: int) -> int:
         if free:
-            return int(conjugate_steps(K, beta, e, lo, hi, level, limit, epsilon or 0.0, None))
+            return int(pair_steps(K, beta, e, lo, hi, level, limit, epsilon or 0.0, n, True))
         return int(single_steps(K, beta, e, lo, hi, level, limit, epsilon))
 
     made = moves(most)
@@ -134,13 +134,10 @@ def most_pairs(n):
 def steps_on_face(K, beta, e, lo, hi, free, epsilon, cut):
     """Newton steps; with the term ε|β| every point stays on its side of zero, where that term is linear.
 
-    Where there is a `cut`, the points before it and from it on have a sum of their own. The arithmetic done, in units
-    of n.
+    The points before the `cut` and from it on have a sum of their own. The arithmetic done, in units of n.
     """
-    if epsilon is None:
+    if epsilon is None or epsilon == 0.0:
         return face_steps(K, beta, e, lo, hi, free, cut)
-    if epsilon == 0.0:
-        return face_steps(K, beta, e, lo, hi, free, None)
     n = len(beta)
     low, high, sides = np.zeros(n), np.zeros(n), np.zeros(n)
     for i in range(n):
@@ -149,7 +146,7 @@ def steps_on_face(K, beta, e, lo, hi, free, epsilon, cut):
         elif beta[i] < 0.0:
             low[i], sides[i] = lo[i], -epsilon
         e[i] += sides[i]
-    work = face_steps(K, beta, e, low, high, free, None)
+    work = face_steps(K, beta, e, low, high, free, cut)
     for i in range(n):
         e[i] -= sides[i]
     return work

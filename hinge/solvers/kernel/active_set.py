@@ -34,7 +34,7 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, BatchState]):
     .. math:: \\min_\\beta\\ \\tfrac12\\beta^\\top K\\beta - y^\\top\\beta, \\qquad lo \\le \\beta \\le hi,
               \\quad \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
 
-    A round makes at most 2n + 50 pair steps (`two_point`). If these do not end it, the points F strictly
+    A round makes at most 2n + 50 pair steps (`conjugate_steps`). If these do not end it, the points F strictly
     between their bounds move together, by the Δ that solves
 
     .. math:: K_{FF}\\Delta = -e_F + \\mu\\mathbf 1, \\qquad \\textstyle\\sum\\Delta = 0,

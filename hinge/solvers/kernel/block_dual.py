@@ -15,10 +15,10 @@ from hinge.problems.base import Cost, gap_of
 from hinge.problems.svm.duality import UNIT, best_scale
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.kernel.conjugate_steps import conjugate_moves
+from hinge.solvers.kernel.conjugate_steps import pair_moves
 from hinge.solvers.kernel.low_rank import improve_problem, is_due
+from hinge.solvers.kernel.single_steps import single_steps
 from hinge.solvers.kernel.stalling import STILL, gains
-from hinge.solvers.kernel.two_point import steps
 from hinge.types import Array
 
 ROUGH = 0.2
@@ -274,7 +274,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         mine, pull = gram.host(beta[at]).copy(), gram.host(e[at]).copy()
         limits = gram.host(lo[at]), gram.host(hi[at])
         violation = float(np.abs(gram.host(off[at])[gram.host((up | down)[at])]).max(initial=0.0))
-        held = rows.in_place() if len(work) >= MOST_OF * state.m and _is_conjugate(problem) else None
+        held = rows.in_place() if len(work) >= MOST_OF * state.m and problem.bias == "free" else None
         if held is None:
             made = self._solve(problem, rows.block(), np.arange(len(work)), mine, pull, *limits, violation)
         else:  # all other points stay where they are
@@ -315,12 +315,11 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         n, least, epsilon = len(beta), 1e-12 * problem.spread, problem.epsilon
         most = STEPS * n + len(problem.gram.columns)
         fine, tol = (max(share * violation, least) for share in (FINE * self.inner, self.inner))
-        if _is_conjugate(problem):
-            return int(conjugate_moves(K, lines, beta, e, lo, hi, fine, n, tol, n + most, epsilon or 0.0, None))
-        # Without a least value in the plane of two directions: pairs alone, as in LIBSVM.
-        free = problem.bias == "free"
-        made = steps(free, K, beta, e, lo, hi, fine, n, epsilon)
-        return made + steps(free, K, beta, e, lo, hi, tol, most, epsilon) if made == n else made
+        if problem.bias == "free":
+            width, convex = epsilon or 0.0, problem.certifiable
+            return int(pair_moves(K, lines, beta, e, lo, hi, fine, n, tol, n + most, width, n, convex))
+        made = int(single_steps(K, beta, e, lo, hi, fine, n, epsilon))
+        return made + int(single_steps(K, beta, e, lo, hi, tol, most, epsilon)) if made == n else made
 
     # --- answers --------------------------------------------------------------------------
 
@@ -437,11 +436,6 @@ def _widens(problem: KernelRegularized, state: BlockState) -> bool:
         return False
     size = int(np.count_nonzero(state.work >= 0))
     return int((state.beta != 0).sum()) * (problem.n - state.m) <= IN_VAIN * size**2
-
-
-def _is_conjugate(problem: KernelRegularized) -> bool:
-    """Whether blocks are solved by conjugate steps."""
-    return problem.bias == "free" and problem.certifiable
 
 
 def _all_responses(problem: KernelRegularized, state: BlockState) -> np.ndarray:

@@ -3,7 +3,7 @@
 .. math:: \\min_\\beta\\ \\tfrac12\\beta^\\top K\\beta + c^\\top\\beta + \\varepsilon\\sum_i|\\beta_i|, \\qquad
           lo \\le 0 \\le hi, \\quad lo \\le \\beta \\le hi, \\quad \\textstyle\\sum_i\\beta_i \\text{ given}
 
-A pair d = eᵢ - eⱼ of points is chosen as in `two_point`. The step is along
+A pair d = eᵢ - eⱼ of points is chosen by second-order information, the rule of LIBSVM. The step is along
 
 .. math:: p \\leftarrow d - \\frac{d^\\top Kp}{p^\\top Kp}\\,p,
 
@@ -22,6 +22,7 @@ violation that there was at the beginning, and a run that continues from β begi
 Where C is large most points lie between their bounds, K is nearly singular there, and steps in two coordinates are as
 slow as steepest descent is; this takes a tenth to a quarter of them.
 
+R.-E. Fan, P.-H. Chen, C.-J. Lin, *Working Set Selection Using Second Order Information*, 2005;
 A. Torres-Barrán, C. M. Alaíz, J. R. Dorronsoro, *Faster SVM Training via Conjugate SMO*, 2021.
 """
 
@@ -32,8 +33,9 @@ import numpy as np
 from hinge.compiled import compiled
 from hinge.solvers.kernel.conjugate_line import go, new_line, place, point, reach, turn
 from hinge.solvers.kernel.extremes import larger, lesser
-from hinge.solvers.kernel.two_point import TINY
 
+TINY = 1e-12
+"""The curvature of a step is taken for at least this share of the largest value."""
 PARALLEL = 1e-5
 """Where less than this of the curvature of a pair is left across p, rounding decides: the pair moves alone."""
 FAINT = 1e-12
@@ -85,14 +87,15 @@ class Slopes(NamedTuple):
 
 
 @compiled
-def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon, cut):
+def pair_steps(K, beta, e, lo, hi, tol, most, epsilon, cut, conjugate):
     """Move pairs until none violates by more than `tol`, at most `most` times; β and e change in place.
 
-    Where `cut` is given the sums before and from it on are kept apart: both points of a pair are on one side.
-    Returns the number of steps.
+    The sums before the `cut` and from it on are kept apart: both points of a pair are on one side. It is n where there
+    is one sum. Steps are `conjugate` where K is positive semidefinite; else each pair moves alone, as in LIBSVM, since
+    there is no least value in a plane. Returns the number of steps.
     """
     old = beta.copy()
-    steps = conjugate_moves(K, np.arange(len(beta)), beta, e, lo, hi, tol, 0, tol, most, epsilon, cut)
+    steps = pair_moves(K, np.arange(len(beta)), beta, e, lo, hi, tol, 0, tol, most, epsilon, cut, conjugate)
     for k in range(len(beta)):
         d, row = beta[k] - old[k], K[k]
         if d != 0.0:
@@ -102,13 +105,13 @@ def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon, cut):
 
 
 @compiled
-def conjugate_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut):
+def pair_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, conjugate):
     """The same, to `fine` in the first `many` steps and to `tol` in those after; e stays as it was.
 
     The values of point k with all others are in row `rows[k]` of K; where there is none, -1, its bounds must be β.
     """
     n = len(beta)
-    diag, tiny = _diagonal(K, rows)
+    diag, tiny = diagonal(K, rows)
     sides = Sides(np.empty(n, K.dtype), np.empty(n, K.dtype), np.empty(n), np.empty(n))
     for k in range(n):
         _set_sides(k, beta[k], lo, hi, epsilon, sides)
@@ -130,7 +133,7 @@ def conjugate_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cu
             else:
                 share = 0.0  # p is in the way
         if share == 0.0:
-            curve = own
+            curve = own if conjugate else 0.0
             point(line, i, j)
         go(line, t, blocked, sides.low, sides.high)
         if blocked >= 0:
@@ -145,7 +148,7 @@ def conjugate_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cu
 
 
 @compiled
-def _diagonal(K, rows):
+def diagonal(K, rows):
     """The diagonal in one piece, and the least curvature of a step."""
     diag, largest = np.zeros(len(rows), K.dtype), 0.0
     for k in range(len(rows)):
@@ -174,7 +177,7 @@ def _begin(K, e, sides, cut):
         np.zeros(2, K.dtype),
         np.zeros(2, K.dtype),
     )
-    for part in range(1 if cut is None else 2):
+    for part in range(1 if cut == n else 2):
         first, last = _span(part, n, cut)
         least, largest = np.inf, -np.inf
         for k in range(first, last):
@@ -190,8 +193,6 @@ def _begin(K, e, sides, cut):
 @compiled
 def _span(part, n, cut):
     """Where a part of the points begins and ends: all of them, or those on one side of the cut."""
-    if cut is None:
-        return 0, n
     return (0, cut) if part == 0 else (cut, n)
 
 
@@ -207,7 +208,7 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
     n = len(diag)
     i, j, rise, violation, best, from_ = -1, -1, 0.0, -np.inf, np.float32(0.0), slopes.least[0]
     root = 1.0 / np.sqrt(curve) if curve > 0.0 else 0.0
-    for part in range(1 if cut is None else 2):
+    for part in range(1 if cut == n else 2):
         first, last = _span(part, n, cut)
         u, least, apart = slopes.first[part], slopes.least[part], slopes.largest[part] - slopes.least[part]
         violation = max(violation, np.float64(apart))
@@ -280,7 +281,7 @@ def _follow(row, other, share, t, sides, slopes, cut):
     """Give q its rows, move e along it, and find the ends of the slopes."""
     n = len(row)
     share, t = slopes.q.dtype.type(share), slopes.q.dtype.type(t)
-    for part in range(1 if cut is None else 2):
+    for part in range(1 if cut == n else 2):
         first, last = _span(part, n, cut)
         least, largest, place = np.inf, -np.inf, first
         for at in range(first, last, CHUNK):

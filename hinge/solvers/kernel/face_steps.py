@@ -2,7 +2,7 @@
 
 .. math:: K_{FF}\\Delta = -e_F + \\mu\\mathbf 1, \\qquad \\textstyle\\sum\\Delta = 0 \\text{ with a free bias}
 
-Where there is a `cut`, the points before it and from it on have a sum, and a μ, of their own.
+The points before the `cut` and from it on have a sum, and a μ, of their own; it is n where there is one sum.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def face_steps(K, beta, e, lo, hi, free, cut):
         if lo[i] < beta[i] < hi[i]:
             F[m] = i
             m += 1
-    before, after = (0.0, 0.0) if cut is None else (_sum(beta, 0, cut), _sum(beta, cut, n))
+    before, after = _sum(beta, 0, cut), _sum(beta, cut, n)
     work, allowed = 0.0, 100.0 * n
     if m > MOST_FREE:
         return work
@@ -59,11 +59,8 @@ def face_steps(K, beta, e, lo, hi, free, cut):
             for j in range(n):
                 e[j] += d * row[j]
         if free:
-            if cut is None:
-                _balance(K, beta, e, lo, hi, F[:m], 0, n, 0.0)
-            else:
-                _balance(K, beta, e, lo, hi, F[:m], 0, cut, before)
-                _balance(K, beta, e, lo, hi, F[:m], cut, n, after)
+            _balance(K, beta, e, lo, hi, F[:m], 0, cut, before)
+            _balance(K, beta, e, lo, hi, F[:m], cut, n, after)
         if blocked < 0:
             return work
         kept = 0
@@ -79,7 +76,7 @@ def face_steps(K, beta, e, lo, hi, free, cut):
 def _newton_step(K, e, F, largest, free, p, cut):
     """Fill p with the step Δ of the points F; False where their system of equations cannot be solved."""
     m = len(F)
-    L, q = np.empty((m, m)), np.ones(m)
+    L = np.empty((m, m))
     for i in range(m):
         p[i] = -e[F[i]]
         for j in range(i + 1):
@@ -89,12 +86,7 @@ def _newton_step(K, e, F, largest, free, p, cut):
         return False
     _solve(L, p)
     if free:
-        if cut is not None:
-            _project(L, F, p, cut)
-        else:
-            _solve(L, q)
-            mu = p.sum() / q.sum()
-            p -= mu * q
+        _project(L, F, p, cut)
     return True
 
 
@@ -104,10 +96,14 @@ def _project(L, F, p, cut):
 
     By the sum of both sides and their difference, which stay apart where K has the same point on both sides.
     """
-    u, v = np.ones(len(F)), np.ones(len(F))
+    u, v, apart_too = np.ones(len(F)), np.ones(len(F)), False
     for i in range(len(F)):
         v[i] = 1.0 if F[i] < cut else -1.0
+        apart_too |= v[i] != v[0]
     _solve(L, u)
+    if not apart_too:  # all are on one side
+        p -= p.sum() / u.sum() * u
+        return
     _solve(L, v)
     total, apart, uu, uv, vv = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(len(F)):
@@ -118,7 +114,7 @@ def _project(L, F, p, cut):
         uv += v[i]
         vv += side * v[i]
     det = uu * vv - uv * uv
-    if not det > 1e-12 * uu * vv:  # all are on one side, and the sum says the same as the difference
+    if not det > 1e-12 * uu * vv:  # the sum says the same as the difference
         p -= total / uu * u
     else:
         p -= (total * vv - apart * uv) / det * u + (apart * uu - total * uv) / det * v

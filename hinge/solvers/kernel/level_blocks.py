@@ -12,11 +12,10 @@ from hinge.problems.base import Cost
 from hinge.problems.svm.levels import KernelLevels, summing_to
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.kernel.conjugate_steps import conjugate_steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.low_rank import improve_problem, is_due
 from hinge.solvers.kernel.stalling import STILL, gains, lacks_margin
-from hinge.solvers.kernel.two_point import pair_steps
 
 STEP_VALUES = 20_000_000
 """Kernel values of one iteration, about: a fraction of a second."""
@@ -223,7 +222,7 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
         beta, bound = old.copy(), s * box[at]
         e = (state.r[points] - problem.linear[rows[points]])[where] + problem.bias_of(state.levels) - problem.centre
         lo, hi = np.minimum(bound, 0.0), np.maximum(bound, 0.0)
-        cut = None if len(problem.signs) == 1 else int(np.count_nonzero(s > 0))
+        cut = int(np.count_nonzero(s > 0))
         violation = max(
             float(e[part][beta[part] > lo[part]].max(initial=-np.inf))
             - float(e[part][beta[part] < hi[part]].min(initial=np.inf))
@@ -236,9 +235,8 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
             tol, limit = max(inner * violation, 1e-14 * size), 1000 + 50 * len(at)
             K = kernel_rows.block()
             K = K if len(state.alpha) == 1 else np.ascontiguousarray(K[np.ix_(where, where)])
-            if not problem.certifiable:
-                pair_steps(K, beta, e, lo, hi, tol, limit, None, cut)
-            elif (made := conjugate_steps(K, beta, e, lo, hi, tol, limit, 0.0, cut)) == limit:
+            made = pair_steps(K, beta, e, lo, hi, tol, limit, 0.0, cut, problem.certifiable)
+            if made == limit and problem.certifiable:
                 made += face_steps(K, beta, e, lo, hi, True, cut)  # where pairs are slow: K is nearly singular
                 if len(problem.signs) == 2 and len(state.alpha) == 1:
                     spread = float(np.diagonal(K).mean(dtype=np.float64) - K.mean(dtype=np.float64))

@@ -12,7 +12,7 @@ from hinge.problems.base import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.kernel.two_point import pair_steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps
 
 
 class CoreSetState(NamedTuple):
@@ -177,5 +177,5 @@ def _small_ball(G: np.ndarray, q: np.ndarray, tol: float) -> np.ndarray:
     e = K @ q - 0.5 * np.diagonal(K)
     bound = np.ones(len(q))
     tol = max(tol / size, 1e-14)  # relative to the largest squared norm, and above its rounding
-    pair_steps(K, q, e, 0.0 * bound, bound, tol, 1000 + 200 * len(q), None, None)
+    pair_steps(K, q, e, 0.0 * bound, bound, tol, 1000 + 200 * len(q), 0.0, len(q), True)
     return q / q.sum()

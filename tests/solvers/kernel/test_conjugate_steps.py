@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from hinge.solvers.kernel.conjugate_steps import conjugate_moves, conjugate_steps
-from hinge.solvers.kernel.two_point import pair_steps
+from hinge.solvers.kernel.conjugate_steps import pair_moves, pair_steps
 
 N = 60
 
@@ -18,70 +17,69 @@ def problem(C, epsilon, cut, dtype, seed=0):
     lo, hi, beta = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0), np.zeros(N)
     if epsilon > 0:
         y, lo, hi = np.sin(3 * X[:, 0]), np.full(N, -C), np.full(N, C)
-    if cut is not None:
+    if cut < N:
         side = np.where(np.arange(N) < cut, 1.0, -1.0)
         y, lo, hi, beta = np.zeros(N), np.minimum(C * side, 0.0), np.maximum(C * side, 0.0), 0.3 * C * side
     return K, beta, -y, lo, hi
 
 
-@pytest.mark.parametrize(
-    ("C", "epsilon", "cut"), [(1.0, 0.0, None), (1000.0, 0.0, None), (100.0, 0.1, None), (5.0, 0.0, 20)]
-)
+@pytest.mark.parametrize(("C", "epsilon", "cut"), [(1.0, 0.0, N), (1000.0, 0.0, N), (100.0, 0.1, N), (5.0, 0.0, 20)])
 def test_the_same_least_value_in_fewer_steps(C, epsilon, cut):
     K, beta, c, lo, hi = problem(C, epsilon, cut, np.float64)
-    at = cut or 0
-    sums = beta[:at].sum(), beta[at:].sum()
+    sums = beta[:cut].sum(), beta[cut:].sum()
     values, steps = [], []
-    for move in (pair_steps, conjugate_steps):
+    for conjugate in (False, True):
         b = beta.copy()
         e = K @ b + c
-        steps.append(move(K, b, e, lo, hi, 1e-5, 20_000, (epsilon or None) if move is pair_steps else epsilon, cut))
+        steps.append(pair_steps(K, b, e, lo, hi, 1e-5, 20_000, epsilon, cut, conjugate))
         np.testing.assert_allclose(e, K @ b + c, atol=1e-9 * C)
         assert ((lo <= b) & (b <= hi)).all()
-        assert (b[:at].sum(), b[at:].sum()) == pytest.approx(sums, abs=1e-9 * C)
+        assert (b[:cut].sum(), b[cut:].sum()) == pytest.approx(sums, abs=1e-9 * C)
         values.append(0.5 * b @ K @ b + c @ b + epsilon * np.abs(b).sum())
     assert values[1] == pytest.approx(values[0], abs=1e-5 * (1 + abs(values[0])))
     assert steps[1] < (1.2 if C == 1.0 else 0.6) * steps[0]
 
 
 def test_single_precision_values_and_a_limit():
-    K, beta, c, lo, hi = problem(100.0, 0.0, None, np.float32)
+    K, beta, c, lo, hi = problem(100.0, 0.0, N, np.float32)
     e = c.copy()
-    assert conjugate_steps(K, beta, e, lo, hi, 0.0, 25, 0.0, None) == 25
+    assert pair_steps(K, beta, e, lo, hi, 0.0, 25, 0.0, N, True) == 25
     exact = K.astype(np.float64) @ beta + c
     np.testing.assert_allclose(e, exact, atol=1e-10)
     left = float((exact[beta > lo]).max() - (exact[beta < hi]).min())
-    assert conjugate_steps(K, beta, e, lo, hi, 2.0 * left, 25, 0.0, None) == 0  # good enough as it is
+    assert pair_steps(K, beta, e, lo, hi, 2.0 * left, 25, 0.0, N, True) == 0  # good enough as it is
 
 
 def test_rows_where_they_lie_give_the_answer_of_a_block():
-    K, beta, c, lo, hi = problem(100.0, 0.0, None, np.float32)
+    K, beta, c, lo, hi = problem(100.0, 0.0, N, np.float32)
     some = np.arange(0, N, 2)
     there, mine = beta.copy(), beta[some].copy()
     lines, low, high = np.full(N, -1), beta.copy(), beta.copy()
     lines[some], low[some], high[some] = np.arange(len(some)), lo[some], hi[some]
     K_some = np.ascontiguousarray(K[np.ix_(some, some)])
-    conjugate_moves(K_some, np.arange(len(some)), mine, c[some], lo[some], hi[some], 1e-4, 0, 1e-4, 5000, 0.0, None)
-    conjugate_moves(np.ascontiguousarray(K[some]), lines, there, c, low, high, 1e-4, 0, 1e-4, 5000, 0.0, None)
+    pair_moves(
+        K_some, np.arange(len(some)), mine, c[some], lo[some], hi[some], 1e-4, 0, 1e-4, 5000, 0.0, len(some), True
+    )
+    pair_moves(np.ascontiguousarray(K[some]), lines, there, c, low, high, 1e-4, 0, 1e-4, 5000, 0.0, N, True)
     np.testing.assert_array_equal(there[some], mine)
     assert mine.any() and not there[1::2].any()
 
 
 def test_slopes_far_from_zero_lose_nothing_in_single_precision():
     """What all slopes have in common is no violation, and may be large."""
-    K, beta, c, lo, hi = problem(100.0, 0.0, None, np.float32)
+    K, beta, c, lo, hi = problem(100.0, 0.0, N, np.float32)
     answers = []
     for shift in (0.0, 2.0**20):
         b = beta.copy()
-        conjugate_steps(K, b, c + shift, lo, hi, 1e-3, 20_000, 0.0, None)
+        pair_steps(K, b, c + shift, lo, hi, 1e-3, 20_000, 0.0, N, True)
         answers.append(b)
     np.testing.assert_array_equal(*answers)
 
 
 def test_fine_for_so_many_steps_then_rough():
-    K, beta, c, lo, hi = problem(1000.0, 0.0, None, np.float64)
+    K, beta, c, lo, hi = problem(1000.0, 0.0, N, np.float64)
     rough, more, fine = (
-        conjugate_moves(K, np.arange(N), beta.copy(), c, lo, hi, 1e-6, many, 0.5, 10_000, 0.0, None)
+        pair_moves(K, np.arange(N), beta.copy(), c, lo, hi, 1e-6, many, 0.5, 10_000, 0.0, N, True)
         for many in (0, 200, 10_000)
     )
     assert rough < 200 <= more < fine

@@ -21,7 +21,7 @@ def problem_of(seed, n=20, condition=1e-6):
 def test_within_wide_bounds_one_step_solves_it(seed, free):
     K, beta, e = problem_of(seed)
     before, limit = beta.copy(), np.full(20, 1e6)
-    work = face_steps(K, beta, e, -limit, limit, free, None)
+    work = face_steps(K, beta, e, -limit, limit, free, 20)
     assert work > 0
     np.testing.assert_allclose(e, (problem_of(seed)[2]) + K @ (beta - before), atol=1e-6)
     if free:
@@ -36,7 +36,7 @@ def test_bounds_are_kept_and_the_value_falls(free):
     K, beta, e = problem_of(5)
     before, gradient = beta.copy(), e.copy()
     lo, hi = np.full(20, -0.5), np.full(20, 0.5)
-    face_steps(K, beta, e, lo, hi, free, None)
+    face_steps(K, beta, e, lo, hi, free, 20)
     assert ((beta >= lo) & (beta <= hi)).all()
     assert ((beta == lo) | (beta == hi)).any()
     change = beta - before
@@ -50,7 +50,7 @@ def test_points_at_their_bounds_stay_there():
     lo, hi = np.full(20, -1e6), np.full(20, 1e6)
     lo[:5] = beta[:5]
     before = beta.copy()
-    face_steps(K, beta, e, lo, hi, False, None)
+    face_steps(K, beta, e, lo, hi, False, 20)
     assert (beta[:5] == before[:5]).all()
     assert (beta[5:] != before[5:]).any()
 
@@ -58,7 +58,7 @@ def test_points_at_their_bounds_stay_there():
 def test_too_many_points_are_left_alone():
     n = MOST_FREE + 1
     beta, e = np.zeros(n), np.ones(n)
-    assert face_steps(np.eye(n), beta, e, -np.ones(n), np.ones(n), False, None) == 0.0
+    assert face_steps(np.eye(n), beta, e, -np.ones(n), np.ones(n), False, n) == 0.0
     assert not beta.any()
 
 

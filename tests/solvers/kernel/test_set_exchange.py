@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+from hinge.solvers.kernel.two_point import pair_steps, steps
 
 from hinge.solvers.kernel.set_exchange import MOST_FREE, exchange_sets
-from hinge.solvers.kernel.two_point import pair_steps, steps
 
 
 def problem_of(n=160, C=20.0, seed=0, labels=False, d=8):

