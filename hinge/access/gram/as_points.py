@@ -302,8 +302,8 @@ PROVED = 1e-4
 """Largest error of an exponent that may be left to rounding at its worst, but for the longest 5% of the points."""
 MOST_DIFFERENCES = 8
 """Features up to which differences of points are no slower than a product of matrices."""
-LARGEST = 1e30
-"""Kernel values of this size and above are computed in float64: sums of a few must not overflow."""
+LIMITS = 1e30, 1e300
+"""Kernel values must be below these in float32 and in float64: sums of a few must not overflow."""
 
 
 def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_bytes: int = 1 << 62) -> Points:
@@ -353,21 +353,17 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
 def needs_double(kernel: Kernel, sq: np.ndarray) -> bool:
     """Whether float32 is too narrow for the kernel of points of these squared norms; float64 must not be."""
     largest = float(sq.max(initial=0.0))
-    if _overflows(kernel, largest, np.float64):
+    gamma, coef0 = float(getattr(kernel, "gamma", 0.0)), float(getattr(kernel, "coef0", 0.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        own = abs(float(kernel.diag(np.full(1, largest))[0]))
+    # A nan, of infinite terms that cancel, is none of these.
+    fits = [all(size < limit for size in (largest, gamma, gamma * largest, abs(coef0), own)) for limit in LIMITS]
+    if not fits[1]:
         raise ValueError(
             f"Kernel values overflow: the point of row {int(sq.argmax())} has the squared norm {largest:g}, "
             f"for which {kernel} is too large. Scale the features, or use a smaller degree."
         )
-    return _overflows(kernel, largest, np.float32) or largest < 1e-12  # where products would vanish in float32
-
-
-def _overflows(kernel: Kernel, sq: float, dtype: type[np.floating]) -> bool:
-    """Whether values of points up to this squared norm come near the end of a floating point type."""
-    gamma, coef0 = (float(getattr(kernel, name, 0.0)) for name in ("gamma", "coef0"))
-    with np.errstate(over="ignore", invalid="ignore"):
-        own = np.abs(np.asarray(kernel.diag(np.full(1, sq, dtype)), np.float64))
-    limit = LARGEST if dtype is np.float32 else LARGEST**10
-    return not np.max([sq, gamma, gamma * sq, abs(coef0), own[0]]) < limit
+    return not fits[0] or largest < 1e-12  # where products would vanish in float32
 
 
 def _loses(kernel: Kernel, sq: np.ndarray, terms: int = 0) -> bool:
@@ -394,14 +390,15 @@ def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, sq: np.ndarray, ex
         """Whether points are these multiples and their distances are counted in float32 without a rounding."""
         return step > 0 and (not exact or (off == 0.0 and 4 * float(sq.max(initial=0.0)) / step**2 < 1 << 24))
 
-    if n * (d // 8 + 4) <= most_bytes and not config.DISABLE_JIT:  # type: ignore[attr-defined]
-        step, off = step_of(X, most=1)
-        planes = bit_planes(X) if serves(step, off) else None
-        if planes is not None:
-            return BitPoints(X, planes, kernel, step, off, dtype)
-    if n * (d + LANES) <= most_bytes and available() and d >= FEWEST and d * 255 * 255 < 1 << 30:
-        step, off = step_of(X)
-        whole = step > 0 and (isinstance(kernel, Gaussian) or 4 * float(sq.max(initial=0.0)) / step**2 < 1 << 24)
-        if serves(step, off) and (whole or not _loses(kernel, sq)):
-            return BytePoints(X, kernel, step, off, dtype)
-    return None
+    compiles = not config.DISABLE_JIT  # type: ignore[attr-defined]
+    in_bytes = n * (d + LANES) <= most_bytes and available() and d >= FEWEST and d * 255 * 255 < 1 << 30
+    in_bits = n * (d // 8 + 4) <= most_bytes and compiles
+    step, off = step_of(X, most=255 if in_bytes else 1) if in_bits or in_bytes else (0.0, 0.0)
+    if not serves(step, off):
+        return None
+    ones = in_bits and float((X if isinstance(X, np.ndarray) else X.data).max()) < 1.5 * step
+    planes = bit_planes(X) if ones else None
+    if planes is not None:
+        return BitPoints(X, planes, kernel, step, off, dtype)
+    whole = isinstance(kernel, Gaussian) or 4 * float(sq.max(initial=0.0)) / step**2 < 1 << 24
+    return BytePoints(X, kernel, step, off, dtype) if in_bytes and (whole or not _loses(kernel, sq)) else None

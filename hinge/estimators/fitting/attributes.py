@@ -33,7 +33,13 @@ from hinge.problems import (
 )
 from hinge.problems.batch import BatchCertificate
 from hinge.problems.svm.duality import UNIT
-from hinge.problems.svm.kernel_batch import KernelBatch, NuClassificationBatch, NuRegressionBatch, PackedBatch
+from hinge.problems.svm.kernel_batch import (
+    KernelBatch,
+    NuClassificationBatch,
+    NuRegressionBatch,
+    OneClassBatch,
+    PackedBatch,
+)
 from hinge.solvers import Result, Simba
 
 
@@ -180,6 +186,10 @@ class Runs(NamedTuple):
         λ and ν of each answer, as in `ScaledAnswer`.
     evals, asked : int
         Kernel values computed, and kernel values requested.
+    problem : KernelProblem or PackedBatch
+        The one that was solved last.
+    stalled : bool
+        Whether another method may come nearer to the optimum.
     """
 
     results: list[Result]
@@ -188,18 +198,26 @@ class Runs(NamedTuple):
     nu: np.ndarray
     evals: int
     asked: int
+    problem: Any
+    stalled: bool = False
+
+    @property
+    def gap(self) -> float:
+        """The largest gap."""
+        return float(np.max([result.certificate.gap for result in self.results]))
 
 
 def join_runs(parts: Sequence[Runs]) -> Runs:
     """Several runs, one after the other."""
     if len(parts) == 1:
         return parts[0]
-    results, answers, lam, nu, evals, asked = zip(*parts, strict=True)
+    results, answers, lam, nu, evals, asked, problems, stalled = zip(*parts, strict=True)
     beta, rows, _, b, f = (np.concatenate(one) for one in zip(*answers, strict=True))
     cuts = np.cumsum([0, *(size for part in answers for size in np.diff(part.cuts))])
     joined = Answers(beta, rows, cuts, b, f)
     every = [result for part in results for result in part]
-    return Runs(every, joined, np.concatenate(lam), np.concatenate(nu), sum(evals), sum(asked))
+    each = np.concatenate(lam), np.concatenate(nu)
+    return Runs(every, joined, *each, sum(evals), sum(asked), problems[-1], any(stalled))
 
 
 def scaled_answer(problem: KernelProblem, result: Result) -> ScaledAnswer:
@@ -250,6 +268,8 @@ def scaled_answers(
         n = batch.n
         answers = Answers(batch.expansion(result.solution, 0).beta, rows[:n], np.array([0, n]), b, np.full(n, np.nan))
         return answers, np.array([1.0 / float(batch.boxes[:n].sum())]), np.full(1, np.nan)
+    if isinstance(batch, OneClassBatch):
+        return Answers(beta, rows, cuts, b, r + b), np.full(1, np.nan), np.full(1, np.nan)
     sq = np.maximum(np.add.reduceat(beta * r, firsts), 0.0)
     if isinstance(batch, KernelBatch):
         objective = np.array([one.objective for one in certificates_of(batch, result)])

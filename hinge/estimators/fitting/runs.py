@@ -246,7 +246,7 @@ def run_in_batch(
     by_class: bool,
     finer: float = 1.0,
 ) -> Runs | None:
-    """Solve all tasks as one batch over one Gram matrix; None if a ν-SVM could not be certified.
+    """Solve all tasks as one batch over one Gram matrix; None if the batch is rejected, or coefficients overflow.
 
     A limit of the iterations holds for each task: then each is a batch of its own.
 
@@ -278,7 +278,7 @@ def run_in_batch(
     with one_blas_thread():
         results = [run(0, plan)] if len(groups) == 1 else run_each(len(groups), run, plan, 1)
     parts = [_runs_of(*one, tol) for one in zip(batches, results, rows, strict=True)]
-    return join_runs(cast(list[Runs], parts)) if all(parts) else None
+    return join_runs(cast(list[Runs], parts)) if all(part is not None for part in parts) else None
 
 
 def _batch(
@@ -304,34 +304,28 @@ def _batch(
 
 
 def _runs_of(batch: PackedBatch, result: Result, rows: np.ndarray, tol: float) -> Runs | None:
-    """The run of a batch as one run for each member; None if a ν-SVM could not be certified.
+    """The run of a batch as one run for each member; None if coefficients overflow.
 
     The last record of each is the last one of the batch, with the member's own rounds, objective and gap.
     """
-    found, stalled = result.state.found, isinstance(batch, LevelBatch) and result.status is Status.STALLED
-    # A run that shows no margin at all ends here; other methods would not find one.
-    lost = stalled and not ((found["gap"] <= tol) | np.isinf(found["as_is"])).all()
-    scaled = None if lost else scaled_answers(batch, result, rows)
+    found, scaled = result.state.found, scaled_answers(batch, result, rows)
     if scaled is None:
         return None
+    stalled = isinstance(batch, LevelBatch) and result.status is Status.STALLED
+    # Not a run that shows no margin at all: other methods would not find one.
+    stalled = stalled and not ((found["gap"] <= tol) | np.isinf(found["as_is"])).all()
     certificates = certificates_of(batch, result)
     # Where there are no certificates, the solver knows by how much the conditions of a stationary point are violated.
     reached = [one.gap for one in certificates] if batch.certifiable else found["gap"].tolist()
     good = Status.CONVERGED if batch.certifiable else Status.STATIONARY
     bad = Status.STALLED if result.status.is_success else result.status
     earlier, last = list(result.history)[:-1], result.history[-1]
-    results = [
-        replace(
-            result,
-            certificate=one,
-            status=good if gap <= tol else bad,
-            n_iter=t,
-            history=History([*earlier, last._replace(iteration=t, objective=one.objective, certificate=one.gap)]),
-            state=None,
-        )
-        for one, gap, t in zip(certificates, reached, found["rounds"].tolist(), strict=True)
-    ]
-    return Runs(results, *scaled, batch.kernel_evals, batch.n**2)
+    results = []
+    for one, gap, t in zip(certificates, reached, found["rounds"].tolist(), strict=True):
+        history = History([*earlier, last._replace(iteration=t, objective=one.objective, certificate=one.gap)])
+        status = good if gap <= tol else bad
+        results.append(Result(result.solution, one, status, t, result.per_pass, history, None, result.solver))
+    return Runs(results, *scaled, batch.kernel_evals, batch.n**2, batch, stalled)
 
 
 def run_tasks(
@@ -339,17 +333,17 @@ def run_tasks(
     plan: Plan,
     gram_of: Callable[[np.ndarray | None, bool], Gram],
     problem_of: Callable[[Gram, Task], KernelProblem],
-    scale: Callable[[Any, Result], ScaledAnswer] = scaled_answer,
     known: Sequence[Result] = (),
 ) -> Runs:
     """Run one task after the other; tasks on the same rows share a Gram, and thus its cache of kernel rows.
 
     If rounding of the kernel values prevents a certificate, the run continues with more accurate ones. Results in
-    `known` are used, unless they have stalled: then runs continue from them. `scale` turns results into scaled answers.
+    `known` are used, unless they have stalled: then runs continue from them.
     """
     tasks = [sort_rows(task) for task in tasks]
     scaled: dict[int, ScaledAnswer] = {}
     held: list[Any] = []
+    solved: list[KernelProblem] = []
     spent = np.full(2, sum(result.history[-1].kernel_evals for result in known), np.int64)
     limit = plan.stop.max_kernel_evals
 
@@ -360,7 +354,7 @@ def run_tasks(
             held[:] = task.rows, gram_of(task.rows, False)
         problem = problem_of(held[1], task)
         if known and known[k].status is not Status.STALLED:
-            scaled[k] = scale(problem, known[k])
+            scaled[k], solved[:] = scaled_answer(problem, known[k]), [problem]
             return known[k]
         if known:
             own = own._replace(starts=[result.solution for result in known])
@@ -380,7 +374,7 @@ def run_tasks(
             result = _joined(result, billed(problem, k, _rest(own, k, result)))
         if known:
             result = _joined(known[k], result)
-        scaled[k] = scale(problem, result)
+        scaled[k], solved[:] = scaled_answer(problem, result), [problem]
         return result
 
     def billed(problem: KernelProblem, k: int, own: Plan) -> Result:
@@ -396,7 +390,8 @@ def run_tasks(
         _let_go(held)
     found = [scaled[k] for k in range(len(tasks))]
     lam, nu = (np.array(values) for values in zip(*((one.lam, one.nu) for one in found), strict=True))
-    return Runs(results, answers_of([one.answer for one in found], tasks), lam, nu, int(spent[0]), int(spent[1]))
+    answers = answers_of([one.answer for one in found], tasks)
+    return Runs(results, answers, lam, nu, int(spent[0]), int(spent[1]), solved[0])
 
 
 def _rest(plan: Plan, k: int, result: Result) -> Plan:

@@ -158,7 +158,7 @@ class KernelMachine(FittedHTML, ToSklearn):
     def _solve(
         self,
         X: KernelData,
-        y: np.ndarray,
+        y: np.ndarray | None,
         tasks: list[Task],
         kernel: Kernel,
         began: float,
@@ -194,21 +194,25 @@ class KernelMachine(FittedHTML, ToSklearn):
         memory = float(self.cache_size) * 1e6
 
         def run(kernel: Kernel, C: float) -> Runs:
-            plan = Plan(self._solver(len(tasks)), self._stop(began), None, seed, self.on_interrupt)
+            plan, runs = Plan(self._solver(len(tasks)), self._stop(began), None, seed, self.on_interrupt), None
             small = fits_in_batch(tasks, shape_of(X)[0], kernel, memory, copies=self._copies)
             if small and self._needs_only_answer:
                 make = partial(self._batch, C=C)
                 sort = pairs or self._positive_first
                 runs = run_in_batch(tasks, plan, X, kernel, make, by_class=sort, finer=self._finer)
-                if runs is not None:
+                if runs is not None and not runs.stalled:
                     return runs
             rebuilt = (lambda answer: attributes(answers_of([answer], tasks), kernel)) if one_model else None
             plan = plan._replace(reports=reports_of(self, X, y, names, rebuilt), starts=self._starts(tasks, classes))
             problem = partial(self._problem, C=C)
             with gram_threads(self.n_jobs) as threads:
                 if on_a_device(self.device) and pairs:  # all rows are sent once; each task uses a part of them
-                    return run_pairs(tasks, plan, self._gram(X, None, kernel, threads), problem)
-                return run_tasks(tasks, plan, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), problem)
+                    return run_pairs(tasks, plan, self._gram(X, kernel, threads), problem)
+                other = run_tasks(tasks, plan, partial(self._gram, X, kernel, threads), problem)
+            if runs is None:
+                return other
+            better = runs if runs.gap < other.gap else other
+            return better._replace(evals=runs.evals + other.evals, asked=runs.asked + other.asked)
 
         evals = asked = 0
         for C in self._costs():
@@ -271,7 +275,9 @@ class KernelMachine(FittedHTML, ToSklearn):
             return []
         return list(last)
 
-    def _gram(self, X: KernelData, rows: np.ndarray | None, kernel: Kernel, threads: int, exact: bool = False) -> Any:
+    def _gram(
+        self, X: KernelData, kernel: Kernel, threads: int, rows: np.ndarray | None = None, exact: bool = False
+    ) -> Any:
         """Kernel rows of these rows of X; `exact` if single precision proved too coarse."""
         X = part_of(X, rows, kernel)
         if on_a_device(self.device):
@@ -331,8 +337,7 @@ class KernelMachine(FittedHTML, ToSklearn):
         rounds = np.array([result.n_iter for result in results], np.int32)
         self.n_iter_ = rounds if hasattr(self, "classes_") else int(rounds.max())
         self.fit_status_ = int(any(not result.status.is_success for result in results))
-        lost = np.isinf(np.max([result.certificate.gap for result in results]))
-        describe_runs(self, results, self.max_iter, self._without_margin if lost else STALLED_ADVICE)
+        describe_runs(self, results, self.max_iter, self._without_margin if np.isinf(runs.gap) else STALLED_ADVICE)
 
     # --- decision values ------------------------------------------------------------------
 

@@ -9,23 +9,24 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.metaestimators import available_if
 
-from hinge.access import as_matrix
+from hinge.access import Gram, Points, as_matrix
 from hinge.access.gram.inner_points import sparse_sq_norms, sq_norms
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting import parameters
-from hinge.estimators.fitting.attributes import Runs, ScaledAnswer, describe_runs
+from hinge.estimators.fitting.attributes import Answers, describe_runs
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData, RandomState, is_linear, set_parameters
 from hinge.estimators.fitting.reports import STALLED_ADVICE, reports_of
-from hinge.estimators.fitting.runs import Plan, gram_threads, run_one, run_tasks
-from hinge.estimators.fitting.tasks import Task, row_weights
+from hinge.estimators.fitting.runs import Plan, run_one
+from hinge.estimators.fitting.tasks import PackedTasks, Task, row_weights
 from hinge.estimators.kernel.kernel_machine import NuMachine
 from hinge.estimators.linear.linear_machine import OF_A_FIT
 from hinge.kernels import Kernel, Linear, Precomputed
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of, now
-from hinge.problems import Expansion, OneClass, Solution
+from hinge.problems import OneClass, Solution
+from hinge.problems.svm.kernel_batch import OneClassBatch
 from hinge.problems.svm.linear_one_class import SOME
 from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.solvers import Result
@@ -135,7 +136,7 @@ class OneClassSVM(CallbackSupportMixin, NuMachine, OutlierMixin, BaseEstimator):
 
     # Parameters of `SVC` that `KernelMachine` reads, and that this estimator does not have.
     device = cache_folder = target_error = max_kernel_evals = None
-    solver = "auto"
+    solver, warm_start = "auto", False
     _one_vs_one = False
 
     _without_margin = (
@@ -195,32 +196,15 @@ class OneClassSVM(CallbackSupportMixin, NuMachine, OutlierMixin, BaseEstimator):
         rows = None if weight is None or (weight > 0).all() else np.flatnonzero(weight)
         weight = weight if rows is None or weight is None else weight[rows]
         task = Task(rows, np.ones(kernel_input.shape_of(X)[0] if rows is None else len(rows), np.int8), weight, None)
-        radius = np.nan
 
-        def describe(problem: KernelOneClass, result: Result) -> ScaledAnswer:
-            nonlocal radius
-            radius = problem.radius(result.solution)
-            return ScaledAnswer(result.solution, np.nan, np.nan)
+        def attributes(answers: Answers, kernel: Kernel) -> dict[str, Any]:
+            used = np.flatnonzero(answers.beta)
+            return _expanded(X, answers.rows[used], answers.beta[used], float(answers.b[0]), kernel)
 
-        def run(kernel: Kernel) -> Runs:
-            reports = reports_of(self, X, None, (), lambda answer: self._attributes(answer, X, rows, kernel))
-            seed = checks.seed_of(self.random_state)
-            plan = Plan(self._solver(1), self._stop(began), None, seed, self.on_interrupt, reports=reports)
-            with gram_threads(self.n_jobs) as threads:
-                return run_tasks(
-                    [task],
-                    plan,
-                    lambda rows, exact: self._gram(X, rows, kernel, threads, exact),
-                    lambda gram, task: KernelOneClass(gram, self.nu, weight=task.weight),
-                    describe,
-                )
-
-        kernel, runs = kernel_input.run_with(kernel_input.kernel_of(self, X), X, run)
-        (result,) = runs.results
-        self.__dict__.update(self._attributes(result.solution, X, rows, kernel))
-        self.radius_ = radius
+        runs = self._solve(X, None, [task], kernel_input.kernel_of(self, X), began, attributes)
+        self.radius_ = runs.problem.radius(runs.results[0].solution)
         self.n_kernel_evals_, self.n_kernel_asked_ = runs.evals, runs.asked
-        self._keep_run(result)
+        self._keep_run(runs.results[0])
         return self
 
     @available_if(_can_stream)
@@ -344,10 +328,14 @@ class OneClassSVM(CallbackSupportMixin, NuMachine, OutlierMixin, BaseEstimator):
                 self.__dict__.pop(name, None)
         self.shape_fit_, self.n_iter_, self.fit_status_ = X.shape, 1, 0
 
-    def _attributes(self, answer: Expansion, X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> dict[str, Any]:
-        """The fitted attributes that predictions need."""
-        used = np.flatnonzero(answer.beta)
-        return _expanded(X, used if rows is None else rows[used], answer.beta[used], answer.b, kernel)
+    def _costs(self) -> tuple[float, ...]:
+        return (np.nan,)  # there is no C
+
+    def _problem(self, gram: Gram, task: Task, C: float) -> KernelOneClass:
+        return KernelOneClass(gram, self.nu, weight=task.weight)
+
+    def _batch(self, points: Points, packed: PackedTasks, C: float) -> OneClassBatch:
+        return OneClassBatch(points, packed.weight, float(self.nu))
 
     def _keep_run(self, result: Result) -> None:
         """Set the fitted attributes that describe the run, and warn if it was cut off."""

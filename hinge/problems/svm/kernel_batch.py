@@ -15,9 +15,9 @@ from hinge.problems.base import Certificate, Problem
 from hinge.problems.batch import BatchCertificate, combine_certificates
 from hinge.problems.svm.examples import FAINT, spread_of
 from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized, dual_multiple
-from hinge.problems.svm.levels import CLASSES, TARGETS, checked_share
+from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, checked_share
 from hinge.problems.svm.losses import HINGE, Loss
-from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression
+from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression, KernelOneClass, enclosing_radius
 
 
 class BatchExpansion(NamedTuple):
@@ -262,18 +262,20 @@ def kernel_matrix(points: Points) -> tuple[Points, np.ndarray, int]:
     One triangle is computed and mirrored; a function of blocks is called once for all values, as in scikit-learn.
     """
     n = points.n
-    K = np.empty((n, n))
+    K, every = np.empty((n, n)), np.arange(n)
     if isinstance(points, FunctionPoints):
-        every = np.arange(n)
         points.fill(every, every, K)
         given = GivenPoints(K)
         check_own_values(every, given.diag(), indefinite=given.indefinite)
         return given, K, n * n
-    check_own_values(np.arange(n), points.diag(), indefinite=points.indefinite)
+    check_own_values(every, points.diag(), indefinite=points.indefinite)
+    if n <= TILE_ROWS and points.dtype == K.dtype:
+        points.fill(every, every, K)
+        return points, K, n * (n + 1) // 2
     for lo in range(0, n, TILE_ROWS):
         hi = min(lo + TILE_ROWS, n)
         tile = np.empty((hi - lo, n - lo), points.dtype)
-        points.fill(np.arange(lo, hi), np.arange(lo, n), tile)
+        points.fill(every[lo:hi], every[lo:], tile)
         K[lo:hi, lo:] = tile
         K[hi:, lo:hi] = tile[:, hi - lo :].T
     return points, K, n * (n + 1) // 2
@@ -370,3 +372,32 @@ class NuRegressionBatch(LevelBatch):
         """The answer with one coefficient for each point."""
         beta, r = answer.beta[: self.n] + answer.beta[self.n :], answer.responses[: self.n]
         return Expansion(beta, float(answer.biases[0]), r, None, self.n)
+
+
+class OneClassBatch(LevelBatch):
+    """A `KernelOneClass` problem, as a batch of one.
+
+    Parameters
+    ----------
+    points : Points
+    weight : ndarray of shape (n,)
+        All positive.
+    nu : float
+    """
+
+    form = ONE_CLASS
+
+    def __init__(self, points: Points, weight: np.ndarray, nu: float) -> None:
+        n, total = len(weight), float(weight.sum())
+        super().__init__(points, np.arange(n), np.array([0, n]), np.zeros(n), weight, np.ones(n, bool))
+        self.mass, self.positive = np.array([nu * total]), np.array([n])
+        self._begin(nu, 0.0, nu * weight)
+
+    def member(self, gram: Gram, k: int, part: slice) -> KernelOneClass:
+        """The problem itself."""
+        return KernelOneClass(gram, self.nu, weight=self.boxes)
+
+    def radius(self, answer: BatchExpansion) -> float:
+        """See `KernelOneClass.radius`."""
+        sq = max(float(answer.beta @ answer.responses), 0.0)
+        return enclosing_radius(np.diagonal(self.K), sq, float(answer.biases[0]), float(self.mass[0]))

@@ -215,8 +215,11 @@ class KernelOneClass(KernelLevels):
         Points outside the ball are those with :math:`\\langle w, \\phi(x)\\rangle < \\rho`. Returns nan if K(x, x)
         differs between points.
         """
-        diag = self.gram.diag
-        if np.ptp(diag) > 1e-6 * diag.max():
-            return np.nan
-        sq = diag.mean() + 2.0 * answer.b / self.mass + self.checked(answer) / self.mass / self.mass
-        return float(np.sqrt(max(sq, 0.0)))
+        return enclosing_radius(self.gram.diag, self.checked(answer), answer.b, self.mass)
+
+
+def enclosing_radius(diag: np.ndarray, sq_norm: float, b: float, mass: float) -> float:
+    """`KernelOneClass.radius` from the K(x, x), ‖w‖², -ρ and νS."""
+    if np.ptp(diag) > 1e-6 * diag.max():
+        return np.nan
+    return float(np.sqrt(max(diag.mean() + 2.0 * b / mass + sq_norm / mass / mass, 0.0)))

@@ -9,7 +9,7 @@ from hinge.compiled import compiled, scalars_array
 from hinge.problems.base import Certificate
 from hinge.problems.batch import combine_certificates
 from hinge.problems.svm.kernel_batch import BatchExpansion, LevelBatch, PackedBatch
-from hinge.problems.svm.levels import CLASSES, TARGETS, level_gap, level_of, quantile, relative_gap
+from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, level_gap, level_of, quantile, relative_gap
 from hinge.solvers.kernel.active_rounds import (
     FINEST,
     FIRST,
@@ -23,14 +23,12 @@ from hinge.solvers.kernel.active_rounds import (
     steps_on_face,
 )
 from hinge.solvers.kernel.conjugate_steps import pair_steps
-from hinge.solvers.kernel.low_rank import DualBox, affordable_rank, find_factor, improve_by_rank, is_due
+from hinge.solvers.kernel.low_rank import DualBox, affordable_rank, improve_by_rank, is_due
 from hinge.solvers.kernel.single_steps import single_steps
 from hinge.solvers.kernel.stalling import STILL, count_idle, lacks_margin
 
 MANY = 128
 """Points from which on the Newton steps of a regression use LAPACK."""
-MORE = 48
-"""Pair steps for each of many points, where whole sets of them do not settle."""
 
 
 class BatchState(NamedTuple):
@@ -156,7 +154,7 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
             before = float(work[k])
             work[k] += most_pairs(n)
             if plain and (n > MOST or _most_between(problem, k)):
-                work[k] += _exchange(problem, state, k, float(state.found["level"][k]), MORE)
+                work[k] += _exchange(problem, state, k)
             else:
                 work[k] += _move_on_face(these, k, free, epsilon, sums)
             if problem.certifiable and is_due(before, work[k]):
@@ -179,37 +177,26 @@ def _most_between(problem: PackedBatch, k: int) -> bool:
     return fit_alone(problem.boxes[part], np.diagonal(problem.K)[problem.rows[part]], float(problem.spread[k]), rank)
 
 
-def _exchange(problem: PackedBatch, state: BatchState, k: int, level: float, more: int) -> float:
+def _exchange(problem: PackedBatch, state: BatchState, k: int) -> float:
     """`exchange_and_move` of member k."""
     part, free = problem.parts[k], problem.bias == "free"
-    rows, level = problem.rows[part], level * float(problem.spread[k])
+    rows, level = problem.rows[part], float(state.found["level"][k] * problem.spread[k])
     K = problem.K if len(rows) == problem.n else problem.K[np.ix_(rows, rows)]
     now, bounds = (state.beta[part], state.e[part]), (problem.lo[part], problem.hi[part])
-    return exchange_and_move(K, *now, *bounds, level, free, problem.epsilon, more)
+    return exchange_and_move(K, *now, *bounds, level, free, problem.epsilon)
 
 
 def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float) -> None:
     """Solve member k by `low_rank`, if as much work has been done as that takes; with a gap of `tol` it is done."""
     part, work = problem.parts[k], float(state.found["work"][k])
-    rows, most = problem.rows[part], affordable_rank(work, part.stop - part.start)
-    exact, Z = problem.weights, None
-    if exact is None:
-        Z = find_factor(lambda i: problem.K[rows[i], rows], np.diagonal(problem.K)[rows], most)
-    elif exact.rows.shape[1] <= most:
-        Z = exact.rows[rows]
-    if Z is None:
-        return
-
-    def responses(beta: np.ndarray) -> np.ndarray:
-        used = np.flatnonzero(beta)
-        if exact is None:
-            return beta[used] @ problem.K[np.ix_(rows[used], rows)]
-        return exact.again(rows[used], beta[used], rows)[0]
-
     c = -problem.aims[part].astype(np.float64)
-    total = 2.0 * float(problem.mass[k]) if isinstance(problem, LevelBatch) else None
-    box = DualBox(c, problem.lo[part], problem.hi[part], problem.bias == "free", problem.epsilon or 0.0, total)
-    better = improve_by_rank(Z, box, state.beta[part], responses)
+    free, total = problem.bias == "free", None
+    if isinstance(problem, LevelBatch):
+        free = problem.form != ONE_CLASS
+        total = float(problem.mass[k]) * (2.0 if free else 1.0)
+    box = DualBox(c, problem.lo[part], problem.hi[part], free, problem.epsilon or 0.0, total)
+    most = affordable_rank(work, part.stop - part.start)
+    better = improve_by_rank(problem.K, problem.weights, problem.rows[part], box, state.beta[part], most)
     if better is None:
         return
     before, known = (state.beta[part].copy(), state.e[part].copy()), state.found["gap"][k]
@@ -301,7 +288,7 @@ def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums):
             _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
         if sums is not None and found.rounds == 0 and not found.on_face:
             these.spread[k] = _range_of(e)
-            if sums.form == CLASSES:
+            if sums.form != TARGETS:
                 _begin_with_the_worst(sums, k, K, box, beta, e)
         while not (finished or stuck) and done < n_iter:
             if not found.on_face:
@@ -427,7 +414,8 @@ def _begin_with_the_worst(sums, k, K, box, beta, e):
     """Give all weight to the points of least margin, where w is the shorter for it: most of them will need it."""
     n, cut, other, pulls = len(beta), sums.positive[k], np.zeros(len(beta)), np.empty(len(beta))
     _weigh_the_worst(1.0, 0, cut, sums.mass[k], box, e, other)
-    _weigh_the_worst(-1.0, cut, n, sums.mass[k], box, e, other)
+    if cut < n:
+        _weigh_the_worst(-1.0, cut, n, sums.mass[k], box, e, other)
     _pulls(K, np.zeros(n), other, pulls)
     old, new = 0.0, 0.0
     for i in range(n):

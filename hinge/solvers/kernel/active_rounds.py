@@ -41,11 +41,10 @@ def exchange_and_move(
     level: float,
     free: bool,
     epsilon: float | None,
-    more: int,
 ) -> float:
     """Where pair steps are slow whole sets of points are exchanged, and then pairs have the rest.
 
-    Where the sets do not settle, `more` pair steps follow for each point. The arithmetic done, in units of n.
+    Where the sets do not settle, 24 times as many pair steps follow. The arithmetic done, in units of n.
     """
     n = len(beta)
     most = most_pairs(n)
@@ -59,7 +58,7 @@ def exchange_and_move(
     if made < most:
         return float(made)
     settled = exchange_sets(K, beta, e, lo, hi, free, epsilon)
-    return float(most + n + moves(most if settled else more * n))
+    return float(most + n + moves(most if settled else 24 * most))
 
 
 @compiled

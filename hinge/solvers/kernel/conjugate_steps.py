@@ -214,21 +214,10 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
         violation = max(violation, np.float64(apart))
         if not apart > 0.0:
             continue
+        row = K[rows[u]]
         for at in range(first, last, CHUNK):
-            some = slice(at, min(at + CHUNK, last))
-            gains = slopes.gains[some]
             gain = _set_gains(
-                K[rows[u], some],
-                diag[some],
-                slopes.e[some],
-                sides.below[some],
-                slopes.q[some],
-                diag[u],
-                slopes.q[u],
-                root,
-                least,
-                tiny,
-                gains,
+                np.uint64(at), np.uint64(min(at + CHUNK, last)), row, diag, sides, slopes, u, root, least, tiny
             )
             if gain > best:
                 i, j, best, from_ = u, at, gain, least
@@ -240,14 +229,15 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
 
 
 @compiled(fastmath=_FAST)
-def _set_gains(row, diag, e, below, q, own, mine, root, least, tiny, gains):
-    """rise²/curvature of a point with every other, without a branch, to half a percent; returns the largest.
+def _set_gains(first, last, row, diag, sides, slopes, u, root, least, tiny):
+    """rise²/curvature of point u with some others, without a branch, to half a percent; returns the largest.
 
     That is enough for a choice, and to divide would cost as much as the rest.
     """
-    own, tiny, floor, root = np.float32(own), np.float32(tiny), np.float32(PARALLEL), np.float32(root)
+    e, q, below, gains, mine = slopes.e, slopes.q, sides.below, slopes.gains, slopes.q[u]
+    own, tiny, floor, root = np.float32(diag[u]), np.float32(tiny), np.float32(PARALLEL), np.float32(root)
     best, zero = np.float32(0.0), np.float32(0.0)
-    for k in range(len(e)):
+    for k in range(first, last):
         up, dot = np.float32((e[k] + below[k]) - least), root * np.float32(mine - q[k])
         up = larger(up, zero)
         alone = (own + np.float32(diag[k])) - np.float32(2.0) * np.float32(row[k])
@@ -285,9 +275,8 @@ def _follow(row, other, share, t, sides, slopes, cut):
         first, last = _span(part, n, cut)
         least, largest, place = np.inf, -np.inf, first
         for at in range(first, last, CHUNK):
-            some = slice(at, min(at + CHUNK, last))
             low, high = _follow_some(
-                row[some], other[some], share, t, sides.above[some], sides.below[some], slopes.e[some], slopes.q[some]
+                np.uint64(at), np.uint64(min(at + CHUNK, last)), row, other, share, t, sides, slopes
             )
             largest = max(largest, high)
             if low < least:
@@ -298,9 +287,10 @@ def _follow(row, other, share, t, sides, slopes, cut):
 
 
 @compiled(fastmath=_FAST)
-def _follow_some(row, other, share, t, above, below, e, q):
+def _follow_some(first, last, row, other, share, t, sides, slopes):
+    e, q, above, below = slopes.e, slopes.q, sides.above, sides.below
     least, largest = above.dtype.type(np.inf), above.dtype.type(-np.inf)
-    for k in range(len(e)):
+    for k in range(first, last):
         turned = share * q[k] + (row[k] - other[k])
         moved = e[k] + t * turned
         q[k], e[k] = turned, moved

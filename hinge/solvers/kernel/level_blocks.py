@@ -297,7 +297,8 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
         block = 0 if size <= problem.gram.capacity else size * size
         values = block + min(n * n, max(STEP_VALUES + n, size * n))
         if problem.gram.weights is not None:
-            values += 4 * n  # the responses of an attempt by `low_rank`, and of what it is compared with
+            # The responses of an attempt by `low_rank`, and of what it is compared with.
+            values += 4 * problem.sign.size
         return Cost(kernel_values=values, a_pass=max(1, n // self.block))
 
 

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from hinge.access.gram.base import LinearSums
 from hinge.access.gram.weight_vector import weight_vector
 from hinge.problems import KernelRegularized, sorted_bias
 from hinge.problems.svm.levels import KernelLevels, optimal_level
@@ -116,12 +117,40 @@ def solve_low_rank(Z: Stored, box: DualBox) -> np.ndarray | None:
 
 
 def improve_by_rank(
-    Z: Stored, box: DualBox, beta: np.ndarray | None, responses: Callable[[np.ndarray], np.ndarray]
+    K: np.ndarray | None, exact: LinearSums | None, at: np.ndarray, box: DualBox, beta: np.ndarray | None, most: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """A better β, or any, and its responses, Kβ, as they are computed; None where none is found."""
-    found = solve_low_rank(Z, box)
+    """A better β, or any where none is given, and its responses as they are computed; None where none is found.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        All kernel values; needed where sums are not `exact`.
+    exact : LinearSums, optional
+        The sums of a linear kernel.
+    at : ndarray of int
+        The points of the problem; in regression with ν each occurs twice.
+    box : DualBox
+    beta : ndarray, optional
+    most : int
+        The largest rank.
+    """
+    Z: Stored | None
+    if exact is not None:
+        Z = exact.rows[at] if exact.rows.shape[1] <= most else None
+    else:
+        assert K is not None
+        Z = find_factor(lambda i: K[at[i], at], np.diagonal(K)[at], most, K.dtype)
+    found = None if Z is None else solve_low_rank(Z, box)
     if found is None:
         return None
+
+    def responses(beta: np.ndarray) -> np.ndarray:
+        used = np.flatnonzero(beta)
+        if exact is None:
+            assert K is not None
+            return beta[used] @ K[np.ix_(at[used], at)].astype(np.float64, copy=False)
+        return exact.again(at[used], beta[used], at)[0]
+
     r = responses(found)
     return (found, r) if beta is None or _gap(box, found, r) < _gap(box, beta, responses(beta)) else None
 
@@ -150,31 +179,18 @@ def improve_problem(
     gram, n = problem.gram, problem.n
     if gram.on_device or gram.by_value or not problem.certifiable:
         return None
-    at = np.arange(len(beta)) % n
     # The columns and their copy, beside vectors, take no more memory than the kernel rows that are kept, or those of a
     # small problem would.
     memory = max(gram.capacity * n * gram.dtype.itemsize, 8 * MOST**2) // (8 * len(beta))
     most = min(affordable_rank(work, len(beta)), (memory - VECTORS) // 2)
-    exact, Z, K = gram.weights, None, None
-
-    def responses(beta: np.ndarray) -> np.ndarray:
-        net = np.bincount(at, beta, n).astype(np.float64, copy=False)
-        used = np.flatnonzero(net)
-        if exact is None:
-            assert K is not None
-            return (net[used] @ K[used])[at]
-        gram.evals += len(used) + n
-        return exact.again(used, net[used], np.arange(n))[0][at]
-
-    if exact is not None:
-        Z = exact.rows if exact.rows.shape[1] <= most else None
-    elif most > 0 and (K := gram.held()) is not None:  # no value is computed for it
-        K = K.astype(np.float64)
-        Z = find_factor(K.__getitem__, gram.diag, most, gram.dtype)
-    if Z is None:
+    exact, at = gram.weights, np.arange(len(beta)) % n
+    K = gram.held() if exact is None and most > 0 else None  # no value is computed for it
+    if K is None and exact is None:
         return None
-    Z = Z if len(beta) == n else Z[at]
-    return improve_by_rank(Z, _dual_box(problem), beta if feasible else None, responses)
+    before = 0 if exact is None else exact.evals
+    better = improve_by_rank(K, exact, at, _dual_box(problem), beta if feasible else None, most)
+    gram.evals += 0 if exact is None else exact.evals - before
+    return better
 
 
 def _dual_box(problem: KernelRegularized | KernelLevels) -> DualBox:

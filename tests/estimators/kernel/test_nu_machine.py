@@ -29,7 +29,7 @@ def test_solvers_by_name_and_with_settings(machine):
 @pytest.mark.parametrize("machine", [NuSVC, NuSVR])
 def test_values_of_other_kernels_are_in_double_precision(machine):
     many = np.tile(X, (40, 1))
-    gaussian, linear = (machine()._gram(many, None, kernel, 1) for kernel in (Gaussian(0.5), Linear()))
+    gaussian, linear = (machine()._gram(many, kernel, 1) for kernel in (Gaussian(0.5), Linear()))
     assert (gaussian.dtype, linear.dtype) == (np.float32, np.float64)
 
 

@@ -15,7 +15,7 @@ def test_pairs_and_exchanged_sets_end_at_a_small_gap(free):
     gram = Gram(as_points(X, Gaussian(0.5), exact=True))
     problem = KernelRegularized.from_C(gram, Y, 1.0, bias="free" if free else "none")
     K, beta, e, (lo, hi) = gram.whole(), np.zeros(40), -Y.astype(float), problem.limits
-    exchange_and_move(K, beta, e, lo, hi, 1e-10, free, None, 48)
+    exchange_and_move(K, beta, e, lo, hi, 1e-10, free, None)
     np.testing.assert_allclose(e, K @ beta - Y, atol=1e-9)
     own, zeros = np.ones(40), np.zeros(40)
     unbiased = None if free else True
