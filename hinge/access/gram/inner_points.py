@@ -231,6 +231,9 @@ class DensePoints(TablePoints):
         if held is None or held[0] is not columns:
             held = self._held[thread] = columns, self._take(columns)
         mine, theirs = self._take(rows), held[1].T
+        if mine.shape[1] == 1:
+            np.multiply(mine, theirs, out=out)  # three times as fast
+            return
         if self.work == np.float64:
             np.matmul(mine, theirs, out=out)
             return

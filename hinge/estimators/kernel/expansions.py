@@ -74,7 +74,7 @@ def weights_of(dual: np.ndarray, vectors: KernelData, n_support: np.ndarray, *, 
     """w of each decision function of a linear kernel, summed in twice the precision; sparse if the vectors are."""
     rows, every = cast(Stored, vectors), np.arange(dual.shape[1])
     sums = coefficients_of_pairs(dual, n_support) if one_vs_one else [(every, row) for row in dual]
-    found = [weight_vector(rows, i[row != 0], row[row != 0]) for i, row in sums]
+    found = [weight_vector(rows, *one) for one in sums]
     coef: Any = sp.vstack([sp.csr_matrix(w) for w in found], "csr") if sp.issparse(rows) else np.stack(found)
     (coef.data if sp.issparse(coef) else coef).flags.writeable = False  # a change would not reach dual_coef_
     return coef

@@ -219,15 +219,14 @@ def solution_of(problem: PackedBatch, state: BatchState) -> BatchExpansion:
 def certify_batch(problem: PackedBatch, state: BatchState, tol: float) -> float | Certificate:
     """The certificates of all members; the largest violation, where the kernel allows no certificate.
 
-    Where rounding keeps a gap above `tol`, sums are made anew, more exactly; for a linear kernel in any case, by
-    way of w, which it predicts with.
+    Where rounding keeps a gap above `tol`, sums are made anew, more exactly: of a linear kernel by way of w.
     """
     found = state.found
     if not problem.certifiable:
         return float(found["gap"].max())
     every = [Certificate(*one[:5]) for one in found.tolist()]
     for k, one in enumerate(every):
-        if problem.weights is not None or one.gap == np.inf:
+        if one.gap == np.inf or (one.gap > tol and problem.weights is not None):
             every[k] = _certify_anew(problem, state, k)
         elif one.gap > tol >= one.unrounded:
             member, answer = problem.members[k], problem.expansion(solution_of(problem, state), k)

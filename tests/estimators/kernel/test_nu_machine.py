@@ -1,9 +1,12 @@
 """What `NuSVC` and `NuSVR` share."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hinge import NuSVC, NuSVR
+from hinge.estimators.kernel import kernel_machine
 from hinge.kernels import Gaussian, Linear
 from hinge.solvers import ActiveSet, BlockDual, LevelBlocks
 
@@ -38,3 +41,23 @@ def test_values_of_other_kernels_are_in_double_precision(machine):
 def test_nu_is_checked(machine, nu):
     with pytest.raises(ValueError, match="nu must be a number"):
         machine(nu=nu).fit(X, Y)
+
+
+@pytest.mark.parametrize(("gap", "kind"), [(1.0, ActiveSet), (1e-9, LevelBlocks)])
+def test_where_a_batch_stalls_the_better_of_two_runs_is_kept(monkeypatch, gap, kind):
+    run_batch, run_each = kernel_machine.run_in_batch, kernel_machine.run_tasks
+
+    def worse(*args, **options):
+        runs = run_each(*args, **options)
+        return runs._replace(
+            results=[replace(one, certificate=one.certificate._replace(gap=gap)) for one in runs.results]
+        )
+
+    monkeypatch.setattr(
+        kernel_machine, "run_in_batch", lambda *args, **kw: run_batch(*args, **kw)._replace(stalled=True)
+    )
+    monkeypatch.setattr(kernel_machine, "run_tasks", worse)
+    model = NuSVC(nu=0.3).fit(X, Y)
+    assert isinstance(model.solver_, kind) and model.gap_ <= 1e-3
+    alone = NuSVC(nu=0.3, solver="levelblocks").fit(X, Y)
+    assert model.n_kernel_evals_ == alone.n_kernel_evals_ + len(X) * (len(X) + 1) // 2
