@@ -67,11 +67,12 @@ class Gaussian(Kernel):
 
         Points that are off by ρ move K by the largest slope of exp(-γs²), √(2γ/e), times the ρ of both.
         """
-        one, slope = np.ones(len(norms)), np.sqrt(2.0 * self.gamma / math.e)
+        (A, B), slope = np.ones((2, 2, len(norms))), math.sqrt(2.0 * self.gamma / math.e)
         x = np.minimum(2.0 * self.gamma * eta * norms**2, 1.0)
         # e^s - 1 is at most (1 + s)s up to 1, where s is the sum of two x; there 2s is more than 1, the most.
-        own = np.minimum((1.0 + min(1.0, 2.0 * float(x.max(initial=0.0)))) * x + slope * off, 1.0)
-        return np.stack([own, one]), np.stack([one, own + unit])
+        A[0] = np.minimum((1.0 + min(1.0, 2.0 * float(x.max(initial=0.0)))) * x + slope * off, 1.0)
+        B[1] = A[0] + unit
+        return A, B
 
     def sum_errors(
         self,

@@ -161,11 +161,11 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
                 _improve_by_rank(problem, state, k, tol)
         elif k == len(problem.lam):
             break
-    if problem.certifiable:
-        for k in np.flatnonzero((state.found["still"] >= STILL) & (state.found["work"] < np.inf)):
-            state.found["work"][k] = np.inf  # the last attempt, at any price
-            if state.found["gap"][k] > tol:
-                _improve_by_rank(problem, state, int(k), tol)
+    found = state.found
+    if problem.certifiable and not (found["gap"] <= tol).all():
+        for k in np.flatnonzero((found["gap"] > tol) & (found["still"] >= STILL) & (found["work"] < np.inf)):
+            found["work"][k] = np.inf  # the last attempt, at any price
+            _improve_by_rank(problem, state, int(k), tol)
     return state._replace(t=state.t + n_iter - left)
 
 

@@ -240,9 +240,8 @@ def _set_gains(first, last, row, diag, sides, slopes, u, root, least, tiny):
     for k in range(first, last):
         up, dot = np.float32((e[k] + below[k]) - least), root * np.float32(mine - q[k])
         up = larger(up, zero)
-        alone = (own + np.float32(diag[k])) - np.float32(2.0) * np.float32(row[k])
-        across, least_curve = alone - dot * dot, floor * alone + tiny
-        gain = up * up * _inverse(larger(across, least_curve))
+        alone = larger((own + np.float32(diag[k])) - np.float32(2.0) * np.float32(row[k]), tiny)
+        gain = up * up * _inverse(larger(alone - dot * dot, larger(floor * alone, tiny)))
         gains[k] = gain
         best = larger(best, gain)
     return best
