@@ -52,6 +52,8 @@ class LinearSums(KernelSums, Protocol):
 
     rows: Stored
     """The points xⱼ."""
+    norms: np.ndarray
+    """Their norms."""
 
 
 class SomeRows(Protocol[Array]):

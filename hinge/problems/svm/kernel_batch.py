@@ -236,17 +236,17 @@ class SingleMember(PackedBatch):
         self.bias, self.loss, self.start = problem.bias, problem.loss, np.zeros(n)
 
     @cached_property
-    def K(self) -> np.ndarray:  # type: ignore[override]
+    def K(self) -> np.ndarray:
         """All kernel values, in the precision of the Gram."""
         return self.members[0].gram.whole()
 
     @property
-    def errors(self) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[override]
+    def errors(self) -> tuple[np.ndarray, np.ndarray]:
         """None: the certificate of the problem has them."""
         return np.empty((0, self.n)), np.empty((0, self.n))
 
     @property
-    def weights(self) -> LinearSums | None:  # type: ignore[override]
+    def weights(self) -> LinearSums | None:
         """The sums of a linear kernel by way of w; None for others."""
         return self.members[0].gram.weights
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hinge.solvers.kernel.conjugate_steps import conjugate_steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps
 
 torch = pytest.importorskip("torch")
 
@@ -28,7 +28,7 @@ def solved(block, steps, free=True):
 def test_it_finds_the_optimum_that_pairs_find(block):
     K, lo, hi, e = block
     exact, slopes = np.zeros(60), e.copy()
-    conjugate_steps(K, exact, slopes, lo, hi, 1e-10, 10**6, 0.0, None)
+    pair_steps(K, exact, slopes, lo, hi, 1e-10, 10**6, 0.0, len(exact), True)
     beta, value = solved(block, 400)
     assert abs(beta.sum()) < 1e-9
     assert value == pytest.approx(0.5 * exact @ K @ exact + e @ exact, rel=1e-6)

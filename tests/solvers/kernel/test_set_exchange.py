@@ -1,8 +1,16 @@
 import numpy as np
 import pytest
-from hinge.solvers.kernel.two_point import pair_steps, steps
 
+from hinge.solvers.kernel.conjugate_steps import pair_steps
 from hinge.solvers.kernel.set_exchange import MOST_FREE, exchange_sets
+from hinge.solvers.kernel.single_steps import single_steps
+
+
+def steps(free, K, beta, e, lo, hi, tol, most, epsilon):
+    """Pairs that move alone or, without a bias, single coordinates."""
+    if free:
+        return pair_steps(K, beta, e, lo, hi, tol, most, epsilon or 0.0, len(beta), False)
+    return single_steps(K, beta, e, lo, hi, tol, most, epsilon)
 
 
 def problem_of(n=160, C=20.0, seed=0, labels=False, d=8):
@@ -41,9 +49,9 @@ def test_it_ends_at_the_optimum(free, labels, epsilon, C):
 def test_values_in_single_precision_will_do():
     K, c, lo, hi = problem_of()
     single, beta, e = K.astype(np.float32), np.zeros(len(c)), c.copy()
-    pair_steps(single, beta, e, lo, hi, 0.0, 300, 0.05, None)
+    steps(True, single, beta, e, lo, hi, 0.0, 300, 0.05)
     assert exchange_sets(single, beta, e, lo, hi, True, 0.05)
-    assert pair_steps(single, beta, e, lo, hi, 1e-3, 100, 0.05, None) < 100
+    assert steps(True, single, beta, e, lo, hi, 1e-3, 100, 0.05) < 100
     assert beta.dtype == e.dtype == np.float64
 
 
@@ -72,7 +80,7 @@ def test_where_it_goes_round_in_circles_the_objective_falls_all_the_same(d, C, s
     K, c, lo, hi = problem_of(C=C, d=d)
     K = K.astype(np.float32) if single else K
     beta, e = np.zeros(len(c)), c.copy()
-    pair_steps(K, beta, e, lo, hi, 0.0, 300, 0.05, None)
+    steps(True, K, beta, e, lo, hi, 0.0, 300, 0.05)
     for _ in range(3):
         before = value(K.astype(float), c, beta, 0.05)
         exchange_sets(K, beta, e, lo, hi, True, 0.05)
@@ -86,7 +94,7 @@ def test_a_singular_matrix_does_no_harm():
     X = np.random.default_rng(3).standard_normal((80, 2))
     K, t = X @ X.T, X[:, 0] + 0.1 * X[:, 1] ** 2
     lo, hi, beta, e = np.full(80, -5.0), np.full(80, 5.0), np.zeros(80), -t
-    pair_steps(K, beta, e, lo, hi, 0.0, 50, 0.01, None)
+    steps(True, K, beta, e, lo, hi, 0.0, 50, 0.01)
     before = value(K, -t, beta, 0.01)
     exchange_sets(K, beta, e, lo, hi, True, 0.01)
     assert value(K, -t, beta, 0.01) <= before
