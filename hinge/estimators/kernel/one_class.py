@@ -49,8 +49,8 @@ class OneClassSVM(CallbackSupportMixin, NuMachine, OutlierMixin, BaseEstimator):
     .. math:: \\min_\\alpha\\ \\tfrac12\\alpha^\\top K\\alpha, \\qquad 0 \\le \\alpha_i \\le s_i,
               \\quad \\textstyle\\sum_i\\alpha_i = \\nu S, \\quad S = \\sum_i s_i,
 
-    with the decision function :math:`f(x) = \\sum_i\\alpha_i K(x_i, x) - \\rho`. It is solved in blocks of
-    kernel rows on a growing subset, to a certified error.
+    with the decision function :math:`f(x) = \\sum_i\\alpha_i K(x_i, x) - \\rho`. Up to 1,024 points it
+    is solved on the whole kernel matrix, above in blocks of kernel rows on a growing subset, to a certified error.
 
     For kernels with :math:`K(x, x) = \\kappa` for all x, such as "rbf", this is the smallest ball in feature
     space that penalises points outside,
