@@ -209,13 +209,13 @@ def _garbage_waits() -> Iterator[None]:
 
 
 PATIENCE = 0.5
-"""Seconds of compilation after which the waiting user is told, and those who were called off do not wait."""
+"""Seconds of compilation after which the waiting user is informed, and those who were called off do not wait."""
 PULSE = 0.1
-"""Seconds after which a thread that waits looks for Ctrl-C, if no signal has woken it."""
+"""Seconds after which a thread that waits checks for Ctrl-C, if no signal has woken it."""
 
 
 _told = threading.Event()
-"""Set once the user has been told of compilation: once in a process, and not in its worker processes."""
+"""Set once the user has been informed of compilation: once in a process, and not in its worker processes."""
 
 
 def _waited_for(future: "Future[Any]") -> Any:

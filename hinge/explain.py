@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -65,10 +65,10 @@ class ColumnTable:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
-    def __getitem__(self, which: Any) -> Any:
+    def __getitem__(self, which: str | int | slice | ArrayLike) -> Any:
         if isinstance(which, str):
             return self.columns[which]
-        lines = np.arange(len(self))[which]
+        lines = np.arange(len(self))[cast(Any, which)]
         return type(self)(**{name: column[np.atleast_1d(lines)] for name, column in self.columns.items()})
 
     def to_pandas(self) -> DataFrame:
@@ -101,7 +101,7 @@ class ColumnTable:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
 

@@ -21,7 +21,7 @@ from hinge.compiled import assigned
 T = TypeVar("T")
 
 PULSE = 0.1
-"""Seconds after which a thread that waits for others looks for Ctrl-C, if no signal has woken it: a signal may come to
+"""Seconds after which a thread that waits for others checks for Ctrl-C, if no signal has woken it: a signal may come to
 another thread, or just before the wait begins.
 """
 

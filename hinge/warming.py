@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.types import Stored
+
 LINEAR: tuple[tuple[str, dict[str, Any]], ...] = (
     ("LinearSVC", {}),
     ("LinearSVC", {"loss": "hinge"}),
@@ -76,7 +78,7 @@ def _jobs() -> Iterator[tuple[str, Callable[[], None]]]:
             yield f"{name}({given}), {form}", partial(_fit, name, settings, rows, X[:, 2] if "SVR" in name else code)
 
 
-def _fit(name: str, settings: dict[str, Any], X: Any, y: np.ndarray) -> None:
+def _fit(name: str, settings: dict[str, Any], X: Stored, y: np.ndarray) -> None:
     import hinge.estimators as estimators  # not by way of `hinge`, which offers this function
 
     model = getattr(estimators, name)(max_iter=200, **settings).fit(X, y)

@@ -26,9 +26,6 @@ from hinge.threads import allowing, one_blas_thread
 CHUNK_SECONDS = 0.1
 """About the longest time of one compiled call, so that time limits and Ctrl-C take effect soon."""
 
-SHORT_PIECE = 1_000_000
-"""Cells that are read in some milliseconds, by any solver."""
-
 LAST_ANSWER = 0.2
 """Fraction of a time limit that is reserved for the last answer, if a solver computes it from kept cells."""
 
@@ -231,12 +228,8 @@ class _Run:
                 return self.solver.finished
 
     def next_mark(self, first: int = 32) -> int:
-        """The next iteration at which a run that ends by itself is evaluated in case it errs: pass 32, 64, 128, …
-
-        Of small data the first one is later, where passes have taken as long as an evaluation does.
-        """
-        passes = max(first, SHORT_PIECE // self.problem.pass_cells if self.problem.pass_cells else 0)
-        mark = passes * self.solver.cost(self.problem, self.state).a_pass
+        """The next iteration at which a run that ends by itself is evaluated in case it errs: pass 32, 64, 128, …"""
+        mark = first * self.solver.cost(self.problem, self.state).a_pass
         while mark <= self.state.t:
             mark *= 2
         return mark
@@ -326,9 +319,9 @@ class _Run:
             if stop.max_time == 0 or (self.rate and left <= 0.5 / self.rate):
                 return 0, Status.MAX_TIME
             seconds = min(seconds, left)
-        # Of the first piece the speed is not known yet.
+        # The first piece, whose speed is not known yet, reads a million cells, which takes some milliseconds.
         cells = self.problem.pass_cells if self.solver.reads == "rows" else 0
-        first = max(cost.a_pass // 16, SHORT_PIECE * cost.a_pass // cells if cells else 0)
+        first = max(cost.a_pass // 16, 1_000_000 * cost.a_pass // cells if cells else 0)
         piece = max(self.rate * seconds, cost.a_pass // 128) if self.rate else first
         return max(1, min(n, int(piece))), None
 

@@ -451,7 +451,7 @@ def run_pairs(
     return run_tasks(tasks, plan, lambda rows, _: cast(Any, gram.part(cast(np.ndarray, rows))), problem_of, known=known)
 
 
-def _split(batch: "PairBatch", result: Any, tol: float) -> Iterator[Result]:
+def _split(batch: "PairBatch", result: Result, tol: float) -> Iterator[Result]:
     """The run of a batch as one run for each member, with the member's own rounds, objective and gap."""
     certificates = getattr(result.certificate, "members", [result.certificate] * len(batch.members))
     earlier, last = list(result.history)[:-1], result.history[-1]
@@ -466,7 +466,7 @@ def _split(batch: "PairBatch", result: Any, tol: float) -> Iterator[Result]:
             n_iter=pair.t,
             history=History([*earlier, own._replace(kernel_evals=member.kernel_evals)]),
             state=None,
-            solver=result.solver.solver,  # whose rounds they were
+            solver=getattr(result.solver, "solver", result.solver),  # whose rounds they were
         )
 
 

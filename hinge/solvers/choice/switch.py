@@ -215,15 +215,13 @@ class Switch(Solver[P, SwitchState]):
         return cost._replace(rows=cost.rows + (2 * SAMPLE if problem.n > 16 * SAMPLE else 0))
 
     def pause(self, problem: P, state: SwitchState) -> int:
-        """The end of the epoch, or of the step."""
+        """The next pause of the method that runs; at the latest where the ascent is judged."""
         watch, (method, own) = state.watch, running(self, state)
-        if watch.due or watch.switch_due:
+        if watch.switch_due or (watch.by_newton and watch.due):
             return int(watch.due) or self.ascent.cost(problem).a_pass
-        return (
-            method.pause(problem, own) * step_length(self, problem)
-            if watch.by_newton
-            else ascent_due(self, problem, own)
-        )
+        if watch.by_newton:
+            return method.pause(problem, own) * step_length(self, problem)
+        return min(int(watch.due) or ascent_due(self, problem, own), method.pause(problem, own))
 
     def estimate(self, problem: P, state: SwitchState) -> float | Certificate:
         """The gap of the last evaluation; between evaluations, the estimate of the running method."""

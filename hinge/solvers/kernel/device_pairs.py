@@ -2,8 +2,8 @@
 
 A pair of classes needs some five rounds, each of which is a few milliseconds of a card that is mostly idle: here the
 rounds of all pairs are one, a line for each pair, and wait for the device once. Pairs with working sets of equal size
-go together, as many as fit into memory; pairs that are done rest. Each answer is certified on its own, by responses in
-float64.
+go together, up to the number that fits into memory; pairs that are done rest. Each answer is certified on its own, by
+responses in float64.
 """
 
 import copy
@@ -140,13 +140,13 @@ class DevicePairs(Solver[PairBatch, PairsState]):
 
     def advance(self, problem: PairBatch, state: PairsState, n_iter: int) -> PairsState:
         for _ in range(n_iter):
-            left = self._left(state)
+            left = self._unfinished(state)
             if not left:
                 break
             state = self._round(problem, state, left)
         return state
 
-    def _left(self, state: PairsState) -> list[int]:
+    def _unfinished(self, state: PairsState) -> list[int]:
         """The members that are not done, while there are rounds left."""
         above = [q for q, pair in enumerate(state.pairs) if not pair.gap <= SURE * self.tol]
         return above if state.t < self.most else []
@@ -168,7 +168,7 @@ class DevicePairs(Solver[PairBatch, PairsState]):
         return state._replace(pairs=tuple(pairs), answers={}, t=t + 1)
 
     def _groups(self, problem: PairBatch, pairs: list[Pair], left: list[int]) -> Iterator[tuple[int, list[int]]]:
-        """Pairs whose next working sets are equally large and take equally many steps, as many as fit into memory."""
+        """Pairs whose next working sets are equally large and take equally many steps, up to what fits into memory."""
         alike: dict[tuple[int, int], list[int]] = {}
         for q in left:
             size = self.solver.size(problem.members[q].n, pairs[q].free, pairs[q].off)
@@ -207,7 +207,7 @@ class DevicePairs(Solver[PairBatch, PairsState]):
         return Cost(kernel_values=sum(map(self._values, problem.members, pairs)))
 
     def pause(self, problem: PairBatch, state: PairsState) -> int:
-        return int(bool(self._left(state)))
+        return int(bool(self._unfinished(state)))
 
     def estimate(self, problem: PairBatch, state: PairsState) -> float:
         return max(pair.gap for pair in state.pairs)
