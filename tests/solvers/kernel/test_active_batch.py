@@ -108,25 +108,30 @@ def test_each_is_what_pairs_of_points_find(bias):
 
 @pytest.mark.slow
 def test_sets_of_points_of_large_problems_are_exchanged(monkeypatch):
-    batch, solver = three(), ActiveSet(tol=1e-6)
+    batch, solver = hard_for_pairs(), ActiveSet(tol=1e-6)
     small = solve(batch, solver, stop=Stop(1e-6))
     calls, exchange = [], active_batch._exchange
     monkeypatch.setattr(active_batch, "MOST", 35)
-    monkeypatch.setattr(active_batch, "most_pairs", lambda n: 2)
     monkeypatch.setattr(active_batch, "_exchange", lambda *args: calls.append(args) or exchange(*args))
     large = solve(batch, solver, stop=Stop(1e-6))
     assert calls and large.status is Status.CONVERGED
     assert large.certificate.objective == pytest.approx(small.certificate.objective, rel=2e-6)
 
 
-def test_newton_steps_end_what_pairs_are_slow_to_end():
-    rng = np.random.default_rng(2)
-    Z = rng.standard_normal((80, 2))
+def hard_for_pairs():
+    """One problem for which steps of pairs alone are slow."""
+    Z = np.random.default_rng(2).standard_normal((150, 2))
     y = np.where(Z[:, 0] * Z[:, 1] > 0, 1, -1).astype(np.int8)
-    points = as_points(Z, Gaussian(0.01), exact=True)
-    batch = KernelBatch(points, np.arange(80), np.array([0, 80]), y, np.ones(80), 1e4)
-    result = solve(batch, ActiveSet(tol=1e-6), stop=Stop(1e-6))
-    assert result.certificate.gap <= 1e-6
+    points = as_points(Z, Gaussian(0.001), exact=True)
+    return KernelBatch(points, np.arange(150), np.array([0, 150]), y, np.ones(150), 1e6)
+
+
+def test_newton_steps_end_what_pairs_are_slow_to_end(monkeypatch):
+    calls, move = [], active_batch._move_on_face
+    monkeypatch.setattr(active_batch, "_move_on_face", lambda *args: calls.append(args) or move(*args))
+    batch = hard_for_pairs()
+    y, result = batch.aims, solve(batch, ActiveSet(tol=1e-6), stop=Stop(1e-6))
+    assert calls and result.certificate.gap <= 1e-6
     beta, e = result.solution.beta.copy(), result.solution.responses - y
     assert pair_steps(batch.K, beta, e, batch.lo, batch.hi, 1e-4, 3, 0.0, 80, True) == 0
 
