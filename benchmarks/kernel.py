@@ -39,7 +39,7 @@ from hinge.access import Gram, as_points  # noqa: E402
 from hinge.experiments.sbp.runtimes import RANGES  # noqa: E402
 from hinge.kernels import Gaussian  # noqa: E402
 from hinge.problems import Expansion, KernelRegularized, KernelSlackConstrained  # noqa: E402
-from hinge.problems.svm.duality import best_scale  # noqa: E402
+from hinge.problems.svm.kernel_duality import best_scale  # noqa: E402
 from hinge.solvers import SBP, SMO, BlockDual, KernelPegasos, KernelPerceptron, KernelSDCA  # noqa: E402
 
 HOME = os.environ.get("HINGE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"

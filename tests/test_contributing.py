@@ -104,5 +104,5 @@ def test_a_new_loss_is_refused_where_it_is_not_known_and_solved_by_default():
     assert "Newton needs a piecewise quadratic loss" in reason_against(Newton(), problem)
     assert "Subspace steps" in SDCA(acceleration="subspace").rejects(problem)
     choice = choose(problem)
-    assert isinstance(choice.solver, FiniteNewton) and choice.reason == "the logistic loss is smooth"
+    assert isinstance(choice.solver, FiniteNewton) and choice.reason == "the logistic loss is not piecewise quadratic"
     assert solve(problem, choice.solver, stop=Stop(1e-3)).certificate.gap <= 1e-3

@@ -271,7 +271,7 @@ def losses(part: Part, found: CertifiedPart, question: CertificateQuery, biases:
             first += len(block.y)
             for at, b in enumerate(biases[k] if problem is not None else ()):
                 assert problem is not None
-                out[k, at] += problem.total_loss(r, float(b), problem.response_error(question.w[k], float(b)))
+                out[k, at] += problem.mean_loss_from(r, float(b), problem.response_error(question.w[k], float(b)))
     return out
 
 
@@ -289,7 +289,7 @@ def _certify_task(
         if task.free:
             a = problem.side_scaled(a, int(question.side[k]), float(question.ratio[k]))
         responses[here] = problem.responses(w)  # which measures the rows, too
-        loss = problem.total_loss(responses[here], b, problem.response_error(w, b))
+        loss = problem.mean_loss_from(responses[here], b, problem.response_error(w, b))
         dual = problem.dual_share(a, problem.combination(a), task.parts + len(part.blocks))
         shares.append(TaskShare(loss, dual, problem.unit, problem.terms))
         cells += problem.reads

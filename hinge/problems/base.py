@@ -33,7 +33,7 @@ def rounding(terms: float, size: float) -> float:
     return (terms + FEW) * EPS * size + terms * TINY if size != 0.0 else 0.0
 
 
-def gap_of(upper: float, lower: float, unit: float) -> float:
+def rounded_gap(upper: float, lower: float, unit: float) -> float:
     """(upper - lower)/unit, rounded up; infinite if the unit is not positive or a bound is nan."""
     gap = (upper - lower) / unit * (1.0 + 4.0 * EPS) if unit > 0.0 else float("inf")
     return max(0.0, gap) if gap < float("inf") else float("inf")  # nan is not within any tolerance
@@ -155,7 +155,7 @@ class Certificate(NamedTuple):
     unrounded : float
         The gap without the bounds on rounding errors; nan if it was not computed.
     scale : float
-        `objective` is evaluated at w multiplied by this factor; `Problem.finished` applies it.
+        `objective` is evaluated at w multiplied by this factor; `Problem.final_answer` applies it.
 
     Examples
     --------
@@ -234,7 +234,7 @@ class Problem(Generic[Answer]):
         """Upper bound on the kernel values that `sharpened`, or a certificate after Ctrl-C, computes."""
         return 0
 
-    def finished(self, answer: Answer, certificate: Certificate) -> Answer:
+    def final_answer(self, answer: Answer, certificate: Certificate) -> Answer:
         """The answer that `solve` returns: with the bias of its certificate, if that is known."""
         return answer if certificate.is_unknown else cast(Any, answer)._replace(b=certificate.b)
 

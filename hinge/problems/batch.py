@@ -64,12 +64,12 @@ class Batch(Problem[BatchSolution]):
         every = zip(self.members, answer.members, found.members, strict=True)
         return combine_certificates([member.sharpened(one, old, wanted) for member, one, old in every])
 
-    def finished(self, answer: BatchSolution, certificate: Certificate) -> BatchSolution:
+    def final_answer(self, answer: BatchSolution, certificate: Certificate) -> BatchSolution:
         """Each member's answer as its certificate has it."""
         if not isinstance(certificate, BatchCertificate):
             return answer
         every = zip(self.members, answer.members, certificate.members, strict=True)
-        return BatchSolution(tuple(member.finished(one, known) for member, one, known in every))
+        return BatchSolution(tuple(member.final_answer(one, known) for member, one, known in every))
 
 
 def members_of(problem: Problem) -> tuple[Regularized, ...]:

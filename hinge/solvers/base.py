@@ -83,7 +83,7 @@ class Solver(Settings, Generic[P, S]):
     any_loss: ClassVar[bool] = False
     """Whether it supports all piecewise quadratic losses, not only the hinge."""
 
-    curved_loss: ClassVar[bool] = False
+    any_conjugate: ClassVar[bool] = False
     """Whether it supports losses that are not piecewise quadratic, too."""
 
     tubes: ClassVar[bool] = False
@@ -101,7 +101,7 @@ class Solver(Settings, Generic[P, S]):
     exact_estimate: ClassVar[bool] = False
     """Whether `estimate` is reliable, so that no certificate is computed merely to check it."""
 
-    finished: ClassVar[Status] = Status.FINISHED
+    status_at_end: ClassVar[Status] = Status.FINISHED
     """The status of a run that ends because `pause` is 0."""
 
     @property
@@ -211,7 +211,7 @@ def reason_against(solver: Solver, problem: Problem) -> str | None:
             return f"{type(solver).__name__} does not solve problems with the 1-norm (penalty='l1'); use CDN."
         return reason
     loss = problem.loss
-    if not (loss.piecewise or solver.curved_loss):
+    if not (loss.piecewise or solver.any_conjugate):
         return f"{type(solver).__name__} needs a piecewise quadratic loss, which the {loss.name} loss is not; use SDCA."
     if loss == HINGE or solver.any_loss:
         return None

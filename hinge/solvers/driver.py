@@ -164,14 +164,14 @@ def _is_like(state: Any, fresh: Any) -> bool:
     return not isinstance(state, tuple) and not hasattr(state, "dtype")
 
 
-def copied(answer: Answer) -> Answer:
+def copied_answer(answer: Answer) -> Answer:
     """An answer with copies of its arrays."""
     if hasattr(answer, "copy"):
         return cast(Answer, answer.copy())
     if not isinstance(answer, tuple):
         return answer
     make: Any = getattr(type(answer), "_make", tuple)  # the members of a batch are a plain tuple
-    return cast(Answer, make(map(copied, answer)))
+    return cast(Answer, make(map(copied_answer, answer)))
 
 
 class _Run:
@@ -181,12 +181,12 @@ class _Run:
         self.problem, self.solver, self.stop, self.keep = problem, solver, stop, keep
         self.score, self.callbacks = score, callbacks
         self.watched = bool(score or callbacks)
-        self.at_mark = self.ended_itself = False
+        self.at_mark = self.ended_early = False
         self.ends_itself = solver.ends_itself and 0.0 < getattr(solver, "tol", 0.0) <= stop.tol
         self.state: Any = None
         self.history = History()
-        self.latest: tuple[int, Certificate] | None = None
-        self.seen: tuple[int, float | Certificate] = -1, np.inf
+        self.last_certificate: tuple[int, Certificate] | None = None
+        self.last_estimate: tuple[int, float | Certificate] = -1, np.inf
         self.meter = Meter(problem)
         # Reads reserved for the last certificate, unless that would be most of the budget.
         certificate = problem.certificate_cells(solver.cost(problem)) if stop.max_reads is not None else 0
@@ -195,7 +195,7 @@ class _Run:
         self.reserved_seconds = LAST_ANSWER * cast(float, stop.max_time) if kept else 0.0
         # A certificate is computed once the estimate is below this. It starts as the tolerance and is lowered
         # where a certificate failed only because of rounding.
-        self.target = stop.tol
+        self.certify_below = stop.tol
         self.rate = 0.0  # iterations per second, once known
         self.interrupts = Interrupts()
         # Until there is a state, and after the last step, nothing is interrupted that is to be kept, if it ends soon.
@@ -225,7 +225,7 @@ class _Run:
             if stopped or status:
                 return stopped or status  # type: ignore[return-value]
             if pause <= 0:
-                return self.solver.finished
+                return self.solver.status_at_end
 
     def next_mark(self, first: int = 32) -> int:
         """The next iteration at which a run that ends by itself is evaluated in case it errs: pass 32, 64, 128, …"""
@@ -245,8 +245,8 @@ class _Run:
                 return status
             done = self.state.t - t
             self.rate = done / max(now() - before, 1e-9) if done else self.rate
-            self.ended_itself = done < n  # the solver expects to be done, and is evaluated
-            pause = 0 if self.ended_itself else pause - n
+            self.ended_early = done < n  # the solver expects to be done, and is evaluated
+            pause = 0 if self.ended_early else pause - n
             if self.checkpoint is not None:
                 self.checkpoint.offer(self.state)
             self.check_pressed()
@@ -339,21 +339,21 @@ class _Run:
         evaluations = len(self.history) + 1
         # From time to time, in case the estimate is wrong.
         seldom = self.at_mark if self.ends_itself else evaluations >= 32 and evaluations & (evaluations - 1) == 0
-        doubled = seldom and not solver.exact_estimate
+        check_anyway = seldom and not solver.exact_estimate
         # A run that ends by itself does so where it would if nobody watched it.
-        due = final or self.ended_itself or not self.ends_itself
-        promising = due and stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.target
+        due = final or self.ended_early or not self.ends_itself
+        promising = due and stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.certify_below
         ended = None
         # The solver may have given a certificate already.
-        certified = self.seen[0] == self.state.t and isinstance(self.seen[1], Certificate)
-        if final or promising or certified or (doubled and stop.tol > 0):
+        certified = self.last_estimate[0] == self.state.t and isinstance(self.last_estimate[1], Certificate)
+        if final or promising or certified or (check_anyway and stop.tol > 0):
             certificate = self.certify()
             gap, objective = certificate.gap, certificate.objective
             if promising and np.isnan(gap):
                 ended = Status.STATIONARY
-            elif promising and gap > stop.tol >= certificate.unrounded:
-                self.target = min(self.target / 2, 0.9 * (stop.tol - (gap - certificate.unrounded)))
-                ended = None if self.target > 0 else Status.STALLED
+            elif promising and gap > stop.tol >= certificate.unrounded:  # of kernel problems; nan elsewhere
+                self.certify_below = min(self.certify_below / 2, 0.9 * (stop.tol - (gap - certificate.unrounded)))
+                ended = None if self.certify_below > 0 else Status.STALLED
                 if ended is None and solver.exact_estimate:
                     # It may continue from sums that the certificate has made anew, without their earlier rounding.
                     self.state = solver.refresh(problem, self.state)
@@ -361,15 +361,17 @@ class _Run:
                 refreshed = solver.refresh(problem, self.state)
                 if refreshed is self.state and solver.exact_estimate:
                     # The estimate lacked only rounding errors, which no further step reduces.
-                    self.target = min(self.target / 2, 0.9 * (stop.tol - (gap - gap_of(self.seen[1]))))
-                    ended = None if self.target > 0 else Status.STALLED
+                    self.certify_below = min(
+                        self.certify_below / 2, 0.9 * (stop.tol - (gap - gap_of(self.last_estimate[1])))
+                    )
+                    ended = None if self.certify_below > 0 else Status.STALLED
                 self.state = refreshed
         spent, score = self.spent, np.nan
         with self.meter.off_clock() if self.watched else nullcontext():
             if self.watched:
-                solution = copied(self.answer())
+                solution = copied_answer(self.answer())
                 if np.isfinite(gap):
-                    solution = problem.finished(solution, self.certify())
+                    solution = problem.final_answer(solution, self.certify())
                 score = self.score(solution) if self.score else np.nan
             record = Record(self.state.t, spent.seconds, spent.reads, spent.evals, objective, gap, score)
             self.history.append(record)
@@ -388,8 +390,8 @@ class _Run:
 
     def estimate(self) -> float:
         """The solver's estimate of the gap."""
-        self.seen = self.state.t, self.solver.estimate(self.problem, self.state)
-        return gap_of(self.seen[1])
+        self.last_estimate = self.state.t, self.solver.estimate(self.problem, self.state)
+        return gap_of(self.last_estimate[1])
 
     def affords_certificate(self, times: float = 1.0) -> bool:
         """Whether the limit of reads allows `times` the reads of a certificate."""
@@ -401,16 +403,16 @@ class _Run:
     def certify(self) -> Certificate:
         """The certificate of the present answer, computed once for each state."""
         t = self.state.t
-        if self.latest is None or self.latest[0] != t:
-            self.latest = t, self.certificate() if self.affords_certificate() else Certificate.unknown()
-        return self.latest[1]
+        if self.last_certificate is None or self.last_certificate[0] != t:
+            self.last_certificate = t, self.certificate() if self.affords_certificate() else Certificate.unknown()
+        return self.last_certificate[1]
 
     def certificate(self) -> Certificate:
         """The solver's own certificate if it has one; else the problem's, sharpened if rounding makes it too large."""
-        if self.seen[0] != self.state.t:
+        if self.last_estimate[0] != self.state.t:
             self.estimate()
-        if isinstance(self.seen[1], Certificate):
-            return self.seen[1]
+        if isinstance(self.last_estimate[1], Certificate):
+            return self.last_estimate[1]
         answer = self.solver.solution(self.problem, self.state)
         certificate, again = self.problem.certificate(answer), self.problem.values_again(answer)
         affords = self.stop.max_kernel_evals is None or self.spent.evals + again <= self.stop.max_kernel_evals
@@ -424,7 +426,7 @@ class _Run:
         else:
             solution, certificate = self.certified_answer()
         return Result(
-            copied(solution),
+            copied_answer(solution),
             certificate,
             status,
             self.state.t,
@@ -436,7 +438,7 @@ class _Run:
 
     def certified_answer(self) -> tuple[Any, Certificate]:
         certificate = self.certify()
-        solution = self.problem.finished(self.answer(), certificate)
+        solution = self.problem.final_answer(self.answer(), certificate)
         if hasattr(solution, "b"):  # answers of max-min problems have none
             certificate = certificate._replace(b=solution.b)
         return solution, certificate

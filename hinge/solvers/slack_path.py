@@ -150,6 +150,6 @@ def _result(
     n_iter: int,
     history: History,
 ) -> Result:
-    solution = problem.finished(result.solution, certificate)
+    solution = problem.final_answer(result.solution, certificate)
     certificate = certificate._replace(b=solution.b)
     return replace(result, certificate=certificate, status=status, n_iter=n_iter, solution=solution, history=history)

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 from hinge.monitoring.clock import now
 from hinge.problems import Problem
 from hinge.solvers.base import Solver, certified, gap_of, reason_against
-from hinge.solvers.driver import CHUNK_SECONDS, copied
+from hinge.solvers.driver import CHUNK_SECONDS, copied_answer
 from hinge.solvers.meter import Meter
 
 Unit = Literal["iterations", "passes", "seconds"]
@@ -127,7 +127,7 @@ class _TracedRun:
             self.state = solver.init(problem, seed) if state is None else state
         for mark in self.marks(at):
             reached = self.run_to(mark)
-            answer = copied(solver.solution(problem, self.state))
+            answer = copied_answer(solver.solution(problem, self.state))
             spent = meter.spent
             yield Snapshot(int(self.state.t), spent.seconds, spent.reads, spent.evals, answer, self.state)
             if not reached:

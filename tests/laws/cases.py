@@ -163,7 +163,7 @@ class LevelCase(LinearCase):
         best = model.fit(X, sample_weight=np.ones(60) * problem.weight).coef_[0]
 
         def check(certificate, answer):
-            given = problem.finished(answer, certificate)
+            given = problem.final_answer(answer, certificate)
             w, least = given.w * problem.scale, -0.5 * best @ best
             assert np.linalg.norm(w - best) <= certificate.gap * np.linalg.norm(w) * (1 + 1e-6) + 1e-6
             assert certificate.bound <= least * (1 - 1e-6)
@@ -539,8 +539,10 @@ LINEAR = {
     ),
     "cocoa-free": LinearCase(S.CoCoA(least=1, first_pass="sgd"), bias="free", weighted=True, T=300),
     "cocoa-squared": LossCase(S.CoCoA(least=1), bias="penalized", weighted=True),
-    "switch": LinearCase(S.Switch(1e-15, price=0.0, ascent=S.SDCA("sgd")), T=420),  # Newton's turn comes at once
-    "switch-squared": LossCase(S.Switch(1e-15, price=0.0), bias="free", weighted=True, same_reads=False, T=420),
+    "switch": LinearCase(
+        S.Switch(1e-15, newton_passes=0.0, ascent=S.SDCA("sgd")), T=420
+    ),  # Newton's turn comes at once
+    "switch-squared": LossCase(S.Switch(1e-15, newton_passes=0.0), bias="free", weighted=True, same_reads=False, T=420),
     "subspace": LinearCase(S.SDCA("plain", acceleration="subspace")),
     "subspace-late": LinearCase(S.SDCA(acceleration="subspace", after=2.5)),
     "subspace-plain": LinearCase(S.SDCA("sgd", shrinking=False, block_rows=1, acceleration="subspace"), weighted=True),

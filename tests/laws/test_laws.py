@@ -506,7 +506,7 @@ def test_ctrl_c_at_a_look_keeps_the_answer_and_the_run_can_go_on(name):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     expected = case.problem(*case.data())
     state = run(case, expected, [result.n_iter])
-    given = expected.finished(case.solver.solution(expected, state), result.certificate)
+    given = expected.final_answer(case.solver.solution(expected, state), result.certificate)
     assert bits(given[:1]) == bits(result.solution[:1])
     with pytest.raises(KeyboardInterrupt):
         solve(case.problem(*case.data()), case.solver, stop=stop, callbacks=[press])

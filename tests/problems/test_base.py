@@ -9,7 +9,7 @@ from hinge.access.tables.oracle import Oracle
 from hinge.kernels import Linear
 from hinge.monitoring import Stop
 from hinge.problems import Certificate, KernelRegularized, NormConstrained, Regularized, SlackConstrained, Solution
-from hinge.problems.base import Cost, OnData, gap_of, rounding
+from hinge.problems.base import Cost, OnData, rounded_gap, rounding
 from hinge.solvers import SDCA, solve
 
 
@@ -172,11 +172,11 @@ def test_more_terms_or_larger_ones_are_off_by_more():
 def test_gaps_are_rounded_up():
     rng = np.random.default_rng(0)
     for upper, lower, unit in rng.random((200, 3)) + np.array([1.0, 0.0, 0.1]):
-        assert Fraction(gap_of(upper, lower, unit)) >= (Fraction(upper) - Fraction(lower)) / Fraction(unit)
+        assert Fraction(rounded_gap(upper, lower, unit)) >= (Fraction(upper) - Fraction(lower)) / Fraction(unit)
 
 
 def test_gaps_without_a_unit_or_a_number_are_infinite():
-    assert gap_of(1.0, 0.5, 0.0) == gap_of(1.0, 0.5, -1.0) == np.inf
-    assert gap_of(np.nan, 0.5, 1.0) == gap_of(np.inf, 0.5, 1.0) == np.inf
-    assert gap_of(1.0, np.nan, 1.0) == gap_of(1.0, 0.5, np.nan) == np.inf
-    assert gap_of(0.5, 1.0, 1.0) == 0.0
+    assert rounded_gap(1.0, 0.5, 0.0) == rounded_gap(1.0, 0.5, -1.0) == np.inf
+    assert rounded_gap(np.nan, 0.5, 1.0) == rounded_gap(np.inf, 0.5, 1.0) == np.inf
+    assert rounded_gap(1.0, np.nan, 1.0) == rounded_gap(1.0, 0.5, np.nan) == np.inf
+    assert rounded_gap(0.5, 1.0, 1.0) == 0.0

@@ -16,7 +16,7 @@ def test_tasks_add_up_and_the_worst_gap_counts():
     found = both.certificate(answers)
     assert found.objective == sum(c.objective for c in every) and found.gap == max(c.gap for c in every)
     assert both.objective(answers) == pytest.approx(found.objective, rel=1e-9)
-    assert list(found.members) == every and both.finished(answers, found).members[0].w is answers.members[0].w
+    assert list(found.members) == every and both.final_answer(answers, found).members[0].w is answers.members[0].w
     assert both.reads == first.matrix.reads > 0 and both.pass_cells == 120
 
 

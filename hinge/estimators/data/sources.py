@@ -1,4 +1,7 @@
-"""Fits on rows that are not arrays: tables and oracles, and rows on disk, read block by block if they do not fit."""
+"""Where the rows of a fit come from, and what was read: arrays, tables and oracles, and rows on disk.
+
+Rows on disk are read block by block if they do not fit into memory.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -29,10 +32,13 @@ SLACK = 0.005
 """Default slack of SIMBA; suitable for text with rows of unit norm."""
 
 
-def solver_and_data(
+def save_reads(
     model: BaseEstimator, matrix: Matrix | Table, solver: Solver | None
 ) -> tuple[Solver | None, Matrix | Table]:
-    """The solver of a fit's tasks, and the data it reads: the matrix, or a table that keeps cells for all tasks."""
+    """The frugal learner and a table that keeps its cells, where reads are limited or have prices; else what is given.
+
+    A solver that is None is chosen later, by `choose` in `runs.run_one`.
+    """
     if model.penalty == "l1":  # its solver reads all columns
         return solver, matrix
     if isinstance(matrix, Table):

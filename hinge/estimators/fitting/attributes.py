@@ -32,7 +32,6 @@ from hinge.problems import (
     Solution,
 )
 from hinge.problems.batch import BatchCertificate
-from hinge.problems.svm.duality import UNIT
 from hinge.problems.svm.kernel_batch import (
     KernelBatch,
     NuClassificationBatch,
@@ -40,6 +39,7 @@ from hinge.problems.svm.kernel_batch import (
     OneClassBatch,
     PackedBatch,
 )
+from hinge.problems.svm.kernel_duality import UNIT
 from hinge.solvers import Result, Simba
 
 

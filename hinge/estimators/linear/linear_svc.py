@@ -257,41 +257,41 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         if isinstance(X, RowStream):
             return self._fit_stream(X, y, sample_weight, began)
         table = as_oracle(X)
-        there = sent_soundly(X, str(self.device)) if on_a_device(self.device) and table is None else None
+        on_device = sent_soundly(X, str(self.device)) if on_a_device(self.device) and table is None else None
         if table is None:
-            X, y = checks.validated(self, X, y, sound=there is not None)
+            X, y = checks.validated(self, X, y, sound=on_device is not None)
         else:
             X, y = table, checks.validated_labels(self, table, y)
         classes, codes = checks.encoded_labels(y)
-        rows = row_weights(sample_weight, X)
-        per_class = per_class_weights(self.class_weight, y, classes, rows)
+        row_weight = row_weights(sample_weight, X)
+        per_class = per_class_weights(self.class_weight, y, classes, row_weight)
         seed, threads = checks.seed_of(self.random_state), threads_of(self.n_jobs)
-        aside, rows = self._held_out_rows(codes, rows, seed)
-        matrix: Matrix | Table = as_matrix(X, checked=True) if there is None else there
+        aside, row_weight = self._held_out_rows(codes, row_weight, seed)
+        matrix: Matrix | Table = as_matrix(X, checked=True) if on_device is None else on_device
         seen = Occupied(matrix, None, matrix.shape[1])
         problems: list[Any]
         together = self.multi_class == "crammer_singer"
         if together:
             solver = crammer_singer.solver_of(self)
-            problems = [crammer_singer.problem_of(self, matrix, codes, len(classes), rows, per_class)]
+            problems = [crammer_singer.problem_of(self, matrix, codes, len(classes), row_weight, per_class)]
         else:
             tasks = positive_classes(len(classes))
-            asked = self._solver(max(1, threads // len(tasks)))
-            solver, matrix = sources.solver_and_data(self, matrix, asked)
+            requested = self._solver(max(1, threads // len(tasks)))
+            solver, matrix = sources.save_reads(self, matrix, requested)  # None: chosen for each run
             shared = solver is not None and solver.joint
             by_rows = solver is None or (solver.reads == "rows" and not shared)
             seen = occupied(matrix, compress=solver is None) if by_rows else seen._replace(matrix=matrix)
             matrix = seen.matrix
             if solver is None and len(tasks) > 1:
-                first: Any = self._problem(matrix, codes == tasks[0], rows, per_class, tasks[0])
+                first: Any = self._problem(matrix, codes == tasks[0], row_weight, per_class, tasks[0])
                 solver = joint_solver(first, self.tol)
                 shared = solver is not None
             forked = len(tasks) > 1 and not shared
             problems = [
-                self._problem(matrix.fork() if forked else matrix, codes == k, rows, per_class, k, solver)
+                self._problem(matrix.fork() if forked else matrix, codes == k, row_weight, per_class, k, solver)
                 for k in tasks
             ]
-            for problem in [] if rows is None and per_class is None else problems:
+            for problem in [] if row_weight is None and per_class is None else problems:
                 if min(problem.class_mass(np.ones(problem.n))) < 1e-12:
                     raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
         last = getattr(self, "_answers", None)
@@ -308,7 +308,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         keep_results(self, results, problems)
         sources.set_names(self, names)
         if table is None and self.stop_reason_ == "converged":
-            plain = len(classes) == 2 and rows is None and per_class is None and isinstance(problems[0], Penalized)
+            plain = (
+                len(classes) == 2 and row_weight is None and per_class is None and isinstance(problems[0], Penalized)
+            )
             if not (plain and rules_out_constant(codes, self.objective_)):
                 warn_if_constant(codes, classes, self._predicted_by(X, seen))
         return self

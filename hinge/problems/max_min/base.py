@@ -333,7 +333,7 @@ class MaxMin(Problem[Strategies]):
         """The interval that x and p certify."""
         return self.certified(*self.bounds(answer))
 
-    def finished(self, answer: Strategies, certificate: Certificate) -> Strategies:
+    def final_answer(self, answer: Strategies, certificate: Certificate) -> Strategies:
         """The answer itself: there is no bias."""
         return answer
 

@@ -114,7 +114,7 @@ class Examples(Problem[Answer]):
         c = self.share(lo, hi)
         return float(losses.sum() * c) if isinstance(c, float) else float(losses @ c)
 
-    def total_loss(self, r: np.ndarray, b: float, error: float = 0.0) -> float:
+    def mean_loss_from(self, r: np.ndarray, b: float, error: float = 0.0) -> float:
         """The mean loss from all responses; an upper bound if these have errors of up to `error`."""
         return sum(self.over_blocks(lambda lo, hi: self.loss_of(r[lo:hi], b, lo, hi, error)))
 

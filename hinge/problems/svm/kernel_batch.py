@@ -149,7 +149,7 @@ class PackedBatch(Problem[BatchExpansion]):
         found = [member.certificate(self.expansion(answer, k)) for k, member in enumerate(self.members)]
         return combine_certificates(found)
 
-    def finished(self, answer: BatchExpansion, certificate: Certificate) -> BatchExpansion:
+    def final_answer(self, answer: BatchExpansion, certificate: Certificate) -> BatchExpansion:
         """The answers with the biases of their certificates."""
         if not isinstance(certificate, BatchCertificate):
             return answer

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from hinge.access import BaseGram
 from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
-from hinge.problems.svm.duality import UNIT
+from hinge.problems.svm.kernel_duality import UNIT
 from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
 from hinge.problems.svm.slack_constrained import Basins, best_level
 from hinge.types import Items
@@ -117,7 +117,7 @@ class KernelSlackConstrained(KernelProblem):
         gap = max(0.0, (upper - low) / low) if low > 0 and upper < np.inf else np.inf
         return Certificate(gamma, upper, gap, b, max(0.0, as_is))
 
-    def finished(self, answer: Expansion, certificate: Certificate) -> Expansion:
+    def final_answer(self, answer: Expansion, certificate: Certificate) -> Expansion:
         """The answer with the certificate's bias, which is for unit norm, times ‖w‖."""
         if certificate.is_unknown:
             return answer

@@ -9,8 +9,8 @@ from hinge.access import BaseGram, Gram, as_points
 from hinge.access.gram.base import KernelSums
 from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
-from hinge.problems.svm.duality import UNIT, duality_gap, stationary_bias
 from hinge.problems.svm.examples import Examples, sorted_bias
+from hinge.problems.svm.kernel_duality import UNIT, duality_gap, stationary_bias
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.types import Items
@@ -151,7 +151,7 @@ class KernelProblem(Examples[Expansion]):
 
     def mean_loss(self, r: np.ndarray, b: float) -> float:
         """The mean loss."""
-        return self.total_loss(r, b)
+        return self.mean_loss_from(r, b)
 
     def best_bias(self, r: np.ndarray) -> float:
         """The same by one selection: beside kernel rows, vectors of length n are nothing."""
@@ -211,9 +211,9 @@ class KernelProblem(Examples[Expansion]):
             self.again = Again(answer.beta.copy(), r, e)
         return found
 
-    def finished(self, answer: Expansion, certificate: Certificate) -> Expansion:
+    def final_answer(self, answer: Expansion, certificate: Certificate) -> Expansion:
         """The answer with the bias of its certificate, and with the responses that were summed for that."""
-        answer = super().finished(answer, certificate)
+        answer = super().final_answer(answer, certificate)
         if self.again is None or not np.array_equal(self.again.beta, answer.beta):
             return answer
         return answer._replace(responses=self.again.r, path=np.zeros(self.n), terms=0, known=self.again.off)

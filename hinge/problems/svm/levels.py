@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from hinge.access import BaseGram
 from hinge.compiled import compiled
 from hinge.problems.base import Certificate
-from hinge.problems.svm.duality import UNIT
+from hinge.problems.svm.kernel_duality import UNIT
 from hinge.problems.svm.kernelized import Expansion, KernelProblem
 from hinge.problems.svm.losses import HINGE, Loss
 

@@ -155,7 +155,7 @@ class OneClass(Regularized):
         primal, dual = (most + primal) * self.objective_scale, dual * self.objective_scale * (1.0 + 4.0 * EPS)
         return Certificate(primal + 4.0 * EPS * abs(primal), dual, gap, -level, unrounded)
 
-    def finished(self, answer: Solution, certificate: Certificate) -> Solution:
+    def final_answer(self, answer: Solution, certificate: Certificate) -> Solution:
         """w(α), which is what the certificate is for, with its level."""
         if certificate.is_unknown or answer.alpha is None:
             return answer

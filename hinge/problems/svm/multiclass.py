@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from hinge.access import Data, add_to_column, as_matrix, dots, frozen, read_row
 from hinge.compiled import compiled
-from hinge.problems.base import Certificate, OnData, Solution, gap_of, rounding
+from hinge.problems.base import Certificate, OnData, Solution, rounded_gap, rounding
 from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.types import MatrixLike
@@ -137,7 +137,7 @@ class Multiclass(OnData[Solution], Examples[Solution]):
 
     def relative(self, primal: float, dual: float) -> float:
         """The relative duality gap, the `gap` of a certificate."""
-        return 0.0 if primal == dual else gap_of(primal, dual, dual)
+        return 0.0 if primal == dual else rounded_gap(primal, dual, dual)
 
     def margin_error(self, W: np.ndarray) -> float:
         """Bound on the error of any 1 - mᵢ; a margin is the difference of two responses, each with an error."""

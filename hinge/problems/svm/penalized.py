@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import Data
-from hinge.problems.base import EPS, TINY, Certificate, Combination, Solution, gap_of, rounding
+from hinge.problems.base import EPS, TINY, Certificate, Combination, Solution, rounded_gap, rounding
 from hinge.problems.svm.linear import Bias, LinearProblem
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, Loss
 from hinge.types import MatrixLike
@@ -75,7 +75,7 @@ class Penalized(LinearProblem):
 
     def primal(self, w: np.ndarray, b: float, r: np.ndarray) -> float:
         """Upper bound on P(w, b) from the responses, their rounding included."""
-        return self.primal_at(w, b, self.total_loss(r, b, self.response_error(w, b)))
+        return self.primal_at(w, b, self.mean_loss_from(r, b, self.response_error(w, b)))
 
     def primal_at(self, w: np.ndarray, b: float, loss: float) -> float:
         """Upper bound on P(w, b), given the mean loss as a sum over blocks."""
@@ -93,7 +93,7 @@ def primal_value(lam: float, paid: float, d: int, loss: float, terms: int) -> fl
 
 def relative_gap(primal: float, dual: float, unit: float) -> float:
     """(P - D)/max(D, unit)."""
-    return 0.0 if primal == dual else gap_of(primal, dual, max(dual, unit))
+    return 0.0 if primal == dual else rounded_gap(primal, dual, max(dual, unit))
 
 
 def checked_lam(lam: float) -> float:

@@ -185,9 +185,9 @@ class Regularized(Penalized):
         bound = max(found.bound, dual_value(share, self.lam, self.loss, self.constant_sq, self.terms))
         return found._replace(bound=bound, gap=self.relative(found.objective, bound))
 
-    def finished(self, answer: Solution, certificate: Certificate) -> Solution:
+    def final_answer(self, answer: Solution, certificate: Certificate) -> Solution:
         """The answer that `solve` returns: the multiple of w that was certified, with the best bias."""
-        given = super().finished(answer, certificate)
+        given = super().final_answer(answer, certificate)
         return given if certificate.scale == 1.0 else given._replace(w=certificate.scale * given.w)
 
     def conjugates(self, alpha: np.ndarray) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from hinge.access import Data
-from hinge.problems.base import Certificate, Solution, gap_of, rounding
+from hinge.problems.base import Certificate, Solution, rounded_gap, rounding
 from hinge.problems.svm.linear import Bias, LinearProblem
 from hinge.problems.svm.regularized import Regularized
 from hinge.types import MatrixLike
@@ -76,9 +76,9 @@ class SlackConstrained(LinearProblem):
             return Certificate(gamma, np.inf, np.inf, b)
         upper = (self.combination_norm(self.combination(alpha), mass) + self.nu * float(alpha.max())) / mass
         upper += rounding(self.terms, upper)
-        return Certificate(gamma, upper, gap_of(upper, gamma, gamma), b)
+        return Certificate(gamma, upper, rounded_gap(upper, gamma, gamma), b)
 
-    def finished(self, answer: Solution, certificate: Certificate) -> Solution:
+    def final_answer(self, answer: Solution, certificate: Certificate) -> Solution:
         """The answer with the certificate's bias, which is for unit norm, times ‖w‖."""
         if certificate.is_unknown:
             return answer
@@ -242,7 +242,7 @@ class NormConstrained(LinearProblem):
             b = self.best_bias(r)
         # ‖w‖ may exceed B by rounding: the projected point has responses that differ by as little.
         error = self.response_error(w, b) + rounding(self.d, self.B * self.largest_norm())
-        loss = self.total_loss(r, b, error)
+        loss = self.mean_loss_from(r, b, error)
         primal = loss + rounding(self.terms, loss)
         if solution.alpha is None:
             return Certificate(primal, -np.inf, np.inf, b)
@@ -251,7 +251,7 @@ class NormConstrained(LinearProblem):
         cost = self.B * self.combination_norm(self.combination(alpha), mass)
         value = mass - cost - rounding(self.terms, mass + cost)
         dual = value / float(alpha.max()) if value > 0 else 0.0  # the dual is linear in α: scale α up to its bound
-        return Certificate(primal, dual, gap_of(primal, dual, 1.0), b)
+        return Certificate(primal, dual, rounded_gap(primal, dual, 1.0), b)
 
 
 class Scalarization(NamedTuple):

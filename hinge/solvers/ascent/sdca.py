@@ -156,9 +156,9 @@ class SDCA(Solver[Regularized, SDCAState]):
         and neighbours are often alike; but a row alone costs memory more time than two. Of data so large that
         it may be a file mapped into memory, some pages.
     tol : float
-        `advance` ends after the first epoch that predicts a gap of no more than this, even if iterations are left, so
-        that the driver need not evaluate the answer often: an evaluation takes as long as an epoch over some thousand
-        short rows. By default it never ends early.
+        `advance` ends after the first epoch that predicts a gap of no more than this, if a pass over all rows confirms
+        it, even if iterations are left. So the driver need not evaluate the answer often, which takes as long as an
+        epoch over some thousand short rows. By default it never ends early.
     acceleration : {"none", "subspace"}
         "subspace" maximises the dual, after an epoch or some short ones, over :math:`\\alpha + \\tau_0 p + \\tau_1 q`,
         with p for what these epochs changed and q for what the last such step did: conjugate gradients from one epoch
@@ -220,7 +220,7 @@ class SDCA(Solver[Regularized, SDCAState]):
     after: float = 0.0
 
     any_loss = True
-    curved_loss = True
+    any_conjugate = True
     free_level = True
     ends_itself = True
     paper = Paper(
@@ -466,7 +466,10 @@ def first_dual() -> Scalars:
 
 @compiled(inline="always")
 def dual_step(alpha_i, tau):
-    """αᵢ ← Π(αᵢ + τ) on [0, 1]. Numbers alone: to hand rows on to a function costs as much as a short row."""
+    """αᵢ ← Π(αᵢ + τ) on [0, 1], the step of `UniformDCA` and `StaleSDCA`.
+
+    Of numbers alone: to hand rows on to a function costs as much as a short row.
+    """
     return min(1.0, max(0.0, alpha_i + tau))
 
 

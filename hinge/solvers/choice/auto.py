@@ -50,10 +50,12 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
     """The solver that ``solver="auto"`` stands for.
 
     Newton's method or dual coordinate ascent, whichever costs less by :mod:`hinge.solvers.choice.cost_model`;
-    `Switch` monitors it and changes to the other if it is slow. If `few_reads` are wanted rather than little time, as
-    under any limit of reads, or if the data is not in memory, the frugal learner, which keeps the cells it has read and
-    needs no second pass. For kernel problems the block dual method, with a form for GPUs; with a given slack the
-    Stochastic Batch Perceptron, with batches that grow with n. For the 1-norm coordinate descent over columns.
+    `Switch` monitors it and changes to the other if it is slow. `FiniteNewton` alone where a squared loss takes it
+    milliseconds, dual ascent (`SDCA`) alone where features are too many for Newton's method. If `few_reads` are wanted
+    rather than little time, as under any limit of reads, or if the data is not in memory, the frugal learner, which
+    keeps the cells it has read and needs no second pass. For kernel problems the block dual method, with a form for
+    GPUs; with a given slack the Stochastic Batch Perceptron, with batches that grow with n. For the 1-norm coordinate
+    descent over columns.
 
     Examples
     --------
@@ -105,13 +107,13 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
     n, d = problem.n, problem.d
     if not problem.loss.piecewise:
         smooth: Solver = SDCA(tol=tol) if FiniteNewton().rejects(problem) else FiniteNewton(tol)
-        return Choice(smooth, f"the {problem.loss.name} loss is smooth")
+        return Choice(smooth, f"the {problem.loss.name} loss is not piecewise quadratic")
     if Newton().rejects(problem):
         return Choice(ascent_for(tol), f"{d} features are many for {n} rows")
     if (cost := finite_newton_cost(problem)) < UNCOMPILED:
         return Choice(FiniteNewton(tol), f"{n} rows of {d} features: some {1e-6 * cost:.2g} ms of Newton's method")
     stiff = stiffness(problem)
-    ascent, newton, a_pass = ascent_cost(problem, tol, stiff), newton_cost(problem), pass_cost(problem)
+    ascent, newton, ns_of_pass = ascent_cost(problem, tol, stiff), newton_cost(problem), pass_cost(problem)
     work = f"{n} rows of {d} features: some {1e-6 * newton:.2g} ms of Newton's method against {1e-6 * ascent:.2g}"
     if problem.pull:
         return Choice(Newton() if newton < ascent else SDCA(), work)
@@ -119,7 +121,7 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
         return _choose_by_rows(problem, tol, stiff)
     # Steps are hard to foresee if a plane separates the rows: the ascent is tried, for a share of Newton's price.
     begin = "newton" if newton < ascent and n >= SEPARABLE * d else "ascent"
-    return Choice(Switch(tol, begin, ascent_for(tol), price=float(f"{newton / a_pass:.3g}")), work)
+    return Choice(Switch(tol, begin, ascent_for(tol), newton_passes=float(f"{newton / ns_of_pass:.3g}")), work)
 
 
 def _choose_by_rows(problem: Regularized, tol: float, stiff: float) -> Choice:
@@ -129,13 +131,13 @@ def _choose_by_rows(problem: Regularized, tol: float, stiff: float) -> Choice:
     ascent is estimated to cost more.
     """
     n, d, (factor, inner_pass, newton) = problem.n, problem.d, row_space_costs(problem)
-    a_pass, ascent = pass_cost(problem), ascent_cost(problem, tol, stiff)
-    ratio = inner_pass / a_pass
-    inner = RowSpace(tol, Switch(tol, ascent=ascent_for(tol), price=float(f"{newton / inner_pass:.3g}")))
+    ns_of_pass, ascent = pass_cost(problem), ascent_cost(problem, tol, stiff)
+    ratio = inner_pass / ns_of_pass
+    inner = RowSpace(tol, Switch(tol, ascent=ascent_for(tol), newton_passes=float(f"{newton / inner_pass:.3g}")))
     price = min(factor / (1.0 - ratio) if ratio < 1.0 else math.inf, factor + newton)
     begin = "newton" if factor + min(ratio * ascent, newton) < ascent else "ascent"
-    watched: Solver = Switch(tol, begin, ascent_for(tol), inner, float(f"{price / a_pass:.3g}"))
-    return Choice(watched, f"{n} rows of {d} features: their inner products cost some {factor / a_pass:.2g} passes")
+    watched: Solver = Switch(tol, begin, ascent_for(tol), inner, float(f"{price / ns_of_pass:.3g}"))
+    return Choice(watched, f"{n} rows of {d} features: their inner products cost some {factor / ns_of_pass:.2g} passes")
 
 
 def _of_several_classes(problem: Multiclass, tol: float, few_reads: bool) -> Choice:

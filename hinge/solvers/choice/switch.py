@@ -91,7 +91,7 @@ class Switch(Solver[P, SwitchState]):
     newton : Solver
         `Newton`; or `RowSpace`, for fewer rows than features, which continues from the dual point of the ascent, as
         does `MulticlassNewton` where `MulticlassSDCA` is the ascent.
-    price : float, optional
+    newton_passes : float, optional
         Passes that this is thought to cost; by default as the sizes of the problem tell.
 
     Examples
@@ -110,12 +110,12 @@ class Switch(Solver[P, SwitchState]):
     begin: str = "ascent"
     ascent: Solver = field(default_factory=SDCA)
     newton: Solver = field(default_factory=Newton)
-    price: float | None = None
+    newton_passes: float | None = None
 
     any_loss = True
     free_level = True
     ends_itself = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     paper = Paper(
         "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
         "Shalev-Shwartz, Srebro",
@@ -151,7 +151,7 @@ class Switch(Solver[P, SwitchState]):
             n = min(n_iter, due)
             if by_newton:
                 done = a_pass - due  # the first iteration of a step does all of it
-                if steps := -(-(done + n) // a_step) + -done // a_step:
+                if steps := steps_begun(done + n, a_step) - steps_begun(done, a_step):
                     state = state._replace(newton=method.advance(problem, own, steps))
             else:
                 before = own.t
@@ -169,8 +169,8 @@ class Switch(Solver[P, SwitchState]):
 
     def _price(self, problem: P) -> float:
         """Passes of the ascent that Newton's method is estimated to cost."""
-        if self.price is not None:
-            return self.price
+        if self.newton_passes is not None:
+            return self.newton_passes
         if isinstance(problem, Multiclass):
             return multiclass_passes(problem)
         return newton_cost(problem) / pass_cost(problem)
@@ -269,6 +269,11 @@ def running(solver: Switch[Any], state: SwitchState) -> tuple[Solver, Any]:
 def step_length(solver: Switch[P], problem: P) -> int:
     """Iterations that one of Newton's method counts as."""
     return max(1, solver.ascent.cost(problem).a_pass // solver.newton.cost(problem).a_pass)
+
+
+def steps_begun(iterations: int, a_step: int) -> int:
+    """Newton steps that have begun after some iterations, of which each step has `a_step`."""
+    return -(-iterations // a_step)
 
 
 def ascent_due(solver: Switch[P], problem: P, ascent: SDCAState | CoCoAState | MulticlassSDCAState) -> int:

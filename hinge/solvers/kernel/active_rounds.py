@@ -3,7 +3,7 @@
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.problems.svm.duality import duality_gap, slope_above, slope_below, stationary_bias
+from hinge.problems.svm.kernel_duality import duality_gap, slope_above, slope_below, stationary_bias
 from hinge.problems.svm.levels import quantile
 from hinge.solvers.kernel.conjugate_steps import pair_steps
 from hinge.solvers.kernel.face_steps import face_steps

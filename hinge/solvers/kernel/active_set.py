@@ -87,7 +87,7 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, BatchState]):
     joint = True
     ends_itself = True
     exact_estimate = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     constraints = Constraints(tol=number(least=0))
 
     def rejects(self, problem: Problem) -> str | None:

@@ -11,8 +11,8 @@ from hinge.kernels import namespace
 from hinge.monitoring import Status
 from hinge.monitoring.clock import hurried
 from hinge.problems import Expansion, KernelRegularized, Problem, sorted_bias
-from hinge.problems.base import Cost, gap_of
-from hinge.problems.svm.duality import UNIT, best_scale
+from hinge.problems.base import Cost, rounded_gap
+from hinge.problems.svm.kernel_duality import UNIT, best_scale
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.conjugate_steps import pair_moves
@@ -152,7 +152,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     )
     tubes = True
     exact_estimate = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     constraints = Constraints(
         block=count(2) | None, first=count(), margin=number(above=1), inner=number(above=0, below=1), most=count(2)
     )
@@ -490,7 +490,7 @@ def _measured(problem: KernelRegularized, state: BlockState) -> BlockState:
             s, its, less = best_scale(problem.lam, sq, r, y, c, b, primal - dual, epsilon, free)
             if less < primal:
                 scale, b, primal = s, its, less
-        gap = gap_of(primal, dual, max(dual, problem.unit))
+        gap = rounded_gap(primal, dual, max(dual, problem.unit))
     share = np.count_nonzero(state.work >= 0) / state.m
     missing = min(primal, problem.spread) - dual if problem.certifiable else 0.0
     moves = gains(dual, state.dual, abs(dual), missing, share)

@@ -9,8 +9,8 @@ from hinge.access.gram.device import DeviceGram
 from hinge.constraints import Constraints, count
 from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized, Problem
-from hinge.problems.base import Cost, gap_of
-from hinge.problems.svm.duality import WORTH, best_scale
+from hinge.problems.base import Cost, rounded_gap
+from hinge.problems.svm.kernel_duality import WORTH, best_scale
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.device_rounds import Lines, Seen, first_sets, look, move, working_sets
@@ -109,7 +109,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         "blocks",
     )
     exact_estimate = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     constraints = Constraints(block=count(2) | None, most=count(2), steps=count())
 
     def __post_init__(self) -> None:
@@ -248,7 +248,7 @@ def _look(problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockSta
         s, its, less = best_scale(lam, seen.sq, state.r, lines.y[0], c, b, primal - dual, None, free)
         if less < primal:
             scale, b, primal = s, its, less
-    gap = gap_of(primal, dual, max(dual, problem.unit))
+    gap = rounded_gap(primal, dual, max(dual, problem.unit))
     moves = gains(dual, state.dual, abs(dual), min(primal, problem.spread) - dual, 1.0)
     return state._replace(
         b=b,

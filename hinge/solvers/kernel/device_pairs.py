@@ -125,7 +125,7 @@ class DevicePairs(Solver[PairBatch, PairsState]):
     joint = True
     ends_itself = True
     exact_estimate = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     constraints = Constraints(tol=number(least=0))
 
     def rejects(self, problem: Problem) -> str | None:

@@ -125,7 +125,7 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
     )
     tubes = True
     exact_estimate = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     constraints = Constraints(
         block=count(2),
         first=count(2),

@@ -10,7 +10,7 @@ slopes.
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.problems.svm.duality import slope_above, slope_below
+from hinge.problems.svm.kernel_duality import slope_above, slope_below
 from hinge.solvers.kernel.conjugate_steps import diagonal
 
 

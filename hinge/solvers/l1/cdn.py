@@ -130,7 +130,7 @@ class CDN(Solver[L1Regularized, CDNState]):
     share: float = 0.3
 
     any_loss = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     paper = Paper(
         "A Comparison of Optimization Methods and Software for Large-scale L1-regularized Linear Classification",
         "Yuan, Chang, Hsieh, Lin",

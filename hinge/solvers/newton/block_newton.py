@@ -154,7 +154,7 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
     reads = "blocks"
     exact_estimate = True
     steps_are_short = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "by sums over passes")
     constraints = Constraints(cells=count())
 

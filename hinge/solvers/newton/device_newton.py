@@ -152,7 +152,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     any_loss = True
     joint = True
     exact_estimate = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "all classes at once, on a GPU")
     constraints = Constraints(width=number(above=0), shrink=number(above=0, below=1))
 

@@ -121,10 +121,10 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
     tol: float = 0.0
 
     any_loss = True
-    curved_loss = True
+    any_conjugate = True
     joint = True
     ends_itself = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     paper = Paper(
         "A Modified Finite Newton Method for Fast Solution of Large Scale Linear SVMs", "Keerthi, DeCoste", 2005, "§3"
     )

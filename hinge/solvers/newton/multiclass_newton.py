@@ -81,7 +81,7 @@ class MulticlassNewton(Solver[Multiclass, MulticlassNewtonState]):
     """
 
     exact_estimate = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     paper = Paper("On the Implementation of a Primal-Dual Interior Point Method", "Mehrotra", 1992, "section 2")
 
     def rejects(self, problem: Problem) -> str | None:

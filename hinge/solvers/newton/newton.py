@@ -160,7 +160,7 @@ class Newton(Solver[Regularized, NewtonState]):
 
     any_loss = True
     free_level = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "with smoothing and subsamples")
     constraints = Constraints(width=number(above=0), shrink=number(above=0, below=1), parts=count())
 

@@ -90,7 +90,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
     inner: Solver = field(default_factory=lambda: SDCA(acceleration="subspace"))
 
     any_loss = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     paper = Paper(
         "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
         "Shalev-Shwartz, Srebro",

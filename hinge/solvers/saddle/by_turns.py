@@ -61,7 +61,7 @@ class ByTurns(Solver[MaxMargin, ByTurnsState]):
     tol: float = 0.0
     turn: float = 100.0
 
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     paper = Paper(
         "A Dual Coordinate Descent Method for Large-scale Linear SVM", "Hsieh et al.", 2008, "one of the two; see PDHG"
     )

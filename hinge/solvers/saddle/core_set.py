@@ -83,7 +83,7 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
     paper = Paper("Smaller core-sets for balls", "Bădoiu, Clarkson", 2003, "many farthest points at a time")
     exact_estimate = True
     reads = "cells"
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     constraints = Constraints(first=count(), most=count(), inner=number(above=0, below=1))
 
     def rejects(self, problem: Problem) -> str | None:

@@ -101,7 +101,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
         "Mathematical Programming 201",
     )
     reads = "cells"
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, MaxMin):

@@ -90,7 +90,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
     tol: float = 0.0
 
     exact_estimate = True
-    finished = Status.STALLED
+    status_at_end = Status.STALLED
     paper = Paper(
         "A Dual Coordinate Descent Method for Large-scale Linear SVM",
         "Hsieh et al.",

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hinge.problems.svm.duality import best_scale
 from hinge.problems.svm.examples import sorted_bias
+from hinge.problems.svm.kernel_duality import best_scale
 
 N = 400
 

@@ -33,7 +33,7 @@ def test_members_are_the_problems_of_their_points():
     assert batch.objective(answer._replace(biases=np.array([one.b for one in found.members]))) == pytest.approx(
         found.objective
     )
-    assert batch.finished(answer, found).biases.tolist() == [one.b for one in found.members]
+    assert batch.final_answer(answer, found).biases.tolist() == [one.b for one in found.members]
 
 
 def test_targets_have_a_unit_and_a_spread():

@@ -37,7 +37,7 @@ def test_the_certificate_is_that_of_kernel_values(rows, nu, lam):
     assert found.gap == pytest.approx(other.gap, rel=1e-6, abs=1e-6)  # each has its own bound on rounding
     assert found.unrounded == pytest.approx(other.unrounded, rel=1e-6, abs=1e-7)
     assert found.b * problem.scale == pytest.approx(other.b, rel=1e-9)
-    given = problem.finished(Solution(w * 2.0, 7.0, alpha), found)
+    given = problem.final_answer(Solution(w * 2.0, 7.0, alpha), found)
     np.testing.assert_allclose(given.w, w)
     assert problem.objective(given) == pytest.approx(found.objective, rel=1e-10)
     assert problem.dual(given) == pytest.approx(-0.5 * (w @ w) * problem.scale**2, rel=1e-9)
@@ -119,4 +119,4 @@ def test_what_is_no_problem(rows):
     assert problem.certificate(Solution(np.zeros(3))).gap == np.inf
     assert problem.dual(Solution(np.zeros(3))) == -np.inf
     answer = Solution(np.ones(3), 1.0, np.ones(40))
-    assert problem.finished(answer, Certificate.unknown()) is answer
+    assert problem.final_answer(answer, Certificate.unknown()) is answer

@@ -168,7 +168,7 @@ def test_a_multiple_of_an_answer_is_certified_where_the_answer_itself_is_short_o
     assert plain.gap > 1e3
     sharp = problem.sharpened(short, plain, 1e-3)
     assert sharp.gap <= 1e-3 and sharp.bound == plain.bound
-    given_out = problem.finished(short, sharp)
+    given_out = problem.final_answer(short, sharp)
     np.testing.assert_allclose(given_out.w, best.w, rtol=1e-3, atol=1e-6)
     assert problem.objective(given_out) <= sharp.objective
     assert problem.sharpened(short, plain, 0.0) is plain  # nothing is that good

@@ -56,7 +56,7 @@ def test_what_is_left_is_foretold_from_the_decline_of_the_gap(price, turns, monk
     made, gaps = problem(1e3, n=100), iter([1.0, 0.1, 0.01])  # after the second pass 2 are left, or 2.5
     monkeypatch.setattr(SDCA, "estimate", lambda *_: next(gaps))
     monkeypatch.setattr(SDCA, "pause", lambda *_: 100)
-    solver = Switch(tol=1e-3, price=price)
+    solver = Switch(tol=1e-3, newton_passes=price)
     state = solver.init(made)
     for turn in turns:
         state = solver.advance(made, state, 100)
@@ -74,7 +74,7 @@ def test_a_newton_that_stalls_leaves_its_dual_to_the_ascent(monkeypatch):
 
 def test_an_answer_to_all_rows_is_given_while_newtons_method_is_busy_with_some():
     made = problem(1e-7, n=20_000)
-    solver = Switch(price=0.0)
+    solver = Switch(newton_passes=0.0)
     state = solver.init(made)
     while not (state.watch.by_newton and state.newton.t):
         before = solver.solution(made, state).w.copy()
@@ -86,7 +86,7 @@ def test_an_answer_to_all_rows_is_given_while_newtons_method_is_busy_with_some()
 
 def test_a_run_cut_anywhere_is_the_same_across_the_turns():
     made = problem(1e-7, n=700)
-    solver = Switch(price=1.0)
+    solver = Switch(newton_passes=1.0)
     whole = solver.advance(made, solver.init(made), 14_000)
     assert whole.watch.switches == 1
     state = solver.init(made)
@@ -110,7 +110,7 @@ def test_gaps_that_a_certificate_denies_are_forgotten():
     X, weight = rng.standard_normal((100, 3)), np.ones(100)
     y, weight[28] = 5.0 + X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(100), 0.0
     problem = Regularized.from_C(X, y, 10.0, bias="penalized", loss=epsilon_insensitive(0.0), weight=weight)
-    solver = Switch(1e-5, ascent=SDCA(acceleration="subspace"), price=780.0)
+    solver = Switch(1e-5, ascent=SDCA(acceleration="subspace"), newton_passes=780.0)
     result = solve(problem, solver, stop=Stop(tol=1e-5, max_iter=1000 * problem.n))
     assert result.status is Status.CONVERGED and result.certificate.gap <= 1e-5
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hinge.problems.svm.duality import duality_gap, stationary_bias
+from hinge.problems.svm.kernel_duality import duality_gap, stationary_bias
 
 
 def some(seed, n=25):
