@@ -241,6 +241,12 @@ class _Cache(FunctionCache):
         super().__init__(function)
         self._cache_file.__class__ = _CacheFile
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except (AttributeError, EOFError, ImportError, TypeError, ValueError, pickle.UnpicklingError):
+            return None  # it refers to a module or class that has another name now: compiled anew
+
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):  # the disk is full, or has become read-only
             super().save_overload(sig, data)

@@ -70,7 +70,7 @@ def _jobs() -> Iterator[tuple[str, Callable[[], None]]]:
     """The fits, by name."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 4))
-    code = (X[:, 0] + 0.5 * rng.normal(size=90) > 0).astype(np.int64) + (X[:, 1] > 0.5)
+    code = np.digitize(X[:, 0] + 0.5 * rng.normal(size=90), [-0.5, 0.5])
     forms = {"float64": X, "float32": X.astype(np.float32), "sparse": sp.csr_array(np.where(np.abs(X) > 1.0, X, 0.0))}
     for name, settings in (*LINEAR, *KERNEL):
         for form, rows in forms.items():
@@ -84,4 +84,4 @@ def _fit(name: str, settings: dict[str, Any], X: Stored, y: np.ndarray) -> None:
     model = getattr(estimators, name)(max_iter=200, **settings).fit(X, y)
     model.predict(X)
     if y.dtype.kind == "i" and name != "OneClassSVM":  # with two classes, too
-        model.fit(X, y > 0)
+        model.fit(X, y > 1)

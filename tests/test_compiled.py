@@ -149,6 +149,22 @@ def test_a_long_compilation_is_said_once(monkeypatch, caplog, tmp_path):
     assert [record.message.split(":")[0] for record in caplog.records] == ["hinge is compiling for this machine"]
 
 
+def test_code_that_refers_to_a_renamed_module_is_compiled_anew(tmp_path, monkeypatch):
+    (tmp_path / "once.py").write_text(
+        "from hinge.compiled import compiled\n\n\n@compiled\ndef f(x):\n    return x + 1.0\n"
+    )
+    env = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), "."]),
+    }
+    run = "from once import f; print(f(1.0))"
+    assert subprocess.run([sys.executable, "-c", run], env=env, capture_output=True, text=True).stdout == "2.0\n"
+    broken = "import numba.core.environment as e\ndef gone(*args): raise ImportError\ne._rebuild_env = gone\n"
+    again = subprocess.run([sys.executable, "-c", broken + run], env=env, capture_output=True, text=True)
+    assert again.stdout == "2.0\n", again.stderr
+
+
 def test_numba_has_an_upper_bound():
     """The cache of compiled code relies on classes of Numba that are not public: untried versions are refused."""
     from importlib.metadata import version

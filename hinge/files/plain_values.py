@@ -273,7 +273,10 @@ def transformer_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndar
 
 
 def width_of(part: BaseEstimator) -> int:
-    """How many columns a transformer makes, found by transforming two rows; raises if its attributes do not fit."""
+    """How many columns a transformer makes, found by transforming two rows, and three; raises if attributes do not fit.
+
+    An attribute of a wrong shape, such as (2, 1) for two features, may fit one of these numbers of rows, but not both.
+    """
     if isinstance(part, HashingVectorizer):
         return int(part.n_features)
     if isinstance(part, CountVectorizer):
@@ -285,16 +288,16 @@ def width_of(part: BaseEstimator) -> int:
     if type(n) is not int or not 0 < n <= MOST_FEATURES:
         raise ValueError(f"n_features_in_ is {n!r}, which is no number of features.")
     words = isinstance(part, OneHotEncoder | OrdinalEncoder)
-    rows: Any = np.outer([0.0, 1.0], np.ones(n))
+    rows: Any = np.outer([0.0, 1.0, 0.0], np.ones(n))
     if words:
-        rows = np.empty((2, n), dtype=object)
+        rows = np.empty((3, n), dtype=object)
         rows[:] = [values[0] for values in part.categories_]
     elif isinstance(part, SimpleImputer) and part._fit_dtype.kind == "O":
-        words, rows = True, np.full((2, n), part.missing_values, dtype=object)
+        words, rows = True, np.full((3, n), part.missing_values, dtype=object)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names that the rows do not have, and of empty features
-        made = part.transform(rows)
-    if len(made.shape) != 2 or made.shape[0] != 2:
+        made, fewer = part.transform(rows.copy()), part.transform(rows[:2])
+    if len(made.shape) != 2 or (made.shape[0], fewer.shape[0]) != (3, 2):
         raise ValueError(f"this {type(part).__name__} does not make a row of a row.")
     values = made.data if sp.issparse(made) else np.asarray(made)
     if not words and (values.dtype.kind not in "biuf" or not np.isfinite(values).all()):

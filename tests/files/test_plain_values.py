@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.feature_selection import chi2, f_oneway
+from sklearn.preprocessing import StandardScaler
 
 from hinge.datasets.compressed import plain_array
-from hinge.files.plain_values import plain, restored, stored, value_of
+from hinge.files.plain_values import plain, restored, stored, value_of, width_of
 from hinge.kernels import Gaussian
 from hinge.solvers import SDCA
 
@@ -102,3 +103,12 @@ def test_names_that_are_not_known(found):
 def test_numbers_of_numpy_become_pythons():
     assert type(value_of(plain(np.float32(0.5)))) is float
     assert type(value_of(plain(np.int8(3)))) is int
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_attributes_of_a_wrong_shape_are_found_whatever_the_number_of_features(n):
+    scaler = StandardScaler().fit(np.random.default_rng(0).normal(size=(9, n)))
+    assert width_of(scaler) == n
+    scaler.mean_ = scaler.mean_[:, None]  # rows as many as features would fit it
+    with pytest.raises(ValueError, match="broadcast"):
+        width_of(scaler)
