@@ -66,7 +66,7 @@ def kernel_sums(
         for group, (first, last) in enumerate(pairwise(cuts.tolist())):
             for c in range(first, last, width):
                 some = slice(c, min(c + width, last))
-                out[rows, group] += np.asarray(block(rows, some), np.float64) @ coef[:, some].T
+                out[rows, group] += np.ascontiguousarray(block(rows, some), np.float64) @ coef[:, some].T
     return out
 
 
