@@ -241,7 +241,7 @@ class _Cache(FunctionCache):
         super().__init__(function)
         self._cache_file.__class__ = _CacheFile
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: object, target_context: object) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except (AttributeError, EOFError, ImportError, TypeError, ValueError, pickle.UnpicklingError):

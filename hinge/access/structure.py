@@ -32,8 +32,12 @@ def as_csr(X: Sparse) -> tuple[sp.csr_array, bool]:
         raise ValueError(
             f"Expected a matrix with one row per example, got a sparse array of {len(X.shape)} dimension(s)."
         )
-    if not X.dtype.isnative:  # as files from other machines are mapped
-        X = X.astype(X.dtype.newbyteorder("="))
+    try:
+        dtype = X.dtype
+    except AttributeError as error:  # somebody has put a list in the place of its values
+        raise _broken(f"its values are no array: {error}") from error
+    if not dtype.isnative:  # as files from other machines are mapped
+        X = X.astype(dtype.newbyteorder("="))
     if X.format != "csr":
         check_parts(X)
         try:

@@ -90,8 +90,10 @@ def fit_venn_abers(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> V
     values, place = np.unique(f[taken], return_inverse=True)
     s = np.bincount(place, weight[taken])
     st = np.bincount(place, weight[taken] * positive[taken])
-    lower = 1.0 - _with_a_positive(s[::-1], (s - st)[::-1])[::-1]
-    return VennAbers(values, np.maximum(lower, 0.0), _with_a_positive(s, st))
+    lower = np.maximum(1.0 - _with_a_positive(s[::-1], (s - st)[::-1])[::-1], 0.0)
+    upper = _with_a_positive(s, st)
+    # Where weights differ by more than all digits, rounding may put the lower end above the upper one.
+    return VennAbers(values, np.minimum(lower, upper), np.maximum(lower, upper))
 
 
 def interval(f: np.ndarray, found: VennAbers) -> tuple[np.ndarray, np.ndarray]:
@@ -114,7 +116,7 @@ def _with_a_positive(s: np.ndarray, st: np.ndarray) -> np.ndarray:
     found = np.empty(len(xs))
     for j, (x, y) in enumerate(zip(xs, ys, strict=True)):
         (x0, y0), (x1, y1) = hull[-1], hull[-2]
-        found[j] = (y1 - y0) / (x1 - x0)
+        found[j] = (y1 - y0) / (x1 - x0) if x1 > x0 else 1.0  # weights too small to be seen beside the new row's
         moved = (x - 1.0, y - 1.0)
         if (moved[1] - y0) * (x1 - x0) < (y1 - y0) * (moved[0] - x0) and j + 1 < len(xs):
             hull.pop()

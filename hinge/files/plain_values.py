@@ -278,10 +278,10 @@ def width_of(part: BaseEstimator) -> int:
     An attribute of a wrong shape, such as (2, 1) for two features, may fit one of these numbers of rows, but not both.
     """
     if isinstance(part, HashingVectorizer):
-        return int(part.n_features)
+        return int(part.transform(["", ""]).shape[1])
     if isinstance(part, CountVectorizer):
         width = len(part.vocabulary_)
-        if isinstance(part, TfidfVectorizer) and part._tfidf.transform(sp.csr_matrix((1, width))).shape[1] != width:
+        if part.transform(["", ""]).shape[1] != width:
             raise ValueError("the words and their weights are not of one vocabulary.")
         return width
     n = part.n_features_in_

@@ -209,3 +209,10 @@ def test_values_in_another_byte_order_are_converted(kind):
     assert finite and found.dtype.isnative
     np.testing.assert_array_equal(found.toarray(), X.toarray())
     assert not foreign.dtype.isnative  # the caller's matrix is left as it is
+
+
+def test_values_that_are_no_array_are_named():
+    S = sp.csr_array(DENSE)
+    S.data = S.data.tolist()
+    with pytest.raises(ValueError, match="broken: its values are no array"):
+        as_csr(S)

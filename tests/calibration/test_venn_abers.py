@@ -61,3 +61,12 @@ def test_the_mean_of_the_ends_holds_the_share_of_the_class():
     found = fit_venn_abers(f[:300], positive[:300], np.ones(300))
     lower, upper = interval(f[300:], found)
     assert lower.mean() - 0.03 < positive[300:].mean() < upper.mean() + 0.03
+
+
+def test_ends_are_in_order_whatever_the_weights():
+    """Sums of weights that differ by more than all digits lose the smaller ones."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        f, positive = rng.standard_normal(20), rng.random(20) < 0.5
+        found = fit_venn_abers(f, positive, 10.0 ** rng.uniform(-90, 90, 20))
+        assert (found.lower >= -1e-9).all() and (found.lower <= found.upper).all() and (found.upper <= 1.0 + 1e-9).all()

@@ -64,7 +64,7 @@ def check_probabilities(model: Any, X: Any) -> None:
 
 def check_rows(table: Any) -> None:
     """What is said of training rows is finite, and a row never speaks against its own label."""
-    for name, column in table._asdict().items():
+    for name, column in table.columns.items():
         check_finite(name, column)
     assert (table.influence >= -1e-6 * np.maximum(1.0, np.abs(table.margin))).all(), f"influence: {table.influence!r}"
 

@@ -508,7 +508,7 @@ class NuTargetCase(OneClassCase):
 
 LINEAR = {
     "pegasos": LinearCase(S.Pegasos()),
-    "pegasos-all": LinearCase(S.Pegasos("all"), T=20),
+    "pegasos-all": LinearCase(S.Pegasos("all"), T=20, seed_moves="state"),
     "pegasos-batch-free": LinearCase(S.Pegasos(batch_size=3, output="uniform"), bias="free", weighted=True),
     "pegasos-exact-bias": LinearCase(
         S.Pegasos(batch_size=16, output="last", bias="exact", block_rows=16), bias="free", T=40
@@ -624,7 +624,7 @@ KERNEL = {
     "device-block-free": DeviceCase(S.DeviceBlock(block=16), bias="free", weighted=True, T=4),
     "active-set": KernelCase(S.ActiveSet(), T=6, seed_moves="nothing"),
     "active-set-free": KernelCase(S.ActiveSet(), bias="free", T=6, seed_moves="nothing"),
-    "active-set-free-weighted": KernelCase(S.ActiveSet(), bias="free", weighted=True, T=6, seed_moves="nothing"),
+    "active-set-free-weighted": KernelCase(S.ActiveSet(), bias="free", weighted=True, T=20, seed_moves="nothing"),
     "block-dual-tube": KernelLossCase(S.BlockDual(block=4, first=2), T=60),
     "block-dual-tube-free": KernelLossCase(S.BlockDual(block=4, first=2), bias="free", weighted=True, T=60),
     "active-set-tube": KernelLossCase(S.ActiveSet(), weighted=True, T=6, seed_moves="nothing"),

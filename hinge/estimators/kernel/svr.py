@@ -249,7 +249,6 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
 
     _constraints = parameters.NU_SVR
     _copies = 2  # a row has two dual weights, one for each side of the tube
-    _finer = 0.1  # the last round is cheap, and improves predictions
 
     def __init__(
         self,
