@@ -113,7 +113,7 @@ class Sentence:
     Attributes
     ----------
     quote : str
-        Its words, so many that it is found; none for a measurement of ours.
+        Its words, enough of them to find it in the paper; none for a measurement of ours.
     place : str
         Section, theorem, table, figure or slide.
     what : str

@@ -208,7 +208,7 @@ def shuffled_block(cut: Cut, key: np.uint64, passes: int, k: int) -> Ranges:
 
 
 def next_block(problem: Regularized, cut: Cut, key: np.uint64, place: Scalars) -> tuple[Ranges, Matrix]:
-    """The block at this place among the passes, and its rows, while those of the next one are read ahead."""
+    """The block at this place among the passes, and its rows; rows of the next block are read ahead."""
     block = shuffled_block(cut, key, int(place.passes), int(place.done))
     ahead = shuffled_block(cut, key, *divmod(int(place.passes * cut.blocks + place.done) + 1, cut.blocks))
     return block, load_block(problem, block, ahead)

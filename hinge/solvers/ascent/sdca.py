@@ -381,7 +381,7 @@ def answer_of(state: SDCAState) -> Solution:
 
 
 def start_dual(problem: Regularized, start: Solution | None, alpha: np.ndarray, v: np.ndarray, dual: Scalars) -> bool:
-    """Set α, v and the numbers of the dual to those of a start; returns whether it has a dual point."""
+    """Set α, v and the numbers of the dual by an earlier answer; returns whether that has a dual point."""
     if problem.bias == "free" and problem.loss.two_sided:
         dual.beta = problem.best_bias(alpha)  # targets may lie far from 0, and a multiplier takes long to get there
     if start is None or start.alpha is None:

@@ -44,7 +44,7 @@ def exchange_and_move(
 ) -> float:
     """Where pair steps are slow whole sets of points are exchanged, and then pairs have the rest.
 
-    Where the sets do not settle, 24 times as many pair steps follow. The arithmetic done, in units of n.
+    Where the sets do not settle, a round of 24 times the pair steps follows. Returns the arithmetic, in units of n.
     """
     n = len(beta)
     most = most_pairs(n)
