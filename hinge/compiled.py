@@ -20,6 +20,8 @@ from numba import njit, types
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+from hinge.version import __version__
+
 T = TypeVar("T")
 
 
@@ -258,8 +260,13 @@ class _CacheFile(IndexDataCacheFile):
     Numba numbers the code files, and enters a file in the index before it is written: a process killed in between, or
     two processes that chose the same number, leave an index that refers to wrong code. Here each file has a unique name
     and is written first; files that are not in the index are deleted with the next write. An index that cannot be read,
-    as of an earlier version that had other classes, is empty.
+    as of an earlier version that had other classes, is empty; so is one of another release, whose functions may contain
+    functions of other files that have changed since: Numba looks at a function's own file alone.
     """
+
+    @property
+    def _source_stamp(self) -> tuple[Any, str]:
+        return self.__dict__["_source_stamp"], __version__
 
     def _load_index(self) -> dict[Any, str]:
         try:

@@ -165,6 +165,29 @@ def test_code_that_refers_to_a_renamed_module_is_compiled_anew(tmp_path, monkeyp
     assert again.stdout == "2.0\n", again.stderr
 
 
+def test_code_of_another_release_is_compiled_anew(tmp_path):
+    """Its own file may be the same where a function of another file that it contains has changed."""
+    (tmp_path / "inner.py").write_text(
+        "from hinge.compiled import compiled\n\n\n@compiled\ndef g(x):\n    return x + 1.0\n"
+    )
+    (tmp_path / "outer.py").write_text(
+        "from hinge.compiled import compiled\nfrom inner import g\n\n\n@compiled\ndef f(x):\n    return g(x)\n"
+    )
+    env = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), "."]),
+    }
+
+    def answer(version):
+        run = f"import hinge.version as v; v.__version__ = {version!r}; from outer import f; print(f(1.0))"
+        return subprocess.run([sys.executable, "-c", run], env=env, capture_output=True, text=True, check=True).stdout
+
+    assert answer("1.0") == "2.0\n"
+    (tmp_path / "inner.py").write_text((tmp_path / "inner.py").read_text().replace("1.0", "2.0"))
+    assert answer("1.1") == "3.0\n"
+
+
 def test_numba_has_an_upper_bound():
     """The cache of compiled code relies on classes of Numba that are not public: untried versions are refused."""
     from importlib.metadata import version

@@ -42,6 +42,9 @@ FAINT = 1e-12
 """Share of p below which it is left out."""
 CHUNK = 512
 """Points among which the place of a value is looked for, once the value is known."""
+TIE = np.float32(2.0**-20)
+"""Share of a value within which another is as good, and the first point is taken. Points that are equal, or mirror images,
+tie but for the rounding of kernel values (2⁻²³ and less), which must not decide what the answer is."""
 _FAST = {"contract", "nsz"}
 _INVERSE, _TWO = np.int32(0x7EF311C7), np.float32(2.0)
 
@@ -183,6 +186,7 @@ def _begin(K, e, sides, cut):
         for k in range(first, last):
             least, largest = min(least, e[k] + sides.above[k]), max(largest, e[k] + sides.below[k])
         middle = 0.5 * (least + largest) if largest - least < np.inf and least - largest < np.inf else 0.0
+        slopes.least[part], slopes.largest[part] = least, largest
         for k in range(first, last):
             slopes.e[k] = e[k] - middle
     if n > 0:
@@ -219,10 +223,10 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
             gain = _set_gains(
                 np.uint64(at), np.uint64(min(at + CHUNK, last)), row, diag, sides, slopes, u, root, least, tiny
             )
-            if gain > best:
+            if gain > best + TIE * best:
                 i, j, best, from_ = u, at, gain, least
     if j >= 0:
-        while slopes.gains[j] != best:
+        while slopes.gains[j] < best - TIE * best:
             j += 1
         rise = np.float64(slopes.e[j] + sides.below[j] - from_)
     return i, j, rise, violation
@@ -273,14 +277,15 @@ def _follow(row, other, share, t, sides, slopes, cut):
     for part in range(1 if cut == n else 2):
         first, last = _span(part, n, cut)
         least, largest, place = np.inf, -np.inf, first
+        tie = TIE * max(slopes.largest[part] - slopes.least[part], 0.0)  # a share of the violation before
         for at in range(first, last, CHUNK):
             low, high = _follow_some(
                 np.uint64(at), np.uint64(min(at + CHUNK, last)), row, other, share, t, sides, slopes
             )
             largest = max(largest, high)
-            if low < least:
+            if low < least - tie:
                 least, place = low, at
-        while place < last - 1 and slopes.e[place] + sides.above[place] != least:
+        while place < last - 1 and slopes.e[place] + sides.above[place] > least + tie:
             place += 1
         slopes.first[part], slopes.least[part], slopes.largest[part] = place, least, largest
 

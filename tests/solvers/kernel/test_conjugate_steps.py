@@ -50,6 +50,20 @@ def test_single_precision_values_and_a_limit():
     assert pair_steps(K, beta, e, lo, hi, 2.0 * left, 25, 0.0, N, True) == 0  # good enough as it is
 
 
+def test_rounding_of_kernel_values_does_not_choose_among_equal_points():
+    rng = np.random.default_rng(3)
+    X = np.round(rng.standard_normal((700, 2)), 1)  # most rows occur several times, and in two chunks
+    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(len(X)) > 0, 1.0, -1.0)
+    lo, hi, answers = np.minimum(y, 0.0), np.maximum(y, 0.0), []
+    for last_digit in (0.0, 2.2e-16):
+        noise = rng.integers(-2, 3, (len(X), len(X)))
+        K, beta, e = X @ X.T * (1.0 + last_digit * (np.triu(noise) + np.triu(noise, 1).T)), np.zeros(len(X)), -y
+        pair_steps(K, beta, e, lo, hi, 1e-2, 150, 0.0, len(X), True)
+        answers.append(beta)
+    assert np.count_nonzero(answers[0]) > 100
+    np.testing.assert_allclose(answers[1], answers[0], atol=1e-9)
+
+
 def test_rows_where_they_lie_give_the_answer_of_a_block():
     K, beta, c, lo, hi = problem(100.0, 0.0, N, np.float32)
     some = np.arange(0, N, 2)
