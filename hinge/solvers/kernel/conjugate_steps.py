@@ -43,8 +43,8 @@ FAINT = 1e-12
 CHUNK = 512
 """Points among which the place of a value is looked for, once the value is known."""
 TIE = np.float32(2.0**-20)
-"""Share of a value within which another is as good, and the first point is taken. Points that are equal, or mirror images,
-tie but for the rounding of kernel values (2⁻²³ and less), which must not decide what the answer is."""
+"""Share of a value within which another is as good, and the first point is taken. Points that are equal, or mirror
+images, tie but for the rounding of kernel values (2⁻²³ and less), which must not decide what the answer is."""
 _FAST = {"contract", "nsz"}
 _INVERSE, _TWO = np.int32(0x7EF311C7), np.float32(2.0)
 
