@@ -32,7 +32,7 @@ REFERENCE = "Clarabel's quadratic program and our finished run, evaluated in lon
 SUBSPACE = partial(SDCA, acceleration="subspace")
 PARTS = partial(CoCoA, 3, least=1)
 NEAR = partial(BlockNewton, 30)  # few rows within reach, the others by means
-TURNS = partial(Switch, price=0.0)
+TURNS = partial(Switch, newton_passes=0.0)
 BY_TORCH = partial(DeviceNewton, device="cpu") if find_spec("torch") else Newton
 SOLVERS = (  # the last has no free bias
     SDCA,
