@@ -238,7 +238,8 @@ class SVCCV(Searching, SVC, plain=SVC):  # type: ignore[override]
 
     For each γ all kernel values are computed once, for all C and all folds, if they fit into 400 MB or `cache_size`
     (10,000 rows). Each fit along C starts from the last one, and ends at a certified gap that is small enough for its
-    score: see `hinge.tune`. The chosen model is fitted to all rows, to `tol`.
+    score: see `hinge.tune`. On a GPU all C and all folds of a γ are solved jointly. The chosen model is fitted to all
+    rows, to `tol`.
 
     Parameters
     ----------

@@ -21,6 +21,7 @@ from hinge.estimators.fitting.parameters import Gamma
 from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
 from hinge.monitoring.clock import left_of, now
 from hinge.monitoring.interrupts import called_off_by
+from hinge.selection.device_path import DevicePath
 from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
 from hinge.selection.kernel_path import KernelPath
 from hinge.selection.linear_path import LinearPath
@@ -255,13 +256,18 @@ class _Search:
             return False
         if self.linear:
             return self.model.max_reads is None and getattr(self.model, "multi_class", "ovr") == "ovr"
-        return KernelPath.fits(self.model, self.data)
+        jointly = self.folds is not None and DevicePath.fits(self.model, self.data)
+        return jointly or KernelPath.fits(self.model, self.data)
 
     def _path(self, gamma: float | None) -> Any:
         """The object that fits all C of one γ; None if fits share nothing."""
         if not self._shares(None):
             return None
-        return LinearPath(self.model, self.data) if self.linear else KernelPath(self.model, self.data, gamma)
+        if self.linear:
+            return LinearPath(self.model, self.data)
+        if self.folds is not None and DevicePath.fits(self.model, self.data):
+            return DevicePath(self.model, self.data, gamma, self.folds, self.Cs)
+        return KernelPath(self.model, self.data, gamma)
 
     def _score_without(self, path: Any, g: int) -> None:
         """Leave-one-out scores of all C: from the middle of the grid upwards as they are fitted, then downwards.
@@ -363,7 +369,8 @@ class _Search:
         if self.left_out is not None and self.left_out[0] == place:
             model = self.left_out[1]
             return estimate(model, data.y, model._scores(None), data.weight)
-        if self._shares(None) and chosen.stop_reason_ != "max_time":
+        shares = self._shares(None) and (self.linear or KernelPath.fits(self.model, data))
+        if shares and chosen.stop_reason_ != "max_time":
             values = left_out_scores(chosen, data.X, data.y, data.weight)
             return estimate(with_values(chosen, data, values), data.y, values, data.weight)
         if place is None or self.scoring.name != "accuracy":

@@ -1,0 +1,131 @@
+"""Fits of a kernel classifier or regression along C on a device: all folds, values of C and classes at once."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hinge.access.gram.device import DeviceGram, import_torch
+from hinge.estimators import SVC, SVR
+from hinge.kernels import Gaussian, Kernel, Linear
+from hinge.monitoring import Stop
+from hinge.monitoring.clock import now
+from hinge.problems.batch import BatchCertificate
+from hinge.problems.svm.gram_batch import INVERSES, GramBatch
+from hinge.selection.kernel_path import KernelPath
+from hinge.selection.paths import Refits
+from hinge.selection.scoring import SearchData
+from hinge.solvers import solve
+from hinge.solvers.kernel.gram_splitting import GramSplitting
+
+if TYPE_CHECKING:
+    import torch
+
+OF_A_CELL = 96
+"""Bytes for each point of each problem: the iterate, the answer, and what a step and an evaluation need."""
+
+
+class DevicePath(KernelPath):
+    """The problems of an `SVC` or `SVR` with one kernel on a device, for all values of C and all folds.
+
+    All problems are solved jointly once the first fold is asked for. Those that do not reach their tolerance there are
+    fitted one by one.
+
+    Parameters
+    ----------
+    model : SVC or SVR
+    data : SearchData
+    gamma : float, optional
+        In place of the model's own.
+    folds : sequence of (train, test)
+    Cs : ndarray
+    """
+
+    held: "torch.Tensor"
+
+    def __init__(
+        self,
+        model: SVC | SVR,
+        data: SearchData,
+        gamma: float | None,
+        folds: Sequence[tuple[np.ndarray, np.ndarray]],
+        Cs: np.ndarray,
+    ) -> None:
+        super().__init__(model, data, gamma)
+        self.folds, self.Cs, self._lock = folds, Cs, threading.Lock()
+        self._found: dict[tuple[int, float], list[np.ndarray]] | None = None
+
+    @staticmethod
+    def fits(model: SVC | SVR, data: SearchData) -> bool:
+        """Whether the fit is on a device that can hold the kernel values and their inverses."""
+        if model.device in (None, "cpu") or model.solver != "auto":
+            return False
+        if model.max_kernel_evals is not None or model.max_iter != -1:
+            return False
+        if not (model.kernel in ("linear", "rbf", "poly") or isinstance(model.kernel, Gaussian | Linear)):
+            return (
+                False  # of others it is not known that they are positive semidefinite, or that a device can have them
+            )
+        torch = import_torch(model.device)
+        room = torch.cuda.mem_get_info(model.device)[0] if torch.device(model.device).type == "cuda" else 4 << 30
+        return 4.0 * (INVERSES + 4) * len(data.y) ** 2 <= 0.7 * room
+
+    def _held(self, kernel: Kernel) -> Any:
+        gram = DeviceGram(self.data.X, kernel, self.model.device, self.model.precision)
+        return gram.among(gram.array(np.arange(self.n)))
+
+    def _values(self, run: Any, rows: np.ndarray | None) -> np.ndarray:
+        values: np.ndarray = run if rows is None else run[rows]
+        return values
+
+    def _solved(
+        self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
+    ) -> Iterator[list[Any]]:
+        """The decision values of all rows, for each C, until time is up."""
+        assert train is not None  # leave-one-out is not for devices
+        with self._lock:
+            if self._found is None:
+                self._found = self._solve_all(tol, ends)
+        k = next(k for k, fold in enumerate(self.folds) if fold[0] is train)
+        for C in Cs:
+            if (k, C) in self._found:
+                yield self._found[k, C]
+                continue
+            for model in Refits(self.model, self.data, None).along(train, train, [C], tol, ends):
+                yield list(model._scores(self.data.X).T)
+                break
+            else:
+                return
+
+    def _solve_all(self, tol: float, ends: float | None) -> dict[tuple[int, float], list[np.ndarray]]:
+        """The decision values of each fold and C whose problems reach the tolerance, for as many as memory holds."""
+        found: dict[tuple[int, float], list[np.ndarray]] = {}
+        tasks = [self._tasks(train) for train, _ in self.folds]
+        places = [(k, C) for k in range(len(tasks)) for C in self.Cs.tolist()]
+        some = max(1, (2 << 30) // (OF_A_CELL * self.n * len(tasks[0])))
+        for lo in range(0, len(places), some):
+            left = None if ends is None else ends - now()
+            if left is not None and left <= 0:
+                break
+            part = places[lo : lo + some]
+            problem = self._batch([(C, task) for k, C in part for task in tasks[k]])
+            result = solve(problem, GramSplitting(tol=tol), stop=Stop(tol, None, left), seed=self.seed)
+            values = (result.solution.responses + result.solution.biases).T.cpu().numpy()
+            assert isinstance(result.certificate, BatchCertificate)
+            gaps = np.array([member.gap for member in result.certificate.members])
+            for place, f, gap in zip(part, np.split(values, len(part)), np.split(gaps, len(part)), strict=True):
+                if (gap <= tol).all():
+                    found[place] = list(f)
+        return found
+
+    def _batch(self, members: Sequence[tuple[float, Any]]) -> GramBatch:
+        """The problems of these C and tasks: rows that take no part have a box of zero."""
+        aims, boxes = np.ones((len(members), self.n)), np.zeros((len(members), self.n))
+        for aim, box, (C, (rows, y, weight, _)) in zip(aims, boxes, members, strict=True):
+            at: Any = slice(None) if rows is None else rows
+            aim[at], box[at] = y, C * (1.0 if weight is None else weight)
+        return GramBatch(self.held, self._sent(aims.T), self._sent(boxes.T), self.loss, free=self.free)
+
+    def _sent(self, a: np.ndarray) -> "torch.Tensor":
+        return import_torch(str(self.held.device)).as_tensor(np.ascontiguousarray(a), device=self.held.device)
