@@ -23,7 +23,7 @@ SOLVER_FILES = sorted((PACKAGE / "solvers").rglob("*.py"))
 MAY_IMPORT = {
     "types": set(),
     "constraints": set(),
-    "compiled": set(),
+    "compiled": {"version"},
     "version": set(),
     "threads": {"compiled"},
     "files.replacing": set(),

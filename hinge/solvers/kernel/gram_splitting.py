@@ -20,7 +20,8 @@ S. Boyd, N. Parikh, E. Chu, B. Peleato, J. Eckstein, *Distributed Optimization .
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -127,7 +128,9 @@ class GramSplitting(Solver[GramBatch, SplittingState]):
             state = state._replace(t=state.t + 1)
         return state
 
-    def _move(self, torch: Any, problem: GramBatch, state: SplittingState, which: np.ndarray, rho: float) -> None:
+    def _move(
+        self, torch: ModuleType, problem: GramBatch, state: SplittingState, which: np.ndarray, rho: float
+    ) -> None:
         """The steps of a round of the columns with this ρ, and their next ρ."""
         at = torch.as_tensor(which, device=problem.K.device)
         lo, hi = (one.to(state.V.dtype) for one in problem.limits(at))
@@ -151,7 +154,7 @@ class GramSplitting(Solver[GramBatch, SplittingState]):
         state.V[:, at] = Z + (V - Z) / balance
         state.rho[which] = rho * balance.cpu().numpy()
 
-    def _measure(self, torch: Any, problem: GramBatch, state: SplittingState, which: np.ndarray) -> None:
+    def _measure(self, torch: ModuleType, problem: GramBatch, state: SplittingState, which: np.ndarray) -> None:
         """Make the columns feasible, and evaluate their gaps; the best of each column is kept."""
         at = torch.as_tensor(which, device=problem.K.device)
         lo, hi = problem.limits(at)
@@ -190,7 +193,9 @@ class GramSplitting(Solver[GramBatch, SplittingState]):
         return float(state.gap.max(initial=0.0))
 
 
-def project(V: "torch.Tensor", lo: "torch.Tensor", hi: "torch.Tensor", shrink: Any) -> "torch.Tensor":
+def project(
+    V: "torch.Tensor", lo: "torch.Tensor", hi: "torch.Tensor", shrink: "float | torch.Tensor"
+) -> "torch.Tensor":
     """Π(V): towards zero by `shrink`, and within the bounds."""
     if isinstance(shrink, float) and shrink == 0.0:
         return V.clamp(lo, hi)
