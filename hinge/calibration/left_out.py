@@ -92,7 +92,13 @@ Spans: TypeAlias = Callable[[SpanRequest], np.ndarray]
 
 
 def left_out(
-    solved: SolvedProblem, spans: Spans, *, every: bool = False, most_judged: int = 2048, most_idle: int = 512
+    solved: SolvedProblem,
+    spans: Spans,
+    *,
+    every: bool = False,
+    room: np.ndarray | None = None,
+    most_judged: int = 2048,
+    most_idle: int = 512,
 ) -> LeftOut:
     """Leave-one-out decision values of all rows; of a sample if there are many, unless `every` is set.
 
@@ -100,7 +106,7 @@ def left_out(
     represents its neighbours. Only the first take time, and a sigmoid fitted to this number of rows is as accurate.
 
     If a row is the only one of its label, the classifier without it is the constant -y. The change of any other row is
-    limited to the range of the decision values: beyond that, other rows would have come to the margin.
+    limited to the range of the decision values, or to `room`: beyond that, other rows would have come to the margin.
     """
     f, y, a, bound, curvature = solved
     moves = a > (0.0 if curvature else FULL * bound)
@@ -110,8 +116,8 @@ def left_out(
     if len(moving):
         judged = rows[moving]
         drop = np.nan_to_num(a[judged] * spans(_request_spans(solved, judged)), nan=0.0, posinf=np.inf)
-        room = y[judged] * f[judged] + float(np.abs(f).max()) + 1.0
-        values[moving] -= y[judged] * np.clip(drop, 0.0, np.maximum(room, 0.0))
+        most = y[judged] * f[judged] + float(np.abs(f).max()) + 1.0 if room is None else room[judged]
+        values[moving] -= y[judged] * np.clip(drop, 0.0, np.maximum(most, 0.0))
     for label in (-1, 1):
         if np.count_nonzero(y == label) == 1:
             values[y[rows] == label] = -label
@@ -162,6 +168,36 @@ def _some(
     rows = np.concatenate(chosen)
     order = np.argsort(rows)
     return rows[order], np.concatenate(counts)[order]
+
+
+def spread_over(f: np.ndarray, y: np.ndarray, rows: np.ndarray, without: np.ndarray) -> np.ndarray:
+    """Leave-one-out values of all rows, from the values of a sample.
+
+    A row outside the sample changes by as much as the sampled row of its label with the nearest decision value.
+
+    Parameters
+    ----------
+    f, y : ndarray of shape (n,)
+        Decision values, and labels: -1 and +1.
+    rows, without : ndarray
+        The sampled rows, in ascending order, and their leave-one-out values.
+    """
+    values = f.astype(np.float64)
+    values[rows] = without
+    seen = np.zeros(len(f), bool)
+    seen[rows] = True
+    for label in (-1, 1):
+        own, others = np.flatnonzero(seen & (y == label)), np.flatnonzero(~seen & (y == label))
+        if not (len(own) and len(others)):
+            continue
+        own = own[np.argsort(f[own], kind="stable")]
+        at = (
+            np.clip(np.searchsorted(f[own], f[others]), 1, len(own) - 1) if len(own) > 1 else np.zeros(len(others), int)
+        )
+        nearer = at - (f[others] - f[own[at - 1]] < f[own[at]] - f[others])
+        near = own[nearer if len(own) > 1 else at]
+        values[others] = f[others] + (values[near] - f[near])
+    return values
 
 
 Values: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -21,6 +21,7 @@ def linear_spans(
     asked: SpanRequest,
     kept: Squares | None = None,
     *,
+    counted: bool = False,
     little: float = 0.03,
     no_work: float = 1e6,
     most_wide: int = 2048,
@@ -36,13 +37,16 @@ def linear_spans(
     The leverages of the rows on the margin sum up to at most the number of features d. If d is small compared with the
     number of rows, each row gets the mean, and no data is read. This, and the first guess, is accurate enough for
     probabilities. If `kept` is given, leave-one-out errors will be counted, which depend on single rows: then spans are
-    computed by random signs if there are few enough features for a d × d sum. `kept` holds the last such sum.
+    computed by random signs if there are few enough features for a d × d sum. `kept` holds the last such sum. If rows
+    beyond a limit are `counted`, so that a common error of all spans matters but not that of single rows, probes are
+    as accurate as then.
 
     Parameters
     ----------
     rows : LinearRows
     asked : SpanRequest
     kept : Squares, optional
+    counted : bool
     little : float
         Mean leverage up to which all rows are given the same span.
     no_work : float
@@ -74,7 +78,7 @@ def linear_spans(
         if float(np.mean(guesses.free / (guesses.free + rho))) < MOST_LEVERAGE:
             return guesses.judged
         if passes > probe_passes:
-            few, counted = m <= few_free, kept is not None
+            few, counted = m <= few_free, counted or kept is not None
             steps, most = (patience, NEAR) if few and not counted else (STEPS, far if few else np.inf)
             found = spans_by_probes(rows, asked, guesses, steps, most, counted=counted)
             if found is not None:
@@ -154,7 +158,7 @@ def spans_by_probes(
     """Estimates of :math:`S_i^2`; None if the residual after `steps` steps is more than `far`, relative to e.
 
     If leave-one-out errors are `counted`, typical rows matter: medians are taken in place of means, which the few rows
-    that occur twice, and so have hardly any leverage, would increase.
+    that occur twice, and so have hardly any leverage, would increase; and the system is solved.
 
     With M as in `left_out`, which is not formed, and a vector e of random signs,
 
@@ -169,7 +173,7 @@ def spans_by_probes(
     from below, long before the system is solved (Golub and Meurant, *Matrices, Moments and Quadrature*, 1993). It
     bounds the factor c by which all guesses must be multiplied to have this mean. If the bound is at most `alike`
     within the first `few_steps` steps, the guesses times its root are returned, accurate to an eighth if c is at least
-    1.
+    1: enough for probabilities, but an eighth of the span can be a twentieth of the rows on the wrong side of a limit.
     """
     free, rho, _, place = asked
     free_bias = bool(rows.constant) and rows.penalty[-1] == 0.0
@@ -182,7 +186,7 @@ def spans_by_probes(
 
     u = np.zeros_like(e)
     for step, (left, energy) in enumerate(_descent(times, e, u), 1):
-        if step <= few_steps:
+        if step <= few_steps and not counted:
             c = _factor(guesses.free, rho, energy / len(free), 2.0 * alike)
             if c <= alike:
                 return guesses.judged * np.sqrt(c)

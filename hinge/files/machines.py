@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hinge.estimators.fitting.parameters import check_kernel_numbers
+from hinge.estimators.mixins.conformal import LEARNED as CONFORMITY
 from hinge.files.plain_values import NUMBERS_AND_TEXT, npy, plain, restored_csr, stored_csr, value_of
 from hinge.kernels import Function, Kernel, Precomputed
 from hinge.prediction import ReadingOrder
@@ -61,6 +62,7 @@ ATTRIBUTES = tuple(
             "_step_cuts",
             "_step_scores",
             "_step_values",
+            *CONFORMITY,
             "fit_status_",
             "lam_",
             "slack_",
@@ -156,6 +158,8 @@ def _check(cls: type[Machine], values: dict[str, Any]) -> None:
     if {"_step_cuts", "_step_scores", "_step_values"} & set(values):
         cuts, scores, steps = (values.get(f"_step_{part}") for part in ("cuts", "scores", "values"))
         check_steps(cuts, scores, steps, len(values["intercept_"]))
+    if set(CONFORMITY) & set(values):
+        check_conformity([values.get(name) for name in CONFORMITY], len(values.get("classes_", "1")))
     if cls is OneClassSVM:
         values["offset_"] = -values["intercept_"]
     if "_weights" in values and values["_weights"].shape != (len(values["intercept_"]), values["n_features_in_"]):
@@ -284,3 +288,14 @@ def check_steps(cuts: np.ndarray | None, scores: np.ndarray | None, values: np.n
         raise ValueError("the steps of its probabilities are not one probability for each score.")
     if any((np.diff(scores[lo:hi]) <= 0.0).any() for lo, hi in pairwise(cuts)):
         raise ValueError("the steps of its probabilities are not in order.")
+
+
+def check_conformity(parts: list[Any], n_classes: int) -> None:
+    """Raise unless a model for sets or intervals has a score, a class and a weight of each row."""
+    if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts) or len(set(map(len, parts))) > 1:
+        raise ValueError("the scores of its prediction sets are not three arrays of equal length.")
+    _, codes, weight = parts
+    if "".join(part.dtype.kind for part in parts) != "fif" or not ((codes >= 0) & (codes < n_classes)).all():
+        raise ValueError("the scores of its prediction sets do not belong to its classes.")
+    if (weight < 0.0).any():
+        raise ValueError("the weights of its prediction sets are negative.")

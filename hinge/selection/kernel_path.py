@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from hinge.access import Gram, Points, as_points
+from hinge.calibration.left_out_targets import left_out_targets
 from hinge.estimators import SVC, SVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
@@ -20,7 +21,7 @@ from hinge.problems.svm.kernel_batch import KernelBatch, kernel_matrix
 from hinge.problems.svm.losses import Loss
 from hinge.selection.paths import FULL, SharedPath, until_settled
 from hinge.selection.scoring import SearchData
-from hinge.selection.without_rows import kernel_spans, without_labels, without_targets
+from hinge.selection.without_rows import kernel_spans, without_labels
 from hinge.solvers import ActiveSet, BlockDual, Solver, choose, solve
 
 MEMORY = 400_000_000
@@ -143,7 +144,9 @@ class KernelPath(SharedPath[RunAnswer]):
         diag = self.held.diag if whole is None else np.diagonal(whole)
         spans = kernel_spans(values, lambda i: diag[rows[i]], self.free)
         if self.loss.two_sided:
-            f[rows] = without_targets(f[rows], task.y, beta[rows], bound, self.loss, spans)
+            f[rows] = left_out_targets(
+                f[rows], task.y, beta[rows], bound, self.loss.epsilon, self.loss.curvature, spans
+            )
         else:
             f[rows] = without_labels(f[rows], task.y, np.maximum(beta[rows] * task.y, 0.0), bound, spans)
         return f

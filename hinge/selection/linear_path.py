@@ -10,6 +10,8 @@ import numpy as np
 
 from hinge.access import Matrix, as_matrix
 from hinge.access.occupied import occupied
+from hinge.calibration.left_out import spread_over
+from hinge.calibration.left_out_targets import left_out_targets
 from hinge.calibration.leverage import Squares
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data import validation as checks
@@ -21,7 +23,7 @@ from hinge.problems import L1Regularized, Penalized, Solution
 from hinge.problems.svm.penalized import lam_of
 from hinge.selection.paths import FULL, SharedPath, until_settled
 from hinge.selection.scoring import SearchData
-from hinge.selection.without_rows import row_spans, spread_over, without_targets
+from hinge.selection.without_rows import row_spans
 from hinge.solvers import Result, Solver, choose, solve
 from hinge.types import Stored
 
@@ -72,7 +74,9 @@ class LinearPath(SharedPath[LinearRun]):
         if problem.loss.two_sided:
             slopes = problem.loss.slope(self.data.y - f) if curved else alpha
             spans = row_spans(self.X, cast(Any, problem))
-            return without_targets(f, self.data.y, slopes * bound, bound, problem.loss, spans)
+            return left_out_targets(
+                f, self.data.y, slopes * bound, bound, problem.loss.epsilon, problem.loss.curvature, spans
+            )
         a = None if curved or alpha is None else alpha * bound
         one = without_linear_rows(self.X, problem, w, b, a, f=f, kept=self.squares[k])
         return spread_over(f, problem.y, one.rows, one.f)

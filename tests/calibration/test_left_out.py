@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from calibration.problems import drawn, gaussian, refitted, solved
 
-from hinge.calibration.left_out import SolvedProblem, left_out, spans_by_kernel
+from hinge.calibration.left_out import SolvedProblem, left_out, spans_by_kernel, spread_over
 
 
 def by_kernel(K):
@@ -80,3 +80,10 @@ def test_rows_of_weight_zero_are_not_on_the_margin():
     )
     np.testing.assert_array_equal(seen[0].free, [0, 1, 2, 3])
     np.testing.assert_array_equal(seen[0].judged, [0, 1, 2, 3])
+
+
+def test_rows_that_were_not_looked_at_move_as_their_neighbours():
+    f, y = np.array([0.0, 1.0, 1.1, 5.0, 0.1, 9.0]), np.array([1, 1, 1, 1, -1, 0])
+    values = spread_over(f, y, np.array([0, 3, 4]), np.array([-1.0, 4.5, 0.3]))
+    np.testing.assert_allclose(values, [-1.0, 0.0, 0.1, 4.5, 0.3, 9.0])
+    np.testing.assert_allclose(spread_over(f, y, np.array([1]), np.array([0.5])), f - 0.5 * (y == 1))

@@ -3,7 +3,7 @@ import pytest
 from sklearn.base import clone
 
 from hinge import SVC, SVR, LinearSVC, LinearSVR, OneClassSVM
-from hinge.selection.without_rows import estimate, left_out_scores, spread_over
+from hinge.selection.without_rows import estimate, left_out_scores
 
 
 def brute(model, X, y, rows):
@@ -13,13 +13,6 @@ def brute(model, X, y, rows):
         rest = np.arange(len(y)) != i
         found.append(clone(model).fit(X[rest], y[rest])._scores(X[[i]])[0])
     return np.array(found)
-
-
-def test_rows_that_were_not_looked_at_move_as_their_neighbours():
-    f, y = np.array([0.0, 1.0, 1.1, 5.0, 0.1, 9.0]), np.array([1, 1, 1, 1, -1, 0])
-    values = spread_over(f, y, np.array([0, 3, 4]), np.array([-1.0, 4.5, 0.3]))
-    np.testing.assert_allclose(values, [-1.0, 0.0, 0.1, 4.5, 0.3, 9.0])
-    np.testing.assert_allclose(spread_over(f, y, np.array([1]), np.array([0.5])), f - 0.5 * (y == 1))
 
 
 @pytest.mark.sampled

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -173,6 +174,22 @@ def answers_of(answers: Sequence[Expansion], tasks: Sequence[Task]) -> Answers:
         np.array([answer.b for answer in answers]),
         np.concatenate([answer.responses + (answer.b if answer.terms < np.inf else np.nan) for answer in answers]),
     )
+
+
+def values_of(answers: Answers, labels: Sequence[np.ndarray]) -> np.ndarray | None:
+    """The decision values that runs have computed, nan for rows that take no part; None if others are not known.
+
+    Parameters
+    ----------
+    answers : Answers
+    labels : sequence of ndarray of shape (n,)
+        For each run the labels of all rows, 0 of those that take no part in it.
+    """
+    scores = np.full((len(labels[0]), len(labels)), np.nan)
+    for k, (lo, hi) in enumerate(pairwise(answers.cuts.tolist())):
+        scores[answers.rows[lo:hi], k] = answers.f[lo:hi]
+    unknown = any(np.isnan(scores[label != 0, k]).any() for k, label in enumerate(labels))
+    return None if unknown else scores
 
 
 class Runs(NamedTuple):

@@ -3,15 +3,13 @@
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
-from hinge.estimators.data.kernel_input import is_precomputed
 from hinge.estimators.data.sources import set_names
-from hinge.estimators.fitting.attributes import Answers, Runs, expanded
+from hinge.estimators.fitting.attributes import Answers, Runs, expanded, values_of
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import PAIRS, ClassWeight, KernelData
 from hinge.estimators.fitting.reports import warn_of_answers
@@ -25,13 +23,14 @@ from hinge.estimators.fitting.tasks import (
     votes,
 )
 from hinge.estimators.kernel.kernel_machine import KernelMachine
+from hinge.estimators.mixins.conformal import PredictionSets
 from hinge.estimators.mixins.probabilities import Judged, Probabilities, coefficients_of, without_kernel_rows
 from hinge.kernels import Kernel
 from hinge.monitoring.clock import now
 from hinge.types import Items
 
 
-class KernelClassifier(KernelMachine, Probabilities):
+class KernelClassifier(KernelMachine, Probabilities, PredictionSets):
     """The fit and the predictions of classifiers with the parameters of `SVC`."""
 
     _needed = "when probability=False"
@@ -65,7 +64,7 @@ class KernelClassifier(KernelMachine, Probabilities):
         -------
         self
         """
-        began = now()
+        began, given = now(), (X, y, sample_weight)
         self._check_parameters()
         X, y, column_names = kernel_input.loaded(self, X, y)
         X, y = kernel_input.training_data(self, X, y)
@@ -99,8 +98,10 @@ class KernelClassifier(KernelMachine, Probabilities):
         self.class_weight_ = np.ones(len(classes)) if of_classes is None else of_classes
         self._forget_probabilities()
         self._keep(runs)
+        known = values_of(runs.answers, self._labels(codes))
+        self._remember_rows(*given, known)
         if self.probability not in (False, "deprecated"):
-            self._calibrate_fit(lambda: self._left_out(X, y, codes, weight, runs.answers), codes, weight)
+            self._calibrate_fit(lambda: self._left_out(X, y, codes, weight, known), codes, weight)
         f = runs.answers.f
         if self._warns_if_constant and len(classes) == 2 and self.stop_reason_ == "converged" and np.isfinite(f).all():
             warn_of_answers(codes[runs.answers.rows], classes, f > 0)
@@ -182,40 +183,22 @@ class KernelClassifier(KernelMachine, Probabilities):
         y: np.ndarray,
         codes: np.ndarray,
         weight: np.ndarray | None,
-        answers: Answers | None = None,
+        scores: np.ndarray | None = None,
         *,
         every: bool = False,
+        counted: bool = False,
     ) -> list[Judged]:
-        """Leave-one-out values for each binary problem; `answers` come from a fit that has just ended, if any."""
+        """Leave-one-out values for each binary problem; `scores` are decision values, if they are known."""
         factors = per_class_weights(self.class_weight, y, self.classes_) if self._weighs_classes else None
         tasks = tasks_of(codes, len(self.classes_), weight, factors, None, one_vs_one=self._one_vs_one)
-        scores: np.ndarray | None = None
+        scores = self._scores(X) if scores is None else scores
         judged: list[Judged] = []
         for k, task in enumerate(tasks):
             rows = slice(None) if task.rows is None else task.rows
-            f = np.full(len(codes), np.nan)
-            if answers is not None:
-                part = slice(answers.cuts[k], answers.cuts[k + 1])
-                f[answers.rows[part]] = answers.f[part]
-            if not np.isfinite(f[rows]).all():
-                scores = self._scores(X) if scores is None else scores
-                f = scores[:, k]
-            beta = coefficients_of(self, k, len(codes))[rows]
+            f, beta = scores[rows, k], coefficients_of(self, k, len(codes))[rows]
             one, evals = without_kernel_rows(
-                X, task, self.kernel_, f[rows], beta, self._bound, bool(self.fit_intercept), every=every
+                X, task, self.kernel_, f, beta, self._bound, bool(self.fit_intercept), every=every
             )
             judged.append(one)
             self.n_kernel_evals_, self.n_kernel_asked_ = self.n_kernel_evals_ + evals, self.n_kernel_asked_ + evals
         return judged
-
-    def _check_rows(self, X: KernelData) -> None:
-        """Raise if X cannot be the rows of the fit."""
-        same = kernel_input.shape_of(X) == tuple(self.shape_fit_)
-        if same and not isinstance(X, list) and not is_precomputed(self.kernel_):
-            off = X[self.support_] != self.support_vectors_
-            same = not (off.nnz if sp.issparse(off) else np.any(off))
-        if not same:
-            raise ValueError(
-                "calibrate needs the rows of the fit, in the same order, and X holds others: give those, or "
-                "held_out=True for rows that took no part in it."
-            )

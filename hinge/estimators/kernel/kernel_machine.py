@@ -10,16 +10,18 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from hinge.access import Gram, Points, as_points
 from hinge.access.gram.row_store import RowStore, open_store
 from hinge.access.streams.base import free_memory, resident
+from hinge.calibration.left_out import spans_by_kernel
+from hinge.calibration.left_out_targets import left_out_targets
 from hinge.constraints import Constraints
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of, shape_of
-from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, describe_runs, expanded
+from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, describe_runs, expanded, values_of
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import KernelChoice, KernelData, RandomState, check_kernel_numbers, on_a_device
 from hinge.estimators.fitting.reports import STALLED_ADVICE, reports_of
@@ -33,7 +35,9 @@ from hinge.estimators.fitting.tasks import (
     scores_of_pairs,
 )
 from hinge.estimators.kernel.expansions import kernel_sums, linear_sums, weights_of
+from hinge.estimators.mixins.conformal import PredictionIntervals
 from hinge.estimators.mixins.html import FittedHTML
+from hinge.estimators.mixins.probabilities import EXACT_POINTS, kernel_values
 from hinge.estimators.mixins.to_sklearn import ToSklearn
 from hinge.kernels import Function, Gaussian, Kernel, Linear
 from hinge.monitoring import Stop
@@ -372,6 +376,18 @@ class KernelMachine(FittedHTML, ToSklearn):
             return scores_of_pairs(sums, self.intercept_)
         return sums[:, 0] + self.intercept_
 
+    def _check_rows(self, X: KernelData) -> None:
+        """Raise if X cannot be the rows of the fit."""
+        same = kernel_input.shape_of(X) == tuple(self.shape_fit_)
+        if same and not isinstance(X, list) and not is_precomputed(self.kernel_):
+            off = X[self.support_] != self.support_vectors_
+            same = not (off.nnz if sp.issparse(off) else np.any(off))
+        if not same:
+            raise ValueError(
+                "Leave-one-out needs the rows of the fit, in the same order, and X holds others: give those, or "
+                "held_out=True for rows that took no part in it."
+            )
+
 
 class NuMachine(KernelMachine):
     """A kernel estimator with the parameter ν, whose default solver is `LevelBlocks`."""
@@ -389,7 +405,7 @@ class NuMachine(KernelMachine):
         return self.tol < EXACT_BELOW or not isinstance(kernel, Gaussian)
 
 
-class KernelRegressor(KernelMachine):
+class KernelRegressor(KernelMachine, PredictionIntervals):
     """The fit and the predictions of `SVR` and `NuSVR`."""
 
     _one_vs_one = False
@@ -412,7 +428,7 @@ class KernelRegressor(KernelMachine):
         -------
         self
         """
-        began = now()
+        began, given = now(), (X, y, sample_weight)
         self._check_parameters()
         X, y = kernel_input.training_data(self, X, y)
         t = checks.checked_targets(y)
@@ -424,7 +440,9 @@ class KernelRegressor(KernelMachine):
             found = expanded(answers, X, one, 1, kernel, one_vs_one=False)
             return {"kernel_": kernel, "shape_fit_": shape_of(X), **found}
 
-        self._keep(self._solve(X, t, tasks, kernel_input.kernel_of(self, X), began, attributes))
+        runs = self._solve(X, t, tasks, kernel_input.kernel_of(self, X), began, attributes)
+        self._keep(runs)
+        self._remember_rows(*given, values_of(runs.answers, [one + 1]))
         return self
 
     def predict(self, X: Items) -> np.ndarray:
@@ -439,3 +457,33 @@ class KernelRegressor(KernelMachine):
         ndarray of shape (n_samples,)
         """
         return self._scores(X).ravel()
+
+    def _left_out_scores(
+        self,
+        X: Items,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        scores: np.ndarray | None = None,
+        *,
+        every: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        check_is_fitted(self, "support_")
+        X, kernel = new_data(self, X), self.kernel_
+        t, weight = checks.checked_targets(column_or_1d(y)), row_weights(sample_weight, X)
+        check_consistent_length(X, t)
+        self._check_rows(X)
+        f = (self._scores(X) if scores is None else scores)[:, 0]
+        beta, bound = np.zeros(len(t)), float(self._bound or 1.0) * (np.ones(len(t)) if weight is None else weight)
+        beta[self.support_] = self._dense_dual[0]
+        points = as_points(dense_if_small(X), of_items(kernel), exact=len(t) <= EXACT_POINTS)
+        diag = points.diag()
+        spans = partial(spans_by_kernel, partial(kernel_values, points), lambda i: diag[i], bool(self.fit_intercept))
+        return (
+            left_out_targets(f, t, beta, bound, self._tube(t - f, np.abs(beta), bound), 0.0, spans)[:, None],
+            t,
+            weight,
+        )
+
+    def _tube(self, residual: np.ndarray, a: np.ndarray, bound: np.ndarray) -> float:
+        """ε, from residuals, dual weights and their bounds if it was learned."""
+        return self._loss.epsilon

@@ -3,9 +3,11 @@
 from os import PathLike
 from typing import Literal
 
+import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from hinge.access import Gram, Points
+from hinge.calibration.left_out import FULL
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.decorators import CallbackSupportMixin
 from hinge.estimators.fitting.parameters import Gamma, KernelChoice, RandomState, set_parameters
@@ -284,3 +286,9 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
 
     def _batch(self, points: Points, packed: PackedTasks, C: float) -> NuRegressionBatch:
         return NuRegressionBatch(points, packed.y, C * packed.weight, float(self.nu))
+
+    def _tube(self, residual: np.ndarray, a: np.ndarray, bound: np.ndarray) -> float:
+        # Residuals of dual weights between their bounds are ±ε, and those of weight zero are smaller.
+        between = (a > FULL * bound) & (a < (1.0 - FULL) * bound)
+        off = np.abs(residual)
+        return float(np.median(off[between]) if between.any() else off[a <= FULL * bound].max(initial=0.0))

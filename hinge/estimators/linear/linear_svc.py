@@ -28,6 +28,7 @@ from hinge.estimators.fitting.runs import joint_solver, run_all
 from hinge.estimators.fitting.tasks import class_weights, per_class_weights, positive_classes, row_weights
 from hinge.estimators.linear import crammer_singer
 from hinge.estimators.linear.linear_machine import LinearMachine, linear_scores
+from hinge.estimators.mixins.conformal import PredictionSets
 from hinge.estimators.mixins.few_cells import FewCells
 from hinge.estimators.mixins.probabilities import Judged, Probabilities, without_linear_rows
 from hinge.monitoring.clock import now
@@ -55,7 +56,7 @@ def _can_stream(model: "LinearSVC") -> bool:
     return True
 
 
-class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, Probabilities):
+class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, Probabilities, PredictionSets):
     """Linear support vector classifier that stops when its answer is provably accurate enough.
 
     Minimises, for each class against the rest, the objective of scikit-learn's ``LinearSVC``,
@@ -251,7 +252,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         -------
         self
         """
-        began = now()
+        began, given = now(), (X, y, sample_weight)
         self._check_parameters()
         X, y, names = sources.opened(self, X, y)
         if isinstance(X, RowStream):
@@ -305,6 +306,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         self.classes_ = classes
         sources.set_counts(self, problems)
         self._forget_probabilities()
+        self._remember_rows(*given)
         keep_results(self, results, problems)
         sources.set_names(self, names)
         if table is None and self.stop_reason_ == "converged":
@@ -330,6 +332,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         sources.fit_stream(self, problems, room, self._plan(None, began, checks.seed_of(self.random_state), reports))
         self.classes_ = classes
         self._forget_probabilities()
+        self._forget_rows()
         return self
 
     @available_if(_can_stream)
@@ -372,6 +375,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         self._learn(pieces, matrix, first)
         self.classes_ = known
         self._forget_probabilities()
+        self._forget_rows()
         return self
 
     def decision_function(self, X: MatrixLike | Table | FeatureOracle) -> np.ndarray:
@@ -439,13 +443,21 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         return X, labels, codes, row_weights(sample_weight, X)
 
     def _left_out(
-        self, X: Stored, y: np.ndarray, codes: np.ndarray, weight: np.ndarray | None, *, every: bool = False
+        self,
+        X: Stored,
+        y: np.ndarray,
+        codes: np.ndarray,
+        weight: np.ndarray | None,
+        scores: np.ndarray | None = None,
+        *,
+        every: bool = False,
+        counted: bool = False,
     ) -> list[Judged]:
         slack = self.slack is not None or isinstance(getattr(self, "solver_", None), Simba)
         if self.multi_class == "crammer_singer" or slack:
             what = "slack" if slack else "multi_class='crammer_singer'"
             raise ValueError(
-                f"There is no leave-one-out of a fit with {what}: give calibrate rows that took no part in it, with "
+                f"There is no leave-one-out of a fit with {what}: give rows that took no part in it, with "
                 "held_out=True, or use sklearn.calibration.CalibratedClassifierCV."
             )
         per_class = per_class_weights(self.class_weight, y, self.classes_, weight)
@@ -457,7 +469,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         for k, (w, b, label) in enumerate(zip(coef, self.intercept_, labels, strict=True)):
             problem: Any = self._problem(matrix, codes == label, weight, per_class, label)
             a = self._dual_weights(problem, k)
-            judged.append(without_linear_rows(X, problem, w, float(b), a, every=every))
+            f = None if scores is None else scores[:, k]
+            judged.append(without_linear_rows(X, problem, w, float(b), a, f=f, every=every, counted=counted))
         return judged
 
     def _dual_weights(self, problem: Penalized, k: int) -> np.ndarray | None:
@@ -467,12 +480,12 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
                 return None
             raise ValueError(
                 "There is no leave-one-out of the hinge without dual weights, which this solver does not keep: fit "
-                "with another one, or give calibrate rows that took no part in the fit, with held_out=True."
+                "with another one, or give rows that took no part in the fit, with held_out=True."
             )
         dual = self.dual_coef_[k]
         if self.support_.max(initial=-1) >= problem.n or (dual * problem.y[self.support_] < 0).any():
             raise ValueError(
-                "calibrate needs the rows of the fit, in the same order, and X and y hold others: give those, or "
+                "Leave-one-out needs the rows of the fit, in the same order, and X and y hold others: give those, or "
                 "held_out=True for rows that took no part in it."
             )
         a = np.zeros(problem.n)

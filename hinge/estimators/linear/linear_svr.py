@@ -1,16 +1,21 @@
 """`LinearSVR`: linear support vector regression for scikit-learn pipelines."""
 
+from functools import partial
 from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.occupied import occupied
 from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
+from hinge.calibration.left_out_targets import left_out_targets
+from hinge.calibration.leverage import Squares
+from hinge.calibration.linear_spans import linear_spans
 from hinge.estimators.data import sources
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting import parameters
@@ -21,6 +26,8 @@ from hinge.estimators.fitting.reports import reports_of
 from hinge.estimators.fitting.runs import run_all
 from hinge.estimators.fitting.tasks import row_weights
 from hinge.estimators.linear.linear_machine import LinearMachine
+from hinge.estimators.mixins.conformal import PredictionIntervals
+from hinge.estimators.mixins.probabilities import features_of
 from hinge.monitoring.clock import now
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive
@@ -31,7 +38,7 @@ from hinge.types import MatrixLike
 LOSSES = {"epsilon_insensitive": epsilon_insensitive, "squared_epsilon_insensitive": squared_epsilon_insensitive}
 
 
-class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
+class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine, PredictionIntervals):
     """Linear support vector regression that stops when its answer is provably accurate enough.
 
     Minimises the objective of scikit-learn's ``LinearSVR``,
@@ -173,7 +180,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         -------
         self
         """
-        began = now()
+        began, given = now(), (X, y, sample_weight)
         self._check_parameters()
         X, y, names = sources.opened(self, X, y)
         if isinstance(X, RowStream):
@@ -194,6 +201,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         keep_results(self, results, [problem])
         self.coef_ = self.coef_.ravel()
         sources.set_names(self, names)
+        self._remember_rows(*given)
         return self
 
     def _fit_stream(
@@ -207,6 +215,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         reports = reports_of(self, stream, y, [], _rebuilt)
         sources.fit_stream(self, problems, room, self._plan(None, began, checks.seed_of(self.random_state), reports))
         self.coef_ = self.coef_.ravel()
+        self._forget_rows()
         return self
 
     @atomic
@@ -233,6 +242,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         matrix = as_matrix(X, checked=True)
         self._learn([self._problem(matrix, y, row_weights(sample_weight, X))], matrix, first)
         self.coef_ = self.coef_.ravel()
+        self._forget_rows()
         return self
 
     def predict(self, X: MatrixLike) -> np.ndarray:
@@ -247,6 +257,36 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         ndarray of shape (n_samples,)
         """
         return self._scores(X).ravel()
+
+    def _left_out_scores(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        scores: np.ndarray | None = None,
+        *,
+        every: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        check_is_fitted(self, "coef_")
+        X, y = checks.validated(self, X, y, reset=False)
+        t, weight = checks.checked_targets(y), row_weights(sample_weight, X)
+        problem = self._problem(as_matrix(X, checked=True), t, weight)
+        f, loss = self.predict(X).astype(np.float64), problem.loss
+        bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
+        if loss.curvature:
+            beta = loss.slope(t - f) * bound
+        elif hasattr(self, "dual_coef_"):
+            if self.support_.max(initial=-1) >= problem.n:
+                raise ValueError("Leave-one-out needs the rows of the fit, in the same order, and X holds others.")
+            beta = np.zeros(problem.n)
+            beta[self.support_] = self.dual_coef_[0]
+        else:
+            raise ValueError(
+                "Leave-one-out needs dual weights, which this solver does not keep: fit with solver='auto', or use "
+                "rows that took no part in the fit, by conformalize(X, y, held_out=True)."
+            )
+        spans = partial(linear_spans, features_of(X, problem), kept=Squares() if every else None, counted=True)
+        return left_out_targets(f, t, beta, bound, loss.epsilon, loss.curvature, spans)[:, None], t, weight
 
     # --- parts of fit ---------------------------------------------------------------------
 

@@ -170,6 +170,7 @@ def without_linear_rows(
     *,
     f: np.ndarray | None = None,
     every: bool = False,
+    counted: bool = False,
     kept: Squares | None = None,
 ) -> Judged:
     """Leave-one-out values for a linear problem.
@@ -185,6 +186,8 @@ def without_linear_rows(
         Decision values, if they are known.
     every : bool
         Whether to evaluate all rows, and not a sample of many; spans are then computed more accurately.
+    counted : bool
+        Whether rows beyond a limit will be counted: then spans have no common error.
     kept : Squares, optional
         The sum of the last problem on the same data, for which spans of a sample are as accurate.
     """
@@ -198,7 +201,7 @@ def without_linear_rows(
         used = np.flatnonzero(w)
         rows, kept = LinearRows(X[:, used], rows.constant, np.zeros(len(used) + 1)), None
     solved = SolvedProblem(f, problem.y, a, bound, problem.loss.curvature)
-    found = left_out(solved, lambda asked: linear_spans(rows, asked, kept), every=every)
+    found = left_out(solved, lambda asked: linear_spans(rows, asked, kept, counted=counted), every=every)
     return Judged.from_left_out(found, problem.y, None, a)
 
 
@@ -378,8 +381,30 @@ class Probabilities:
         """Validated rows, their labels, the indices of their classes, and their weights."""
         raise NotImplementedError
 
-    def _left_out(self, X: Items, y: np.ndarray, codes: np.ndarray, weight: np.ndarray | None) -> list[Judged]:
-        """Leave-one-out decision values of the training rows, for each binary problem."""
+    def _left_out(
+        self,
+        X: Items,
+        y: np.ndarray,
+        codes: np.ndarray,
+        weight: np.ndarray | None,
+        scores: np.ndarray | None = None,
+        *,
+        every: bool = False,
+        counted: bool = False,
+    ) -> list[Judged]:
+        """Leave-one-out decision values of the training rows, for each binary problem.
+
+        Parameters
+        ----------
+        X, y, codes, weight
+            As `_rows_to_judge` returns them.
+        scores : ndarray of shape (n, n_runs), optional
+            Decision values, if they are known.
+        every : bool
+            Whether to evaluate all rows, and not a sample of many.
+        counted : bool
+            Whether rows beyond a limit will be counted: then values have no common error.
+        """
         raise NotImplementedError
 
     def _held_out(self, X: Items, codes: np.ndarray) -> list[Judged]:

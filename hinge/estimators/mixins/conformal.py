@@ -1,0 +1,257 @@
+"""Prediction sets of classifiers and prediction intervals of regressions: see `hinge.calibration.conformal`."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from hinge.access.streams.opening import is_source
+from hinge.access.tables.oracle import as_oracle
+from hinge.calibration.conformal import class_nonconformity, conformal_quantile
+from hinge.calibration.left_out import spread_over
+from hinge.constraints import FLAG, number
+from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting.tasks import class_pairs, positive_classes, row_weights
+from hinge.types import Items
+
+LEARNED = ("_conformity_scores", "_conformity_codes", "_conformity_weight")
+"""Nonconformity of rows, the indices of their classes (zeros in regression), and their weights."""
+
+
+class FittedRows:
+    """The rows of a fit as they were given, for what is computed from them at first use; pickles hold none of them.
+
+    Attributes
+    ----------
+    X, y, sample_weight
+        Those of `fit`; None if they are not in memory, and in a model from a pickle.
+    scores : ndarray of shape (n_samples, n_runs), optional
+        Their decision values, if the fit has computed them.
+    """
+
+    X: Any = None
+    y: Any = None
+    sample_weight: Any = None
+    scores: np.ndarray | None = None
+
+    def __init__(self, X: object, y: object, sample_weight: object, scores: np.ndarray | None = None) -> None:
+        if is_source(X) or as_oracle(X) is not None:
+            return
+        self.X, self.y, self.sample_weight, self.scores = X, y, sample_weight, scores
+
+    def __getstate__(self) -> None:
+        return None
+
+
+class Conformal:
+    """Nonconformity of the rows of the fit when left out of it, or of rows that are given."""
+
+    _fitted_rows: FittedRows | None = None
+    _conformity_scores: np.ndarray
+    _conformity_codes: np.ndarray
+    _conformity_weight: np.ndarray
+
+    def conformalize(
+        self,
+        X: Items | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        held_out: bool = False,
+    ) -> Self:
+        """Learn how far labels are from predictions, without another fit.
+
+        It need not be called in the process in which the model was fitted: the first prediction set or interval does so
+        with the rows of the fit, to which the model refers. Pickles and model files hold what was learned, but no rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence, optional
+            The rows of the fit; by default those that the model refers to.
+        y : array-like of shape (n_samples,), optional
+            Their labels or targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Their weights in the fit. A row of weight 2 counts as two, a new row as one.
+        held_out : bool, default=False
+            Whether X and y took no part in the fit. Coverage is then at least 1 - α for any distribution of the rows.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        FLAG.check("held_out", held_out)
+        scores = None
+        if X is None:
+            rows = self._fitted_rows
+            if rows is None or rows.X is None or held_out:
+                raise ValueError(
+                    "The rows of the fit are not at hand: this model was loaded, or learned from rows on disk or in "
+                    "pieces. Call conformalize(X, y) with the rows of the fit, or with held_out=True and others."
+                )
+            X, y, sample_weight, scores = rows.X, rows.y, rows.sample_weight, rows.scores
+        if held_out:
+            values, labels, weight = self._held_out_scores(X, y, sample_weight)
+        else:
+            values, labels, weight = self._left_out_scores(X, y, sample_weight, scores)
+        self._conformity_scores, self._conformity_codes = self._nonconformity(values, labels)
+        self._conformity_weight = np.ones(len(labels)) if weight is None else weight
+        return self
+
+    # --- for estimators -------------------------------------------------------------------
+
+    def _remember_rows(
+        self, X: object, y: object, sample_weight: object = None, scores: np.ndarray | None = None
+    ) -> None:
+        """The last part of a fit: refer to its rows, and forget what was learned from others."""
+        self._forget_rows()
+        self._fitted_rows = FittedRows(X, y, sample_weight, scores)
+
+    def _forget_rows(self) -> None:
+        for name in (*LEARNED, "_fitted_rows"):
+            self.__dict__.pop(name, None)
+
+    def _quantile(self, alpha: float, code: int | None = None) -> float:
+        """The quantile of all rows, or of those of one class."""
+        weight = self._conformity_weight if code is None else self._conformity_weight * (self._conformity_codes == code)
+        return conformal_quantile(self._conformity_scores, weight, float(alpha))
+
+    def _prepare_sets(self, alpha: float) -> None:
+        check_is_fitted(self)
+        number(above=0, below=1).check("alpha", alpha)
+        if not hasattr(self, "_conformity_scores"):
+            self.conformalize()
+
+    def _left_out_scores(
+        self,
+        X: Items,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        scores: np.ndarray | None = None,
+        *,
+        every: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Leave-one-out decision values of all runs, the indices of classes or the targets, and the weights of rows.
+
+        Values of single rows are more accurate if `every` is set, at a higher cost.
+        """
+        raise NotImplementedError
+
+    def _held_out_scores(
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """The same of rows that took no part in the fit."""
+        raise NotImplementedError
+
+    def _nonconformity(self, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nonconformity of each row's own label, and the index of its class."""
+        raise NotImplementedError
+
+
+class PredictionSets(Conformal):
+    """`predict_set` for a classifier with the methods of `Probabilities`."""
+
+    classes_: np.ndarray
+
+    def predict_set(self, X: Items, alpha: float = 0.1, class_conditional: bool = False) -> np.ndarray:
+        """The classes that a row may have: the true one is among them in a share 1 - α of the rows.
+
+        A set can have all classes, where rows like it are often confused, or none, where rows like it are rarer than α.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+        alpha : float, default=0.1
+            The share of rows whose class may be missing.
+        class_conditional : bool, default=False
+            Whether the share holds for the rows of each class, rather than for all rows together.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, n_classes)
+            Whether each of `classes_` is in the set.
+
+        Notes
+        -----
+        By leave-one-out values of the rows of the fit, which are computed from the solution when a set is first asked
+        for; after ``conformalize(X, y, held_out=True)`` by these rows, and then the coverage of 1 - α is a theorem: see
+        `hinge.calibration.conformal`. With fewer than 1/α - 1 rows, of the class if `class_conditional`, every class is
+        in the set.
+        """
+        self._prepare_sets(alpha)
+        FLAG.check("class_conditional", class_conditional)
+        n_classes = len(self.classes_)
+        limits = [self._quantile(alpha, code if class_conditional else None) for code in range(n_classes)]
+        return class_nonconformity(self._scores(X), n_classes, one_vs_one=self._one_vs_one) <= np.array(limits)
+
+    def _nonconformity(self, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        every = class_nonconformity(scores, len(self.classes_), one_vs_one=self._one_vs_one)
+        return every[np.arange(len(labels)), labels], labels
+
+    def _held_out_scores(
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        X, _, codes, weight = self._rows_to_judge(X, y, sample_weight, True)
+        return self._scores(X), codes, weight
+
+    def _left_out_scores(
+        self,
+        X: Items,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        scores: np.ndarray | None = None,
+        *,
+        every: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        X, labels, codes, weight = self._rows_to_judge(X, y, sample_weight, False)
+        values = np.array(self._scores(X) if scores is None else scores, np.float64)
+        judged = self._left_out(X, labels, codes, weight, values, every=every, counted=True)
+        for k, (one, label) in enumerate(zip(judged, self._labels(codes), strict=True)):
+            values[:, k] = spread_over(values[:, k], label, one.rows, one.f)
+        return values, codes, weight
+
+    def _labels(self, codes: np.ndarray) -> list[np.ndarray]:
+        """The label -1 or +1 of every row in each binary problem; 0 of rows that take no part in it."""
+        n_classes = len(self.classes_)
+        if self._one_vs_one:
+            return [(codes == i).astype(int) - (codes == j) for i, j in class_pairs(n_classes)]
+        return [np.where(codes == k, 1, -1) for k in positive_classes(n_classes)]
+
+
+class PredictionIntervals(Conformal):
+    """`predict_interval` for a regression."""
+
+    def predict_interval(self, X: Items, alpha: float = 0.1) -> np.ndarray:
+        """An interval around the prediction that has the target of a share 1 - α of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+        alpha : float, default=0.1
+            The share of rows whose target may be outside.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            The lower and the upper end; they are equally far from the prediction, and equally for all rows.
+
+        Notes
+        -----
+        By leave-one-out residuals of the rows of the fit, computed from the solution when an interval is first asked
+        for; after ``conformalize(X, y, held_out=True)`` by these rows, and then the coverage of 1 - α is a
+        theorem: see `hinge.calibration.conformal`. With fewer than 1/α - 1 rows the interval is infinite.
+        """
+        self._prepare_sets(alpha)
+        f = self._scores(X).reshape(-1, 1).astype(np.float64)
+        return f + self._quantile(alpha) * np.array([-1.0, 1.0])
+
+    def _nonconformity(self, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.abs(labels - scores[:, 0]), np.zeros(len(labels), np.int64)
+
+    def _held_out_scores(
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        t, scores = checks.checked_targets(column_or_1d(y)), self._scores(X)
+        check_consistent_length(scores, t)
+        return scores, t, row_weights(sample_weight, scores)
