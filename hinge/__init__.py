@@ -55,8 +55,11 @@ _WHERE = {
     "Solution": "hinge.problems",
     "scalarizations": "hinge.problems",
     "Stop": "hinge.monitoring",
+    "calibrate": "hinge.estimators.pipelines",
     "check_problem": "hinge.problems.max_min.check_problem",
     "choose_threshold": "hinge.selection",
+    "conformalize": "hinge.estimators.pipelines",
+    "coverage_score": "hinge.estimators.pipelines",
     "enclosing_ball": "hinge.saddle.front_doors",
     "l1_min_c": "hinge.estimators",
     "load": "hinge.files.model_files",
@@ -66,6 +69,8 @@ _WHERE = {
     "open_pair": "hinge.access.two_way.reader",
     "patch_sklearn": "hinge.accel",
     "plan_cost": "hinge.selection",
+    "predict_interval": "hinge.estimators.pipelines",
+    "predict_set": "hinge.estimators.pipelines",
     "save": "hinge.files.model_files",
     "semidefinite": "hinge.saddle.front_doors",
     "solve": "hinge.solvers",
@@ -98,6 +103,11 @@ if TYPE_CHECKING:
     from hinge.estimators import OneClassSVM as OneClassSVM
     from hinge.estimators import l1_min_c as l1_min_c
     from hinge.estimators.fitting.reports import ConstantPredictionWarning as ConstantPredictionWarning
+    from hinge.estimators.pipelines import calibrate as calibrate
+    from hinge.estimators.pipelines import conformalize as conformalize
+    from hinge.estimators.pipelines import coverage_score as coverage_score
+    from hinge.estimators.pipelines import predict_interval as predict_interval
+    from hinge.estimators.pipelines import predict_set as predict_set
     from hinge.files.model_files import load as load
     from hinge.files.model_files import save as save
     from hinge.monitoring import Stop as Stop

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from hinge.calibration.sigmoid import fit_sigmoid, probabilities
 from hinge.constraints import count
 from hinge.estimators.fitting.tasks import class_pairs
+from hinge.estimators.pipelines import unwrap
 from hinge.types import Items, MatrixLike
 
 if TYPE_CHECKING:
@@ -177,10 +178,9 @@ def feature_table(
     (['yes', 'yes'], ['rent', 'rooms'])
     """
     check_is_fitted(model)
-    if isinstance(model, Pipeline):
-        if len(model) > 1:
-            X, names = model[:-1].transform(X), names_made(model[:-1]) if names is None else names
-        return feature_table(model[-1], X, names=names, top=top)
+    if isinstance(model, Pipeline) and len(model) > 1 and names is None:
+        names = names_made(model[:-1])
+    model, X = unwrap(model, X)
     try:
         coef: Any = model.coef_
     except AttributeError as error:
@@ -290,10 +290,10 @@ def row_table(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Array
 
     Parameters
     ----------
-    model : LinearSVC, SVC or NuSVC
+    model : LinearSVC, SVC or NuSVC, or a Pipeline that ends with one
         Fitted.
     X, y, sample_weight
-        The rows of the fit, their labels, and their sample weights.
+        The rows of the fit, their labels, and their sample weights; of a pipeline, before its transformers.
 
     Returns
     -------
@@ -316,11 +316,13 @@ def row_table(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Array
     (60, True)
     """
     check_is_fitted(model)
+    model, X = unwrap(model, X)
     if not hasattr(model, "_left_out"):
         raise TypeError(f"Tables of rows are for LinearSVC, SVC and NuSVC, not for a {type(model).__name__}.")
     rows, labels, codes, weight = model._rows_to_judge(X, y, sample_weight, False)
     weight = np.ones(len(codes)) if weight is None else weight
-    judged, scores = model._left_out(rows, labels, codes, weight, every=True), model._scores(rows)
+    scores = model._scores(rows)
+    judged = model._left_out(rows, labels, codes, weight, scores, every=True)
     n_classes = len(model.classes_)
     pairs = class_pairs(n_classes) if model._one_vs_one else None
     of, dual = np.full(len(codes), "", dtype=object), np.zeros(len(codes))

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from hinge.display.figure import COLOURS
 from hinge.display.watched import Display, axes_or_new
+from hinge.estimators.pipelines import unwrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,7 +87,7 @@ class CalibrationDisplay(Display):
 
         Parameters
         ----------
-        estimator : LinearSVC, SVC, NuSVC, or any classifier with ``predict_proba``
+        estimator : LinearSVC, SVC, NuSVC, any classifier with ``predict_proba``, or a Pipeline that ends with one
             Calibrated with ``method="venn_abers"`` it has intervals, which are drawn as a band.
         X, y : rows and labels
         pos_label : optional
@@ -102,6 +103,7 @@ class CalibrationDisplay(Display):
         -------
         CalibrationDisplay
         """
+        estimator, X = unwrap(estimator, X)
         if not hasattr(estimator, "predict_proba"):
             raise ValueError("The estimator has no probabilities: call its calibrate(X, y) with the rows of its fit.")
         classes = list(estimator.classes_)
@@ -218,8 +220,14 @@ def binned(
     def mean(values: np.ndarray) -> np.ndarray:
         return np.bincount(place, values) / rows
 
-    # Wilson's intervals, which hold the true share in 95 of 100 bins: 1.96 is the normal law's 97.5% quantile.
-    was, z = mean(positive.astype(np.float64)), 1.96**2 / rows
-    middle, half = (was + z / 2) / (1 + z), np.sqrt(z * was * (1 - was) + z * z / 4) / (1 + z)
+    was = mean(positive.astype(np.float64))
+    low, high = wilson(was, rows)
     ends = [None if end is None else mean(end) for end in (lower, upper)]
-    return Bins(mean(p), was, middle - half, middle + half, rows, ends[0], ends[1])
+    return Bins(mean(p), was, low, high, rows, ends[0], ends[1])
+
+
+def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's intervals of shares among so many rows, which have the true one in 95 of 100 cases."""
+    z = 1.96**2 / rows  # the square of the normal law's 97.5% quantile
+    middle, half = (share + z / 2) / (1 + z), np.sqrt(z * share * (1 - share) + z * z / 4) / (1 + z)
+    return middle - half, middle + half

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hinge.constraints import count
 from hinge.display.figure import COLOURS
 from hinge.display.watched import Display, axes_or_new
+from hinge.estimators.pipelines import unwrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +81,7 @@ class HardRowsDisplay(Display):
 
         Parameters
         ----------
-        estimator : LinearSVC, SVC
+        estimator : LinearSVC, SVC, or a Pipeline that ends with one
             Fitted to two classes by a solver that has a dual.
         X, y : the rows and labels that it was fitted to
         top : int
@@ -95,6 +96,7 @@ class HardRowsDisplay(Display):
         -------
         HardRowsDisplay
         """
+        estimator, X = unwrap(estimator, X)
         if not hasattr(estimator, "classes_"):
             raise ValueError("The estimator is not fitted: fit it first.")
         if len(estimator.classes_) != 2:

@@ -295,7 +295,10 @@ def check_conformity(parts: list[Any], n_classes: int) -> None:
     if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts) or len(set(map(len, parts))) > 1:
         raise ValueError("the scores of its prediction sets are not three arrays of equal length.")
     _, codes, weight = parts
-    if "".join(part.dtype.kind for part in parts) != "fif" or not ((codes >= 0) & (codes < n_classes)).all():
+    if (
+        "".join(part.dtype.kind for part in parts) not in ("fif", "fuf")
+        or not ((codes >= 0) & (codes < n_classes)).all()
+    ):
         raise ValueError("the scores of its prediction sets do not belong to its classes.")
     if (weight < 0.0).any():
         raise ValueError("the weights of its prediction sets are negative.")

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from hinge.constraints import number
 from hinge.estimators.fitting.tasks import row_weights
 from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
+from hinge.estimators.pipelines import unwrap
 from hinge.selection.without_rows import left_out_scores
 from hinge.types import Items
 
@@ -44,7 +45,7 @@ def choose_threshold(
 
     Parameters
     ----------
-    model : LinearSVC, SVC, LinearSVCCV or SVCCV
+    model : LinearSVC, SVC, NuSVC, LinearSVCCV or SVCCV, or a Pipeline that ends with one
         A fitted one, of two classes; the second of `classes_` is the positive one.
     X, y, sample_weight
         The data that it was fitted to.
@@ -67,6 +68,7 @@ def choose_threshold(
     >>> found.threshold < 0, found.cost < found.cost_at_zero
     (True, True)
     """
+    model, X = unwrap(model, X)
     check_is_fitted(model, "classes_")
     if len(model.classes_) != 2:
         raise ValueError(f"A threshold separates two classes, and the model has {len(model.classes_)}.")
