@@ -113,6 +113,8 @@ def _weights(fitted: BaseEstimator, machine: BaseEstimator, top: int) -> list[di
 
 
 def _show(found: dict[str, Any]) -> None:
+    from hinge.calibration.expected_error import error_in_words
+
     certificate, training = found["certificate"], found["training"] or {}
     gap = "none" if certificate["gap"] is None else f"{certificate['gap']:.2e} (asked for: {certificate['tol']:g})"
     ended = f", {certificate['stop_reason']}" if certificate["stop_reason"] else ""
@@ -155,6 +157,9 @@ def _show(found: dict[str, Any]) -> None:
             if f"{part}_error" in training
         ]
         lines.append(("trained on", ", ".join(told)))
+        if "expected_error" in training:
+            words = error_in_words(training["expected_error"], training["expected_error_std"], bool(found["classes"]))
+            lines.append(("error to expect", f"{words}, by leave-one-out"))
     show_table(lines)
     if found["weights"]:
         typer.echo("")

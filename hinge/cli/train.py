@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from hinge.types import MatrixLike
 
 
+FACTS = (
+    *("data", "rows", "features", "label", "positive", "train_error", "test_error", "cv_scores"),
+    *("expected_error", "expected_error_std"),
+)
+"""What of a result is kept with the model."""
+
+
 def train(
     ctx: typer.Context,
     data: Data,
@@ -175,11 +182,7 @@ def _train(
     facts["seconds"] = now() - began
     keep_names(fitted, rows.names)
     result = {**_result(fitted, found, job, positive), **extra, **facts}
-    machine.training_ = {
-        name: result.get(name)
-        for name in ("data", "rows", "features", "label", "positive", "train_error", "test_error", "cv_scores")
-        if result.get(name) is not None
-    }
+    machine.training_ = {name: result.get(name) for name in FACTS if result.get(name) is not None}
     if "cv_scores" in machine.training_:
         machine.training_["cv_scores"] = tuple(machine.training_["cv_scores"])
     return fitted, result
@@ -351,6 +354,7 @@ def _warn_of_one_class(quiet: bool) -> Iterator[None]:
 
 
 def _show_result(result: dict[str, Any], by_default: bool) -> None:
+    from hinge.calibration.expected_error import error_in_words
     from hinge.monitoring import Status
 
     parameters, support, cells = result["parameters"], result["support_vectors"], result["cells"]
@@ -362,8 +366,12 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     objectives = result["objective"] if isinstance(result["objective"], list) else [result["objective"]]
     expected = []
     if "expected_error" in result:
-        words = f"{percent(result['expected_error'])} ± {percent(result['expected_error_std'])}, by leave-one-out"
-        expected = [("expected error", "not known" if result["expected_error"] is None else words)]
+        words, is_rate = "not known", "svr" not in result["model"]
+        if result["expected_error"] is not None:
+            words = (
+                f"{error_in_words(result['expected_error'], result['expected_error_std'], is_rate)}, by leave-one-out"
+            )
+        expected = [("expected error", words)]
     if "cv_scores" in result:
         scores = result["cv_scores"]
         mean, spread = fmean(scores), pstdev(scores)

@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -201,6 +202,9 @@ def test_tune_chooses_C(files, tmp_path):
     assert "fold 5 of 5" in err
     out, _ = said(run("train", files.svm, "--tune"))
     assert "chosen by five folds" in table(out)["trade-off"] and "by leave-one-out" in table(out)["expected error"]
+    assert "95% interval" in table(out)["expected error"]
+    out, _ = said(run("inspect", tmp_path / "m.hinge"))
+    assert re.search(r"error to expect .*95% interval", " ".join(out.split()))
     result = run("train", files.svm, "--tune", "--C", 1)
     assert result.exit_code == 2 and "--tune chooses C" in result.stderr
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from hinge.calibration.expected_error import error_in_words
 from hinge.monitoring import Record
 
 WIDTH, HEIGHT, EDGE = 260, 90, 8
@@ -44,6 +45,9 @@ def summary(model: BaseEstimator) -> str:
     lines = [("certificate", _certificate(float(gap), float(model.tol)))]
     if hasattr(model, "stop_reason_"):
         lines.append(("ended", str(model.stop_reason_).replace("_", " ")))
+    if np.isfinite(getattr(model, "error_", np.nan)):
+        words = error_in_words(float(model.error_), float(model.error_std_), hasattr(model, "classes_"))
+        lines.append(("error to expect", f"{words}, by leave-one-out"))
     if hasattr(model, "solver_"):
         lines.append(("solver", type(model.solver_).__name__))
     for name, words in (

@@ -5,7 +5,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 
-from hinge import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM
+from hinge import SVC, SVR, LinearSVC, LinearSVCCV, LinearSVR, LinearSVRCV, NuSVC, OneClassSVM
 from hinge.estimators.mixins.html import picture, summary
 from hinge.monitoring import Record
 
@@ -59,3 +59,13 @@ def test_what_is_not_certified_is_not_said_to_be():
     assert "none" in summary(model)
     model.stop_reason_ = "<script>"
     assert "<script>" not in summary(model)
+
+
+def test_searches_say_which_error_to_expect():
+    model = LinearSVCCV(Cs=[0.1, 1.0], cv=3).fit(X, Y)
+    shown = summary(model)
+    assert f"{model.error_:.2%} (95% interval: " in shown and "error to expect" in shown
+    model.error_ = np.nan
+    assert "error to expect" not in summary(model)
+    model = LinearSVRCV(Cs=[0.1, 1.0], cv=3).fit(X, X[:, 0] + 0.1 * X[:, 1] ** 2)
+    assert f"{model.error_:.4g} (95% interval: " in summary(model)
