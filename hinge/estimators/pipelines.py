@@ -18,11 +18,11 @@ __all__ = ["calibrate", "conformalize", "coverage_score", "predict_interval", "p
 M = TypeVar("M", bound=BaseEstimator)
 
 
-def unwrap(model: BaseEstimator, X: Items) -> tuple[Any, Any]:
+def unwrap(model: BaseEstimator, X: Items | None) -> tuple[Any, Any]:
     """The machine that a pipeline ends with, and the rows that its other steps make of X; any other model as it is."""
     while isinstance(model, Pipeline):
         check_is_fitted(model)
-        if len(model) > 1:
+        if len(model) > 1 and X is not None:
             X = model[:-1].transform(X)
         model = model[-1]
     return model, X
@@ -34,7 +34,9 @@ def _method(machine: BaseEstimator, name: str) -> Any:
     return getattr(machine, name)
 
 
-def calibrate(model: M, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, **options: Any) -> M:
+def calibrate(
+    model: M, X: Items | None = None, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, **options: Any
+) -> M:
     """Call `calibrate` of a classifier, or of the one that a pipeline ends with.
 
     Parameters
@@ -42,7 +44,8 @@ def calibrate(model: M, X: Items, y: ArrayLike, sample_weight: ArrayLike | None 
     model : LinearSVC, SVC or NuSVC, or a Pipeline that ends with one
         Fitted.
     X, y, sample_weight
-        The rows of the fit, or others with ``held_out=True``; of a pipeline, before its transformers.
+        The rows of the fit, or others with ``held_out=True``; of a pipeline, before its transformers. By default the
+        rows to which the machine refers, in the process in which it was fitted.
     **options
         Those of `SVC.calibrate`.
 
@@ -58,7 +61,7 @@ def calibrate(model: M, X: Items, y: ArrayLike, sample_weight: ArrayLike | None 
     >>> from hinge import LinearSVC, calibrate
     >>> X, y = make_classification(200, random_state=0)
     >>> model = make_pipeline(StandardScaler(), LinearSVC()).fit(X, y)
-    >>> calibrate(model, X, y).predict_proba(X[:3]).shape
+    >>> calibrate(model).predict_proba(X[:3]).shape
     (3, 2)
     """
     machine, rows = unwrap(model, X)

@@ -33,7 +33,7 @@ from hinge.types import Items
 class KernelClassifier(KernelMachine, Probabilities, PredictionSets):
     """The fit and the predictions of classifiers with the parameters of `SVC`."""
 
-    _needed = "when probability=False"
+    _needed = "when probability=False: call calibrate() on the fitted model, or fit with probability=True"
     _weighs_classes: ClassVar[bool] = True
     """Whether `class_weight` multiplies the weights of rows."""
     _warns_if_constant: ClassVar[bool] = True

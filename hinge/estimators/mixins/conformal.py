@@ -1,53 +1,26 @@
 """Prediction sets of classifiers and prediction intervals of regressions: see `hinge.calibration.conformal`."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from hinge.access.streams.opening import is_source
-from hinge.access.tables.oracle import as_oracle
 from hinge.calibration.conformal import class_nonconformity, conformal_quantile
 from hinge.calibration.left_out import spread_over
 from hinge.constraints import FLAG, number
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.tasks import class_pairs, positive_classes, row_weights
+from hinge.estimators.mixins.fitted_rows import RefersToRows
 from hinge.types import Items
 
 LEARNED = ("_conformity_scores", "_conformity_codes", "_conformity_weight")
 """Nonconformity of rows, the indices of their classes (zeros in regression), and their weights."""
 
 
-class FittedRows:
-    """The rows of a fit as they were given, for what is computed from them at first use; pickles hold none of them.
-
-    Attributes
-    ----------
-    X, y, sample_weight
-        Those of `fit`; None if they are not in memory, and in a model from a pickle.
-    scores : ndarray of shape (n_samples, n_runs), optional
-        Their decision values, if the fit has computed them.
-    """
-
-    X: Any = None
-    y: Any = None
-    sample_weight: Any = None
-    scores: np.ndarray | None = None
-
-    def __init__(self, X: object, y: object, sample_weight: object, scores: np.ndarray | None = None) -> None:
-        if is_source(X) or as_oracle(X) is not None:
-            return
-        self.X, self.y, self.sample_weight, self.scores = X, y, sample_weight, scores
-
-    def __getstate__(self) -> None:
-        return None
-
-
-class Conformal:
+class Conformal(RefersToRows):
     """Nonconformity of the rows of the fit when left out of it, or of rows that are given."""
 
-    _fitted_rows: FittedRows | None = None
     _conformity_scores: np.ndarray
     _conformity_codes: np.ndarray
     _conformity_weight: np.ndarray
@@ -84,13 +57,7 @@ class Conformal:
         FLAG.check("held_out", held_out)
         scores = None
         if X is None:
-            rows = self._fitted_rows
-            if rows is None or rows.X is None or held_out:
-                raise ValueError(
-                    "The rows of the fit are not at hand: this model was loaded, or learned from rows on disk or in "
-                    "pieces. Call conformalize(X, y) with the rows of the fit, or with held_out=True and others."
-                )
-            X, y, sample_weight, scores = rows.X, rows.y, rows.sample_weight, rows.scores
+            X, y, sample_weight, scores = self._rows_at_hand("conformalize", held_out)
         if held_out:
             values, labels, weight = self._held_out_scores(X, y, sample_weight)
         else:
@@ -101,15 +68,9 @@ class Conformal:
 
     # --- for estimators -------------------------------------------------------------------
 
-    def _remember_rows(
-        self, X: object, y: object, sample_weight: object = None, scores: np.ndarray | None = None
-    ) -> None:
-        """The last part of a fit: refer to its rows, and forget what was learned from others."""
-        self._forget_rows()
-        self._fitted_rows = FittedRows(X, y, sample_weight, scores)
-
     def _forget_rows(self) -> None:
-        for name in (*LEARNED, "_fitted_rows"):
+        super()._forget_rows()
+        for name in LEARNED:
             self.__dict__.pop(name, None)
 
     def _quantile(self, alpha: float, code: int | None = None) -> float:

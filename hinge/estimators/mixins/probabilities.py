@@ -21,6 +21,7 @@ from hinge.estimators.data.kernel_input import dense_if_small, of_items, part_of
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.reports import warn_caller
 from hinge.estimators.fitting.tasks import Task, class_pairs, tasks_of
+from hinge.estimators.mixins.fitted_rows import RefersToRows
 from hinge.kernels import Kernel
 from hinge.monitoring.interrupts import attempt
 from hinge.problems import L1Regularized, Penalized
@@ -214,7 +215,7 @@ LEARNED = ("probA_", "probB_", "_step_cuts", "_step_scores", "_step_values")
 """Attributes of a calibration: A and B for each binary problem, or concatenated step functions."""
 
 
-class Probabilities:
+class Probabilities(RefersToRows):
     """`predict_proba` for a classifier with decision values, after `calibrate`, or after `fit` with `probability`."""
 
     classes_: np.ndarray
@@ -224,7 +225,7 @@ class Probabilities:
     _step_scores: np.ndarray
     _step_values: np.ndarray
     probability: bool | Literal["deprecated"] = False
-    _needed = "before calibrate(X, y) was called on the fitted model"
+    _needed = "before calibrate() was called on the fitted model"
     """When probabilities are not available, for the error message."""
 
     @property
@@ -321,8 +322,8 @@ class Probabilities:
 
     def calibrate(
         self,
-        X: Items,
-        y: ArrayLike,
+        X: Items | None = None,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         held_out: bool = False,
@@ -336,9 +337,9 @@ class Probabilities:
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            The rows of the fit.
-        y : array-like of shape (n_samples,)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence, optional
+            The rows of the fit; by default those to which the model refers, in the process in which it was fitted.
+        y : array-like of shape (n_samples,), optional
             Their classes.
         sample_weight : array-like of shape (n_samples,), optional
             Their weights in the fit.
@@ -355,8 +356,12 @@ class Probabilities:
         """
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
+        check_is_fitted(self, "classes_")
+        scores = None
+        if X is None:
+            X, y, sample_weight, scores = self._rows_at_hand("calibrate", held_out)
         X, labels, codes, weight = self._rows_to_judge(X, y, sample_weight, held_out)
-        judged = self._held_out(X, codes) if held_out else self._left_out(X, labels, codes, weight)
+        judged = self._held_out(X, codes) if held_out else self._left_out(X, labels, codes, weight, scores)
         self._keep_probabilities(judged, codes, weight, method)
         return self
 

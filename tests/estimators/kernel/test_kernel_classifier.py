@@ -56,7 +56,7 @@ def test_calibration_after_a_fit_is_that_of_the_fit(machine, y):
 def test_rows_that_are_not_of_the_fit_are_refused():
     model = SVC().fit(X, THREE)
     for rows in (X[::-1], X[:50]):
-        with pytest.raises(ValueError, match="calibrate needs the rows of the fit"):
+        with pytest.raises(ValueError, match="Leave-one-out needs the rows of the fit"):
             model.calibrate(rows, THREE[: len(rows)])
     with pytest.raises(ValueError, match="not among"):
         model.calibrate(X, THREE + 5)
