@@ -23,6 +23,7 @@ from hinge.calibration.sigmoid import fit_sigmoid, probabilities
 from hinge.constraints import count
 from hinge.estimators.fitting.tasks import class_pairs
 from hinge.estimators.pipelines import unwrap
+from hinge.problems.svm.idle_rows import idle_margins
 from hinge.types import Items, MatrixLike
 
 if TYPE_CHECKING:
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
 __all__ = [
     "ColumnTable",
     "FeatureTable",
+    "RemovableTable",
     "RowTable",
     "feature_table",
     "frame",
     "influential_rows",
     "margin_rows",
+    "removable_rows",
     "row_table",
     "suspicious_rows",
 ]
@@ -408,6 +411,102 @@ def suspicious_rows(
     wrong = np.flatnonzero(table.without < 0.0)
     order = np.lexsort((table.without[wrong], table.p_label[wrong]))
     return table[wrong[order][: checked_top(top)]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RemovableTable(ColumnTable):
+    """One line for each row that can be deleted without changing the model, in the order of the rows.
+
+    Attributes
+    ----------
+    row : ndarray of int
+        Its index among the rows of the fit.
+    slack : ndarray of float
+        How far it is from having a loss: margin minus 1, or ε minus the absolute residual. If it takes part in several
+        decision functions, in the one where the least is left.
+    change : ndarray of float
+        A proven bound on how much smaller that is at the optimum; always less than `slack`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from hinge import LinearSVC
+    >>> from hinge.explain import removable_rows
+    >>> X, y = make_blobs(60, centers=2, random_state=1)
+    >>> table = removable_rows(LinearSVC().fit(X, y), X, y)
+    >>> list(table.columns), bool((table.change < table.slack).all())
+    (['row', 'slack', 'change'], True)
+    """
+
+    row: np.ndarray
+    slack: np.ndarray
+    change: np.ndarray
+
+
+def removable_rows(
+    model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> RemovableTable:
+    """The rows that can be deleted, all of them together, without changing the optimum: proven by the duality gap.
+
+    The certified gap bounds the distance of the model from the optimum, and so how much any margin differs there: see
+    `hinge.problems.svm.idle_rows`. The smaller `tol`, the more rows are proven; at most all but the support vectors.
+    One row of each class is kept in any case.
+
+    Parameters
+    ----------
+    model : LinearSVC, LinearSVR, SVC or SVR, or a Pipeline that ends with one
+        Fitted with C.
+    X, y, sample_weight
+        The rows of the fit, their labels or targets, and their sample weights; of a pipeline, before its transformers.
+
+    Returns
+    -------
+    RemovableTable
+
+    Notes
+    -----
+    The optimum without these rows is the same for the same C, weights of rows and kernel: give a number for `gamma`,
+    such as ``model.kernel_.gamma``, since "scale" depends on all rows, and transformers of a pipeline as they were
+    fitted. Kernels that are functions, or given as matrices, must be positive semidefinite.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from hinge import LinearSVC
+    >>> from hinge.explain import removable_rows
+    >>> X, y = make_blobs(60, centers=2, random_state=1)
+    >>> rows = removable_rows(LinearSVC(tol=1e-6).fit(X, y), X, y).row
+    >>> kept = np.delete(np.arange(60), rows)
+    >>> again = LinearSVC(tol=1e-6).fit(X[kept], y[kept])
+    >>> len(rows) > 30, bool(abs(again.coef_ - LinearSVC(tol=1e-6).fit(X, y).coef_).max() < 1e-3)
+    (True, True)
+    """
+    check_is_fitted(model)
+    model, X = unwrap(model, X)
+    if not hasattr(model, "_certified_answers"):
+        raise TypeError(f"Rows are proven idle for LinearSVC, LinearSVR, SVC and SVR, not for {type(model).__name__}.")
+    for name, why in (
+        ("lam", "the loss is a mean, which changes with the number of rows: fit with C"),
+        ("slack", "the slack is a mean, which changes with the number of rows: fit with C"),
+        ("target_error", "rows were held out at random: fit without it"),
+    ):
+        if getattr(model, name, None) is not None:
+            raise ValueError(f"With {name}, {why}.")
+    if isinstance(getattr(model, "class_weight", None), str):
+        raise ValueError("class_weight='balanced' changes with the number of rows: give the weights as a dict.")
+    labels, answers = model._certified_answers(X, y, sample_weight)
+    slack, change = np.full(len(labels), np.inf), np.zeros(len(labels))
+    for rows, answer in answers:
+        own, moved = idle_margins(answer)
+        less = own - moved < slack[rows] - change[rows]
+        slack[rows[less]], change[rows[less]] = own[less], moved[less]
+    idle = slack > change
+    for label in np.unique(labels) if hasattr(model, "classes_") else [None]:
+        of_class = np.flatnonzero(labels == label) if label is not None else np.arange(len(labels))
+        if idle[of_class].all():
+            idle[of_class[0]] = False
+    found = np.flatnonzero(idle)
+    return RemovableTable(found, slack[found], change[found])
 
 
 def frame(table: ColumnTable) -> DataFrame:

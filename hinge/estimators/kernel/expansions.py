@@ -108,7 +108,7 @@ def _blocks_of(kernel: Kernel, X: KernelData, vectors: KernelData, exact: bool) 
     if not hasattr(kernel, "of_dots"):
         both = sp.issparse(X) and sp.issparse(vectors)
         return lambda rows, some: kernel(_full(X[rows], both), _full(vectors[some], both))
-    sq_x, sq_z = _sq_norms(X), _sq_norms(vectors)
+    sq_x, sq_z = sq_norms(X), sq_norms(vectors)
     exact |= needs_double(kernel, np.concatenate([sq_x, sq_z]))
     dtype: Any = np.float32 if X.dtype in SINGLE and vectors.dtype in SINGLE and not exact else np.float64
     if kernel.shifts and dtype is np.float32:
@@ -149,7 +149,7 @@ def _full(part: Stored, keep: bool = False) -> Stored:
     return cast(sp.csr_array, part).toarray() if sp.issparse(part) and not keep else part
 
 
-def _sq_norms(X: Stored) -> np.ndarray:
+def sq_norms(X: Stored) -> np.ndarray:
     """Squared norms of the rows in float64, a few rows at a time."""
     sq = np.empty(X.shape[0])
     for some in _row_blocks(X):

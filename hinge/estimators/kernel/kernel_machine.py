@@ -34,15 +34,18 @@ from hinge.estimators.fitting.tasks import (
     row_weights,
     scores_of_pairs,
 )
-from hinge.estimators.kernel.expansions import kernel_sums, linear_sums, weights_of
+from hinge.estimators.kernel.expansions import kernel_sums, linear_sums, sq_norms, weights_of
 from hinge.estimators.mixins.conformal import PredictionIntervals
 from hinge.estimators.mixins.html import FittedHTML
 from hinge.estimators.mixins.probabilities import EXACT_POINTS, kernel_values
 from hinge.estimators.mixins.to_sklearn import ToSklearn
-from hinge.kernels import Function, Gaussian, Kernel, Linear
+from hinge.kernels import Function, Gaussian, Kernel, Linear, Sigmoid
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of, now
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
+from hinge.problems.base import rounding
+from hinge.problems.svm.examples import FAINT
+from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.kernel_batch import KernelBatch, PackedBatch
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.solvers import BlockDual, LevelBlocks, Solver, registry
@@ -350,8 +353,8 @@ class KernelMachine(FittedHTML, ToSklearn):
         """Whether class pairs were solved, rather than each class against the rest."""
         return len(self.classes_) > 2 and self.dual_coef_.shape[0] < len(self.classes_)
 
-    def _scores(self, X: Items) -> np.ndarray:
-        """The values of all decision functions, for every row."""
+    def _scores(self, X: Items, *, exact: bool = False) -> np.ndarray:
+        """The values of all decision functions, for every row; in float64 if `exact` or if `tol` is small."""
         check_is_fitted(self, "support_")
         X = new_data(self, X)
         vectors = self.support_ if is_precomputed(self.kernel_) else self.support_vectors_
@@ -365,16 +368,50 @@ class KernelMachine(FittedHTML, ToSklearn):
         dual = self._dense_dual
         sizes = self.n_support_ if self._one_vs_one else [len(self.support_)]
         cuts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        if self.device is not None and on_a_device(self.device):
+        if self.device is not None and on_a_device(self.device) and not exact:
             from hinge.access.gram.device import kernel_sums_on
 
             parts = [(vectors[lo:hi], dual[:, lo:hi]) for lo, hi in pairwise(cuts.tolist())]
             sums = np.stack([kernel_sums_on(self.device, X, *part, self.kernel_, self.precision) for part in parts], 1)
         else:
-            sums = kernel_sums(self.kernel_, X, vectors, dual, cuts, exact=self.tol < EXACT_BELOW)
+            sums = kernel_sums(self.kernel_, X, vectors, dual, cuts, exact=exact or self.tol < EXACT_BELOW)
         if self._one_vs_one:
             return scores_of_pairs(sums, self.intercept_)
         return sums[:, 0] + self.intercept_
+
+    def _certified_answer(
+        self, X: KernelData, task: Task, k: int, f: np.ndarray, beta: np.ndarray
+    ) -> tuple[np.ndarray, CertifiedAnswer]:
+        """The rows of run k, and what its certificate proves of them; raises if they are not those of the fit.
+
+        `f` and `beta` are decision values and coefficients of these rows.
+        """
+        rows = np.arange(len(task.y)) if task.rows is None else task.rows
+        kernel, y = self.kernel_, task.y.astype(np.float64)
+        s = np.ones(len(rows)) if task.weight is None else task.weight
+        if isinstance(kernel, Sigmoid):
+            raise ValueError("The kernel 'sigmoid' has no feature space in which a distance could be bounded.")
+        part = dense_if_small(part_of(X, rows, kernel))
+        diag = as_points(part, of_items(kernel), exact=True).diag().astype(np.float64)
+        b, free, loss = float(self.intercept_[k]), bool(self.fit_intercept), self._loss
+        told, lam = (float(np.atleast_1d(values)[k]) for values in (self.objective_, self.lam_))
+        short = y - f if loss.two_sided else 1.0 - y * f
+        c = s / s.sum()
+        faint = FAINT * float(c @ np.abs(y)) if loss.two_sided else 0.0
+        primal = 0.5 * lam * float(beta @ (f - b)) + float(c @ loss.values(short))
+        if abs(primal - told) > 1e-3 * max(told, faint):
+            raise ValueError("X and y are not the rows of the fit: their objective is another one.")
+        # A kernel value is rounded as a product of rows is, and enlarged by what the kernel makes of this.
+        width = 1 if isinstance(part, list) else part.shape[1]
+        given = isinstance(part, list) or is_precomputed(kernel)
+        largest = 0.0 if given else float(sq_norms(part).max(initial=0.0))
+        largest = max(largest, float(np.sqrt(width * largest)))
+        grows = 1.0 + float(getattr(kernel, "degree", 1)) + 8.0 * float(getattr(kernel, "gamma", 0.0)) * largest
+        norms = np.sqrt(np.maximum(diag, 0.0))
+        error = rounding((width + 8.0) * grows + len(rows), 1.0) * float(np.abs(beta) @ norms) * norms
+        radius = float(np.sqrt(2.0 * float(self.gap_) * max(told, primal, faint) / lam))
+        r = f - b if free else f
+        return rows, CertifiedAnswer(y, r, b if free else 0.0, c, norms * (1.0 + 1e-9), radius, error, loss, free)
 
     def _check_rows(self, X: KernelData) -> None:
         """Raise if X cannot be the rows of the fit."""
@@ -467,11 +504,7 @@ class KernelRegressor(KernelMachine, PredictionIntervals):
         *,
         every: bool = False,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        check_is_fitted(self, "support_")
-        X, kernel = new_data(self, X), self.kernel_
-        t, weight = checks.checked_targets(column_or_1d(y)), row_weights(sample_weight, X)
-        check_consistent_length(X, t)
-        self._check_rows(X)
+        (X, t, weight), kernel = self._rows_of_fit(X, y, sample_weight), self.kernel_
         f = (self._scores(X) if scores is None else scores)[:, 0]
         beta, bound = np.zeros(len(t)), float(self._bound or 1.0) * (np.ones(len(t)) if weight is None else weight)
         beta[self.support_] = self._dense_dual[0]
@@ -483,6 +516,17 @@ class KernelRegressor(KernelMachine, PredictionIntervals):
             t,
             weight,
         )
+
+    def _rows_of_fit(
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[KernelData, np.ndarray, np.ndarray | None]:
+        """Validated rows, targets and weights of the fit."""
+        check_is_fitted(self, "support_")
+        X = new_data(self, X)
+        t, weight = checks.checked_targets(column_or_1d(y)), row_weights(sample_weight, X)
+        check_consistent_length(X, t)
+        self._check_rows(X)
+        return X, t, weight
 
     def _tube(self, residual: np.ndarray, a: np.ndarray, bound: np.ndarray) -> float:
         """ε, from residuals, dual weights and their bounds if it was learned."""

@@ -4,6 +4,7 @@ from os import PathLike
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from hinge.access import Gram, Points
@@ -11,12 +12,14 @@ from hinge.calibration.left_out import FULL
 from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.decorators import CallbackSupportMixin
 from hinge.estimators.fitting.parameters import Gamma, KernelChoice, RandomState, set_parameters
-from hinge.estimators.fitting.tasks import PackedTasks, Task
+from hinge.estimators.fitting.tasks import PackedTasks, Task, regression_task
 from hinge.estimators.kernel.kernel_machine import KernelRegressor, NuMachine
 from hinge.problems import KernelNuRegression
+from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.kernel_batch import NuRegressionBatch
 from hinge.problems.svm.losses import Loss, epsilon_insensitive
 from hinge.solvers import Solver
+from hinge.types import Items
 
 
 class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
@@ -148,6 +151,16 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     @property
     def _loss(self) -> Loss:  # type: ignore[override]
         return epsilon_insensitive(float(self.epsilon))
+
+    def _certified_answers(
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
+        """The targets; and the rows of positive weight, with what the certificate proves of them."""
+        X, t, weight = self._rows_of_fit(X, y, sample_weight)
+        task, beta = regression_task(t, weight, None), np.zeros(len(t))
+        beta[self.support_] = self._dense_dual[0]
+        rows = slice(None) if task.rows is None else task.rows
+        return t, [self._certified_answer(X, task, 0, self._scores(X, exact=True)[rows, 0], beta[rows])]
 
 
 class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, BaseEstimator):

@@ -21,10 +21,12 @@ from hinge.estimators.fitting.parameters import RandomState, on_a_device
 from hinge.estimators.fitting.reports import Report
 from hinge.estimators.fitting.runs import Plan
 from hinge.estimators.mixins.html import FittedHTML
+from hinge.estimators.mixins.probabilities import features_of
 from hinge.estimators.mixins.to_sklearn import ToSklearn
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Penalized, Regularized, Solution
+from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.solvers import Solver, registry
@@ -112,6 +114,21 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
         if not isinstance(X, np.ndarray) and is_source(X):
             return scored(self, X, lambda rows: linear_scores(rows, self.coef_, self.intercept_))
         return linear_scores(checks.validated(self, X, reset=False), self.coef_, self.intercept_)
+
+    def _certified_answer(self, problem: Regularized, X: Stored, k: int) -> CertifiedAnswer:
+        """What the certificate proves of the rows of run k; raises if they are not those of the fit."""
+        w, b = np.atleast_2d(_dense(self.coef_))[k].astype(np.float64), float(self.intercept_[k])
+        told = float(np.atleast_1d(self.objective_)[k])
+        free, r = problem.bias == "free", problem.responses(w, billed=False)
+        if abs(problem.primal(w, b, r) - told) > 1e-6 * max(told, problem.unit):
+            raise ValueError("X and y are not the rows of the fit: their objective is another one.")
+        gap = float(self.gap_) * max(told, problem.unit)
+        c = np.array(np.broadcast_to(problem.share(), (problem.n,)))
+        norms = np.sqrt(features_of(X, problem).sq_norms(np.arange(problem.n)).astype(np.float64)) * (1.0 + 1e-6)
+        radius, error = float(np.sqrt(2.0 * gap / problem.lam)), problem.response_error(w, b)
+        y = problem.target if problem.loss.two_sided else problem.y.astype(np.float64)
+        own = r if free else r + b
+        return CertifiedAnswer(y, own, b if free else 0.0, c, norms, radius, error, problem.loss, free)
 
     # --- parts of fit ---------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ from hinge.monitoring.clock import now
 from hinge.prediction.reading_order import first_class
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
 from hinge.problems.batch import BatchSolution
+from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import Simba, Solver
@@ -472,6 +473,21 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             f = None if scores is None else scores[:, k]
             judged.append(without_linear_rows(X, problem, w, float(b), a, f=f, every=every, counted=counted))
         return judged
+
+    def _certified_answers(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
+        """The classes of rows; and for each binary problem, its rows and what the certificate proves of them."""
+        if self.penalty != "l2" or self.multi_class == "crammer_singer":
+            raise ValueError("Rows are proven idle by the strong convexity of penalty='l2', with multi_class='ovr'.")
+        X, labels, codes, weight = self._rows_to_judge(X, y, sample_weight, False)
+        per_class = per_class_weights(self.class_weight, labels, self.classes_, weight)
+        matrix, every = as_matrix(X, checked=True), np.arange(len(codes))
+        found = []
+        for k, label in enumerate(positive_classes(len(self.classes_))):
+            problem: Any = self._problem(matrix, codes == label, weight, per_class, label)
+            found.append((every, self._certified_answer(problem, X, k)))
+        return codes, found
 
     def _dual_weights(self, problem: Penalized, k: int) -> np.ndarray | None:
         """The coefficient of every row in w; None if they are not known and follow from the squared hinge."""

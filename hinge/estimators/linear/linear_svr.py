@@ -30,6 +30,7 @@ from hinge.estimators.mixins.conformal import PredictionIntervals
 from hinge.estimators.mixins.probabilities import features_of
 from hinge.monitoring.clock import now
 from hinge.problems import Regularized, Solution
+from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive
 from hinge.solvers import Solver
 from hinge.threads import threads_of
@@ -287,6 +288,15 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine, PredictionI
             )
         spans = partial(linear_spans, features_of(X, problem), kept=Squares() if every else None, counted=True)
         return left_out_targets(f, t, beta, bound, loss.epsilon, loss.curvature, spans)[:, None], t, weight
+
+    def _certified_answers(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
+        """The targets; and all rows, with what the certificate proves of them."""
+        X, y = checks.validated(self, X, y, reset=False)
+        t, weight = checks.checked_targets(y), row_weights(sample_weight, X)
+        problem = self._problem(as_matrix(X, checked=True), t, weight)
+        return t, [(np.arange(len(t)), self._certified_answer(problem, X, 0))]
 
     # --- parts of fit ---------------------------------------------------------------------
 
