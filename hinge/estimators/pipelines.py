@@ -193,9 +193,9 @@ def coverage_score(model: BaseEstimator, X: Items, y: ArrayLike, *, alpha: float
 
 def covered(machine: Any, X: Items, y: ArrayLike, alpha: float) -> tuple[np.ndarray, np.ndarray]:
     """Whether each row's label is in its set or interval, and the size of the set or the width of the interval."""
-    y = column_or_1d(y)
+    labels = column_or_1d(y)
     if not hasattr(machine, "classes_"):
         low, high = _method(machine, "predict_interval")(X, alpha).T
-        return (low <= y) & (y <= high), high - low
+        return (low <= labels) & (labels <= high), high - low
     sets = _method(machine, "predict_set")(X, alpha)
-    return (sets & (machine.classes_ == y[:, None])).any(axis=1), sets.sum(axis=1)
+    return (sets & (machine.classes_ == labels[:, None])).any(axis=1), sets.sum(axis=1)

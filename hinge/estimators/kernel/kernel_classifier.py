@@ -24,13 +24,13 @@ from hinge.estimators.fitting.tasks import (
 )
 from hinge.estimators.kernel.kernel_machine import KernelMachine
 from hinge.estimators.mixins.conformal import PredictionSets
-from hinge.estimators.mixins.probabilities import Judged, Probabilities, coefficients_of, without_kernel_rows
+from hinge.estimators.mixins.probabilities import Judged, coefficients_of, without_kernel_rows
 from hinge.kernels import Kernel
 from hinge.monitoring.clock import now
 from hinge.types import Items
 
 
-class KernelClassifier(KernelMachine, Probabilities, PredictionSets):
+class KernelClassifier(KernelMachine, PredictionSets):
     """The fit and the predictions of classifiers with the parameters of `SVC`."""
 
     _needed = "when probability=False: call calibrate() on the fitted model, or fit with probability=True"

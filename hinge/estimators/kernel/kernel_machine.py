@@ -76,6 +76,10 @@ class KernelMachine(FittedHTML, ToSklearn):
     intercept_: np.ndarray
     kernel_: Kernel
     stop_reason_: str
+    gap_: float
+    objective_: Any
+    lam_: Any
+    shape_fit_: tuple[int, ...]
     _used_C: float | None = None  # C of the fit, or what replaced it
     _weights: Any = None  # w of each decision function of a linear kernel
 

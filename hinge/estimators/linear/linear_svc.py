@@ -30,7 +30,7 @@ from hinge.estimators.linear import crammer_singer
 from hinge.estimators.linear.linear_machine import LinearMachine, linear_scores
 from hinge.estimators.mixins.conformal import PredictionSets
 from hinge.estimators.mixins.few_cells import FewCells
-from hinge.estimators.mixins.probabilities import Judged, Probabilities, without_linear_rows
+from hinge.estimators.mixins.probabilities import Judged, without_linear_rows
 from hinge.monitoring.clock import now
 from hinge.prediction.reading_order import first_class
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
@@ -57,7 +57,7 @@ def _can_stream(model: "LinearSVC") -> bool:
     return True
 
 
-class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, Probabilities, PredictionSets):
+class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, PredictionSets):
     """Linear support vector classifier that stops when its answer is provably accurate enough.
 
     Minimises, for each class against the rest, the objective of scikit-learn's ``LinearSVC``,

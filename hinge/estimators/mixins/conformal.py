@@ -1,5 +1,6 @@
 """Prediction sets of classifiers and prediction intervals of regressions: see `hinge.calibration.conformal`."""
 
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -11,7 +12,8 @@ from hinge.calibration.left_out import spread_over
 from hinge.constraints import FLAG, number
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.tasks import class_pairs, positive_classes, row_weights
-from hinge.estimators.mixins.fitted_rows import RefersToRows
+from hinge.estimators.mixins.fitted_rows import FittedRows, RefersToRows
+from hinge.estimators.mixins.probabilities import Probabilities
 from hinge.types import Items
 
 LEARNED = ("_conformity_scores", "_conformity_codes", "_conformity_weight")
@@ -55,13 +57,11 @@ class Conformal(RefersToRows):
         """
         check_is_fitted(self)
         FLAG.check("held_out", held_out)
-        scores = None
-        if X is None:
-            X, y, sample_weight, scores = self._rows_at_hand("conformalize", held_out)
+        rows = self._rows_to_use("conformalize", FittedRows(X, y, sample_weight), held_out)
         if held_out:
-            values, labels, weight = self._held_out_scores(X, y, sample_weight)
+            values, labels, weight = self._held_out_scores(rows.X, rows.y, rows.sample_weight)
         else:
-            values, labels, weight = self._left_out_scores(X, y, sample_weight, scores)
+            values, labels, weight = self._left_out_scores(rows.X, rows.y, rows.sample_weight, rows.scores)
         self._conformity_scores, self._conformity_codes = self._nonconformity(values, labels)
         self._conformity_weight = np.ones(len(labels)) if weight is None else weight
         return self
@@ -110,8 +110,8 @@ class Conformal(RefersToRows):
         raise NotImplementedError
 
 
-class PredictionSets(Conformal):
-    """`predict_set` for a classifier with the methods of `Probabilities`."""
+class PredictionSets(Probabilities, Conformal):
+    """`predict_set` for a classifier with probabilities."""
 
     classes_: np.ndarray
 
@@ -182,6 +182,9 @@ class PredictionSets(Conformal):
 
 class PredictionIntervals(Conformal):
     """`predict_interval` for a regression."""
+
+    _scores: Callable[[Items], np.ndarray]
+    """The predictions, as one column."""
 
     def predict_interval(self, X: Items, alpha: float = 0.1) -> np.ndarray:
         """An interval around the prediction that has the target of a share 1 - α of the rows.

@@ -25,8 +25,6 @@ class FittedRows:
     scores: np.ndarray | None = None
 
     def __init__(self, X: object, y: object, sample_weight: object, scores: np.ndarray | None = None) -> None:
-        if is_source(X) or as_oracle(X) is not None:
-            return
         self.X, self.y, self.sample_weight, self.scores = X, y, sample_weight, scores
 
     def __getstate__(self) -> None:
@@ -43,19 +41,23 @@ class RefersToRows:
     ) -> None:
         """The last part of a fit: refer to its rows, and forget what was learned from others."""
         self._forget_rows()
-        self._fitted_rows = FittedRows(X, y, sample_weight, scores)
+        if not is_source(X) and as_oracle(X) is None:  # else they are not in memory
+            self._fitted_rows = FittedRows(X, y, sample_weight, scores)
 
     def _forget_rows(self) -> None:
         self.__dict__.pop("_fitted_rows", None)
 
-    def _rows_at_hand(self, method: str, held_out: bool = False) -> tuple[Any, Any, Any, np.ndarray | None]:
-        """X, y and weights of the fit, and decision values if they are known, for a method that was given no rows."""
+    def _rows_to_use(self, method: str, given: FittedRows, held_out: bool) -> FittedRows:
+        """The rows that a method was given, or those of the fit if it was given none."""
+        if given.X is not None and given.y is None:
+            raise ValueError(f"{method} needs y with X: give both, or neither for the rows of the fit.")
+        if given.X is not None:
+            return given
         if held_out:
             raise ValueError(f"With held_out=True, {method} needs rows that took no part in the fit: give X and y.")
-        rows = self._fitted_rows
-        if rows is None or rows.X is None:
+        if self._fitted_rows is None or self._fitted_rows.X is None:
             raise ValueError(
                 "The rows of the fit are not at hand: the model was loaded, or learned from rows on disk or in pieces: "
                 f"call {method}(X, y) with the rows of the fit, or with held_out=True and others."
             )
-        return rows.X, rows.y, rows.sample_weight, rows.scores
+        return self._fitted_rows

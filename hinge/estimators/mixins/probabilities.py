@@ -21,7 +21,7 @@ from hinge.estimators.data.kernel_input import dense_if_small, of_items, part_of
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.reports import warn_caller
 from hinge.estimators.fitting.tasks import Task, class_pairs, tasks_of
-from hinge.estimators.mixins.fitted_rows import RefersToRows
+from hinge.estimators.mixins.fitted_rows import FittedRows, RefersToRows
 from hinge.kernels import Kernel
 from hinge.monitoring.interrupts import attempt
 from hinge.problems import L1Regularized, Penalized
@@ -357,11 +357,9 @@ class Probabilities(RefersToRows):
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
         check_is_fitted(self, "classes_")
-        scores = None
-        if X is None:
-            X, y, sample_weight, scores = self._rows_at_hand("calibrate", held_out)
-        X, labels, codes, weight = self._rows_to_judge(X, y, sample_weight, held_out)
-        judged = self._held_out(X, codes) if held_out else self._left_out(X, labels, codes, weight, scores)
+        rows = self._rows_to_use("calibrate", FittedRows(X, y, sample_weight), held_out)
+        X, labels, codes, weight = self._rows_to_judge(rows.X, rows.y, rows.sample_weight, held_out)
+        judged = self._held_out(X, codes) if held_out else self._left_out(X, labels, codes, weight, rows.scores)
         self._keep_probabilities(judged, codes, weight, method)
         return self
 

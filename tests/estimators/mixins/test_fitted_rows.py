@@ -39,6 +39,8 @@ def test_calibrate_needs_no_rows_where_the_model_was_fitted(machine, weighted):
     np.testing.assert_array_equal(loaded.predict_proba(X), plain.predict_proba(X))
     with pytest.raises(ValueError, match=r"not at hand.*call calibrate\(X, y\) with the rows of the fit"):
         loaded.calibrate()
+    with pytest.raises(ValueError, match="needs y with X"):
+        plain.calibrate(X)
     with pytest.raises(ValueError, match="rows that took no part in the fit: give X and y"):
         plain.calibrate(held_out=True)
 
