@@ -191,7 +191,7 @@ def coverage_score(model: BaseEstimator, X: Items, y: ArrayLike, *, alpha: float
     return float(np.mean(covered(machine, rows, y, alpha)[0]))
 
 
-def covered(machine: Any, X: Items, y: ArrayLike, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+def covered(machine: BaseEstimator, X: Items, y: ArrayLike, alpha: float) -> tuple[np.ndarray, np.ndarray]:
     """Whether each row's label is in its set or interval, and the size of the set or the width of the interval."""
     labels = column_or_1d(y)
     if not hasattr(machine, "classes_"):
