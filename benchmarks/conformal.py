@@ -149,7 +149,8 @@ def main():
                 least = np.min([run[0][:, 0] for run in runs], axis=0)
                 cost = float(np.median([run[2] for run in runs]))
                 size = own[:, 1] / split[:, 1]
-                every[linear].append((own[:, 0], least, size, cost))
+                tested = min(4000, len(y) - min(rows, 3 * len(y) // 4))
+                every[linear].append((own[:, 0], least, size, cost, tested))
                 cells = " | ".join(f"{own[k, 0]:.3f}, {least[k]:.3f}, {size[k]:.3f}" for k in range(len(ALPHAS)))
                 print(f"| {name} | {label} | {min(rows, 3 * len(y) // 4):,} | {cells} | {cost:.2f} |", flush=True)
     for linear, kind in ((True, "linear"), (False, "kernel")):
@@ -157,14 +158,17 @@ def main():
             show(kind, *map(np.array, zip(*every[linear], strict=True)))
 
 
-def show(kind, coverage, least, size, cost):
+def show(kind, coverage, least, size, cost, tested):
     """The figures of all cases of a kind."""
     wanted = 1.0 - np.array(ALPHAS)
     print(f"\n{kind}, {len(cost)} cases, at α = {', '.join(map(str, ALPHAS))}")
     print(f"| mean coverage minus 1 - α | {', '.join(f'{x:+.4f}' for x in (coverage - wanted).mean(axis=0))} |")
     off = np.abs(coverage - wanted)
     print(f"| within 1.5% of it | {np.mean(off <= 0.015):.0%} of cases, farthest {off.max():.3f} |")
-    print(f"| a split below 1 - 2α | {np.sum(least < 1.0 - 2.0 * np.array(ALPHAS))} cases |")
+    limit = 1.0 - 2.0 * np.array(ALPHAS)
+    chance = 3.0 * np.sqrt(limit * (1.0 - limit) / tested[:, None])  # of a share of so many test rows
+    below = f"{np.sum(least < limit)} cases, by more than three standard errors {np.sum(least < limit - chance)}"
+    print(f"| the least of all splits below 1 - 2α | {below} |")
     print(f"| size over split conformal's | mean {size.mean():.3f}, largest {np.nanmax(size):.3f} |")
     print(f"| cost over the fit | median {np.median(cost):.2f}, largest {cost.max():.2f} |")
 

@@ -38,8 +38,8 @@ def linear_spans(
     number of rows, each row gets the mean, and no data is read. This, and the first guess, is accurate enough for
     probabilities. If `kept` is given, leave-one-out errors will be counted, which depend on single rows: then spans are
     computed by random signs if there are few enough features for a d × d sum. `kept` holds the last such sum. If rows
-    beyond a limit are `counted`, so that a common error of all spans matters but not that of single rows, probes are
-    as accurate as then.
+    beyond a limit are `counted`, so that a common error of all spans matters but not that of single rows, the same is
+    done, except that each row gets the mean where d is small.
 
     Parameters
     ----------
@@ -70,15 +70,15 @@ def linear_spans(
     work = min(by_features, by_products)
     if kept is None and work > no_work and d < little * m:
         return np.full(len(judged), d / (m - d) * float(np.median(rho)))
-    passes = work / (flops * max(1.0, m) * rows.cells_per_row)
-    if kept is not None and passes > guess_passes and d <= most_wide and by_features < by_products:
+    passes, counted = work / (flops * max(1.0, m) * rows.cells_per_row), counted or kept is not None
+    if counted and passes > guess_passes and d <= most_wide and by_features < by_products:
         return spans_by_features(rows, asked, kept, SIGNS)
     if ridge and work > no_work and passes > guess_passes:
         guesses = Guesses(*first_guess(rows, asked))
         if float(np.mean(guesses.free / (guesses.free + rho))) < MOST_LEVERAGE:
             return guesses.judged
         if passes > probe_passes:
-            few, counted = m <= few_free, counted or kept is not None
+            few = m <= few_free
             steps, most = (patience, NEAR) if few and not counted else (STEPS, far if few else np.inf)
             found = spans_by_probes(rows, asked, guesses, steps, most, counted=counted)
             if found is not None:

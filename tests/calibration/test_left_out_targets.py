@@ -31,3 +31,12 @@ def test_a_prediction_moves_as_far_as_targets_do_where_every_target_is_reached()
     assert np.abs(model.predict(X) - t).max() < 0.01
     found, truth = model._left_out_scores(X, t, None)[0][:, 0], without(model, X, t)
     assert np.abs(found - truth).mean() < 0.1 * np.abs(t - truth).mean()
+
+
+def test_coefficients_of_targets_that_are_nearly_reached_are_not_taken_from_residuals():
+    """With 40 times as many features as rows, residuals are as small as the error that the tolerance allows."""
+    X, t = problem(40, 1600)
+    model = LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1).fit(X, t)
+    found = model._left_out_scores(X, t, None)[0][:, 0]
+    truth = without(LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1, tol=1e-8), X, t)
+    assert np.abs(found - truth).mean() < 0.05 * np.abs(t - truth).mean()

@@ -60,3 +60,15 @@ def test_what_is_not_penalised_goes_by_features():
     every = np.arange(10)
     found = linear_spans(LinearRows(X, 1.0, np.zeros(31)), SpanRequest(every, np.ones(10), every, every))
     assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("rho", [0.5, 5.0])
+def test_spans_have_no_common_error_where_rows_are_counted(rho):
+    """Features are correlated, so that the first guess, enough for probabilities, makes most spans too small."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1500, 10)) @ rng.standard_normal((10, 300)) + 0.3 * rng.standard_normal((1500, 300))
+    rows, every = LinearRows(X, 1.0, np.ones(301)), np.arange(1500)
+    asked = SpanRequest(every, np.full(1500, rho), every, every)
+    mean = float(np.mean(spans_by_features(rows, asked)))
+    assert np.mean(linear_spans(rows, asked, counted=True)) == pytest.approx(mean, rel=0.02)
+    assert np.mean(linear_spans(rows, asked)) < 0.9 * mean

@@ -274,13 +274,13 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine, PredictionI
         problem = self._problem(as_matrix(X, checked=True), t, weight)
         f, loss = self.predict(X).astype(np.float64), problem.loss
         bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
-        if loss.curvature:
-            beta = loss.slope(t - f) * bound
-        elif hasattr(self, "dual_coef_"):
+        if hasattr(self, "dual_coef_"):  # if targets are nearly reached, residuals say less about coefficients
             if self.support_.max(initial=-1) >= problem.n:
                 raise ValueError("Leave-one-out needs the rows of the fit, in the same order, and X holds others.")
             beta = np.zeros(problem.n)
             beta[self.support_] = self.dual_coef_[0]
+        elif loss.curvature:
+            beta = loss.slope(t - f) * bound
         else:
             raise ValueError(
                 "Leave-one-out needs dual weights, which this solver does not keep: fit with solver='auto', or use "
