@@ -71,6 +71,7 @@ BY_NAME: dict[str, Registered] = {
     "sbp": Registered("hinge.solvers.papers.sbp", "SBP", "kernel"),
     "blockdual": Registered("hinge.solvers.kernel.block_dual", "BlockDual", "kernel"),
     "deviceblock": Registered("hinge.solvers.kernel.device_block", "DeviceBlock", "kernel"),
+    "nystroem": Registered("hinge.solvers.kernel.nystroem", "Nystroem", "kernel"),
     "activeset": Registered("hinge.solvers.kernel.active_set", "ActiveSet", "kernel"),
     "kernelpegasos": Registered("hinge.solvers.papers.kernel_pegasos", "KernelPegasos", "kernel"),
     "kernelsdca": Registered("hinge.solvers.papers.kernel_sdca", "KernelSDCA", "kernel"),

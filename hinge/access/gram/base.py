@@ -99,6 +99,8 @@ class BaseGram(ABC, Generic[Array]):
         The points against which rows are computed.
     position : ndarray of shape (n,)
         Where among the columns each point is; -1 if it is not.
+    part_of : (ndarray of shape (n,), int), optional
+        The numbers of these points in a larger set, and how many that has: parts of one set can draw the same points.
     """
 
     n: int
@@ -112,6 +114,7 @@ class BaseGram(ABC, Generic[Array]):
     largest_block: int
     columns: np.ndarray
     position: np.ndarray
+    part_of: tuple[np.ndarray, int] | None = None
 
     # --- arrays ---------------------------------------------------------------------------
 
@@ -178,6 +181,10 @@ class BaseGram(ABC, Generic[Array]):
     def held(self) -> np.ndarray | None:
         """A copy of all values if they are in memory; None if some would have to be computed."""
         return None
+
+    @abstractmethod
+    def values(self, rows: Indices, columns: Indices) -> Array:
+        """K[rows, columns], none of which is kept."""
 
     @abstractmethod
     def combine(self, i: Indices | Array, coef: Vector | Array) -> Array:

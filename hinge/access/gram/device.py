@@ -310,6 +310,14 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         """The rows of points `i`, on the device."""
         return DeviceRows(self, self.array(i))
 
+    def values(self, rows: np.ndarray, columns: np.ndarray) -> "torch.Tensor":
+        """K[rows, columns], on the device."""
+        size = len(rows) * len(columns)
+        self.evals += size
+        self.asked += size
+        i, j = self.array(rows), self.array(columns)
+        return self._values(self._factors(i), self._sq[i], self._points[j], self._sq[j])
+
     def combine(self, i: "np.ndarray | torch.Tensor", coef: "np.ndarray | torch.Tensor") -> "torch.Tensor":
         """``coef @ K[i]`` in float64, each tile dropped after use."""
         i = self.array(i)

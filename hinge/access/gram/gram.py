@@ -203,14 +203,23 @@ class Gram(BaseGram[np.ndarray]):
             self._compute(part, first)
         return CachedRows(self, slots)
 
-    def fill_block(self, i: np.ndarray, K: np.ndarray) -> None:
-        """The values of points among themselves, none of which is kept."""
+    def values(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """K[rows, columns], none of which is kept."""
+        self.asked += len(rows) * len(columns)
+        if self._pairs is not None:
+            return self._values(self._pairs, rows, columns)
+        out = np.empty((len(rows), len(columns)), self.dtype)
+        self.fill_values(rows, columns, out)
+        return out
+
+    def fill_values(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+        """Write K[rows, columns] into an array; none is kept."""
 
         def tile(r: int, c: int, some: np.ndarray, buffer: np.ndarray) -> None:
-            self.points.fill(i[r : r + TILE_ROWS], some, buffer)
-            K[r : r + TILE_ROWS, c : c + len(some)] = buffer
+            self.points.fill(rows[r : r + TILE_ROWS], some, buffer)
+            out[r : r + TILE_ROWS, c : c + len(some)] = buffer
 
-        self._tiles(tile, len(i), i)
+        self._tiles(tile, len(rows), columns)
 
     def room_for(self, values: int) -> np.ndarray:
         """Memory for the values of a block, the same every time: new memory costs as much as filling it."""

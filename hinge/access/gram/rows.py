@@ -83,7 +83,7 @@ class PassingRows:
         """The kernel values of these points among themselves, until the next call."""
         n = len(self.i)
         K = self.gram.room_for(n * n).reshape(n, n)
-        self.gram.fill_block(self.i, K)
+        self.gram.fill_values(self.i, self.i, K)
         return K
 
     def in_place(self) -> None:

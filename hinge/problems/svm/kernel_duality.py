@@ -18,10 +18,12 @@ Functions of this file, and of the solvers that use them, take `epsilon`. If it 
 the loss is the hinge and y are labels; else the loss is the ε-insensitive one and y are targets.
 """
 
+import math
+
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.problems.base import FEW
+from hinge.problems.base import FEW, rounding
 from hinge.problems.svm.examples import sorted_bias
 from hinge.types import Array
 
@@ -224,6 +226,51 @@ def stationary_bias(beta, e, lo, hi, epsilon):
     if least == np.inf or largest == -np.inf:
         return -least if largest == -np.inf else -largest
     return -0.5 * (least + largest)
+
+
+def primal_bound(
+    y: Array, box: Array, lam: float, beta: Array, r: Array, e: Array, b: float, epsilon: float | None
+) -> tuple[float, float]:
+    """P of w = Σ βφ at bias b, as if its responses r were exact, and an upper bound where they are off by up to e."""
+    short = 1.0 - y * (r + b) if epsilon is None else np.abs(y - r - b) - epsilon
+    off = e + 3.0 * UNIT * ((1.0 if epsilon is None else np.abs(y) + epsilon) + np.abs(r) + abs(b))
+    squares = beta * r
+    sq, sq_off = float(squares.sum()), float(np.abs(beta) @ e) + rounding(len(y), float(np.abs(squares).sum()))
+    c = lam * box
+    primal = 0.5 * lam * max(sq, 0.0) + float(c @ np.maximum(short, 0.0))
+    most = 0.5 * lam * max(sq + sq_off, 0.0) + float(c @ np.maximum(short + off, 0.0))
+    return primal, most + rounding(len(y), most)
+
+
+def dual_bound(
+    y: Array, box: Array, lam: float, beta: Array, r: Array, e: Array, own: Array, epsilon: float | None, free: bool
+) -> tuple[float, float]:
+    """D at the best multiple of β, as if its responses r were exact, and a lower bound where they are off by up to e.
+
+    β lies within its bounds, and with a free bias sums to zero but for rounding: the heavier side is scaled by 1 - κ
+    until it does. Only the responses of rows whose β is not zero are used. The sums that decide what is feasible, and
+    the linear part of D, are correct to the last bit.
+    """
+    size, dual = np.abs(beta), (0.0, 0.0)
+    gains = size if epsilon is None else y * beta - epsilon * size
+    linear, lost, long = math.fsum(gains), 0.0, 0.0
+    largest = float(np.divide(size, box, out=np.full(len(box), np.inf), where=box > 0.0).max(where=size > 0, initial=0))
+    if not linear > 0.0 or not largest < np.inf:
+        return dual
+    reach = size if epsilon is None else (np.abs(y) + epsilon) * size
+    if epsilon is not None:
+        lost = 3.0 * UNIT * float(reach.sum())
+    if free and (tilt := math.fsum(beta)):
+        side = beta * tilt > 0.0
+        kappa = abs(tilt) / float(size[side].sum()) * (1.0 + rounding(len(y), 1.0))
+        lost, long = lost + kappa * float(reach[side].sum()), kappa * float((size * own)[side].sum())
+    squares = beta * r
+    sq, sq_off = float(squares.sum()), float(size @ e) + rounding(len(y), float(np.abs(squares).sum()))
+    norm = (math.sqrt(max(sq + sq_off, 0.0)) + long) * (1.0 + rounding(len(y), 1.0))
+    scale = min((1.0 - FEW * UNIT) / largest, linear / norm**2 if norm > 0.0 else np.inf)
+    gained, paid = scale * linear, 0.5 * (scale * norm) ** 2
+    least = gained - scale * lost - paid - FEW * UNIT * (gained + paid)
+    return lam * (gained - 0.5 * scale**2 * max(sq, 0.0)), max(0.0, lam * least * (1.0 - FEW * UNIT))
 
 
 WORTH = 0.3

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 from hinge.access import BaseGram, Gram, as_points
 from hinge.access.gram.base import KernelSums
 from hinge.kernels import Kernel
-from hinge.problems.base import Certificate
+from hinge.problems.base import FEW, Certificate
 from hinge.problems.svm.examples import Examples, sorted_bias
-from hinge.problems.svm.kernel_duality import UNIT, duality_gap, stationary_bias
+from hinge.problems.svm.kernel_duality import UNIT, dual_bound, duality_gap, primal_bound, stationary_bias
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.types import Items
@@ -42,6 +42,8 @@ class Expansion(NamedTuple):
     known : ndarray of shape (n,), optional
         Bounds on the errors of the responses when they were last summed anew; `path` and `terms` then count from there.
         None if they have been updated from zero.
+    dual : ndarray of shape (n,), optional
+        A feasible dual point, in units of β, where the answer is not its own.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Expansion(NamedTuple):
     path: np.ndarray | None = None
     terms: float = 1e6
     known: np.ndarray | None = None
+    dual: np.ndarray | None = None
 
     @property
     def sq_norm(self) -> float:
@@ -141,8 +144,13 @@ class KernelProblem(Examples[Expansion]):
         return self.gram.evals
 
     def values_again(self, answer: Expansion) -> int:
-        """At most one for each pair of a point and a support vector; by way of w, one for each."""
+        """At most one for each pair of a point and a support vector; by way of w, one for each.
+
+        Of an answer with a dual point of its own, for each pair of its points, and all again more exactly.
+        """
         used = int(np.count_nonzero(answer.beta))
+        if answer.dual is not None:
+            return 2 * int(np.count_nonzero(answer.dual)) ** 2 + used * self.n
         return used * self.n if self.gram.weights is None else used + self.n
 
     def criteria_of(self, answer: Expansion) -> tuple[float, float]:
@@ -332,7 +340,52 @@ class KernelRegularized(KernelProblem):
         self.checked(answer)
         if not self.certifiable or self.gram.contradicts(answer.beta):
             return self._none(answer)
+        if answer.dual is not None:
+            e = self.off(answer)
+            return self._bounds_apart(answer, e)
         return self._bounds(answer.beta, answer.responses, self.off(answer))
+
+    def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
+        """As of all kernel problems; the product of the kernel matrix with a dual point is made here.
+
+        It is made again in higher precision, with the responses of the answer, where rounding is a tenth of the gap.
+        """
+        if answer.dual is None:
+            return super().sharpened(answer, found, wanted)
+        if not self.certifiable or self.gram.contradicts(answer.dual):
+            return self._none(answer)
+        levels = [*self.gram.sharper()] if self.gram.on_device else [self.gram, *self.gram.sharper()]
+        levels = levels if self.gram.weights is None else [self.gram.weights]
+        used, e = np.flatnonzero(answer.dual), self.off(answer)
+        for finer in [level for k, level in enumerate(levels) if level not in levels[:k]][:2]:
+            r, off = np.zeros((2, self.n))
+            self._again(finer, answer.dual, used, r, off)
+            if finer is not self.gram:
+                again = np.empty((2, self.n))
+                self._again(finer, answer.beta, np.arange(self.n), *again)
+                self.again = Again(answer.beta.copy(), *again)
+                answer, e = answer._replace(responses=again[0]), again[1]
+            found = self._bounds_apart(answer, e, r, off)
+            if not (found.gap > wanted and found.gap - found.unrounded > 0.1 * found.gap):
+                break
+        return found
+
+    def _bounds_apart(
+        self, answer: Expansion, e: np.ndarray, r: np.ndarray | None = None, off: np.ndarray | None = None
+    ) -> Certificate:
+        """The certificate of an answer whose responses are off by up to e, by its dual point with responses r.
+
+        Without these the bound is the dual objective of zero.
+        """
+        free, aims, box, lam = self.bias == "free", self.aims, self.boxes, self.lam
+        b = self.best_bias(answer.responses) if free else 0.0
+        primal, most = primal_bound(aims, box, lam, answer.beta, answer.responses, e, b, self.epsilon)
+        dual, least = 0.0, 0.0
+        if r is not None:
+            dual, least = dual_bound(aims, box, lam, answer.dual, r, off, self.gram.norms, self.epsilon, free)
+        # The weights, their total, C and λ are rounded: these change P and the optimum, both in proportion to P.
+        gap = (most - least) * (1.0 + FEW * UNIT) + FEW * UNIT * primal
+        return Certificate(most, least, self.relative(gap, least), b, self.relative(max(primal - dual, 0.0), dual))
 
     def _none(self, answer: Expansion) -> Certificate:
         """The certificate without a bound, for a kernel that is not positive semidefinite, at a stationary bias."""

@@ -1,0 +1,274 @@
+"""Nyström's approximation: an answer that few points span, certified against the exact kernel."""
+
+import math
+import warnings
+import weakref
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
+
+from hinge.access import BaseGram
+from hinge.access.streams.base import free_memory
+from hinge.constraints import Constraints, count
+from hinge.monitoring import Stop
+from hinge.problems import Expansion, KernelRegularized, Problem, Regularized, Solution
+from hinge.problems.base import Cost
+from hinge.sampling import draw_units, key_of
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.driver import solve
+from hinge.solvers.newton.newton import Newton
+from hinge.threads import each, stretches
+
+ROUGH, FINEST = 1e-2, 1e-11
+"""Relative gap to which a new set of landmarks is solved at first, and one beyond which rounding is all that is left."""
+SHARE = 0.2
+"""Part of the gap that the linear solver may leave: the rest is the approximation's."""
+BLOCK = 4096
+"""Rows whose features are computed together."""
+
+
+class Features(NamedTuple):
+    """The features :math:`z_i = L^{-1}K_{mi}` of all points, by landmarks none of which depends on the others.
+
+    ============ =======================================================
+    `asked`      the landmarks that were asked for
+    `landmarks`  those that are kept
+    `factor`     L, of :math:`K_{mm} = LL^T`
+    `rows`       Z, of shape (n, m)
+    `rest`       :math:`K_{ii} - \\|z_i\\|^2`, what they leave of a point
+    ============ =======================================================
+    """
+
+    asked: np.ndarray
+    landmarks: np.ndarray
+    factor: np.ndarray
+    rows: np.ndarray
+    rest: np.ndarray
+
+
+class NystroemState(NamedTuple):
+    """The answer, its dual point, and what is expected of their gap.
+
+    ============ ===========================================================================
+    `beta`, `b`  the answer: coefficients, which are zero but for the landmarks, and bias
+    `r`, `off`   its responses by the exact kernel, and bounds on their errors
+    `dual`       a feasible dual point
+    `m`          landmarks that were asked for, of all points of which these may be a part
+    `left`       relative gap of the linear problem
+    `lost`       estimate of what the approximation adds to it
+    `trust`      factor by which that estimate was found to be too small
+    `t`, `key`   rounds so far, and the key of the random stream
+    ============ ===========================================================================
+    """
+
+    beta: np.ndarray
+    b: float
+    r: np.ndarray
+    off: np.ndarray
+    dual: np.ndarray
+    m: int
+    left: float
+    lost: float
+    trust: float
+    t: int
+    key: np.uint64
+
+
+@dataclass(frozen=True)
+class Nystroem(Solver[KernelRegularized, NystroemState]):
+    """The SVM in the span of some points, the landmarks, with a certificate for the exact kernel.
+
+    .. math:: \\min_{u, b}\\ \\frac\\lambda2\\|u\\|^2 + \\sum_i c_i\\,\\ell(y_i, \\langle u, z_i\\rangle + b), \\qquad
+              z_i = L^{-1}K_{mi}, \\quad K_{mm} = LL^T
+
+    is solved by `Newton`. Its answer :math:`w = \\sum_j\\beta_j\\phi(x_j)`, :math:`\\beta = L^{-T}u`, is a function in
+    the space of the exact kernel, so that its objective there is an upper bound; its dual weights are feasible for the
+    exact kernel too, so that their dual objective there is a lower bound. The gap between the two is certified, and it
+    is that of the exact problem. With S rows of positive dual weight the bound costs S²/2 exact kernel values.
+
+    Landmarks are drawn uniformly without replacement. Those that depend on others, by the rounding of kernel values,
+    are dropped by a Cholesky factorisation with pivots. A round solves the linear problem, either for twice as many
+    landmarks as the one before, or, where the linear problem's own gap is too large a part of all, more exactly. Of
+    what landmarks lose, λ/2 βᵀ(K - ZZᵀ)β for the β of the dual, the diagonal is known for nothing. It says when a
+    certificate is worth its price.
+
+    A round costs nm kernel values, and again as many for the responses of its answer; :math:`nm^2` operations for the
+    features; and the steps of Newton's method, :math:`m^2` for each row that enters or leaves the parabola and
+    :math:`m^3/3` each. Memory: nm values.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        The number of landmarks. By default √n at first, then doubled until the gap is as wanted, a limit ends the run,
+        or half of the memory would be used.
+
+    References
+    ----------
+    C. Williams, M. Seeger, *Using the Nyström Method to Speed Up Kernel Machines*, 2001; A. Rudi, R. Camoriano,
+    L. Rosasco, *Less is More: Nyström Computational Regularization*, 2015 (√n landmarks).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelRegularized
+    >>> from hinge.solvers import Nystroem
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> problem = KernelRegularized(X, 2 * y - 1, 0.01, Gaussian(gamma=2.0), bias="free")
+    >>> result = solve(problem, Nystroem(n_components=40), stop=Stop(tol=1e-2))
+    >>> bool(result.certificate.gap <= 1e-2), int((result.solution.beta != 0).sum()) <= 40
+    (True, True)
+    """
+
+    n_components: int | None = None
+
+    tubes = True
+    reads = "kernel"
+    paper = Paper("Using the Nyström Method to Speed Up Kernel Machines", "Williams, Seeger", 2001, "section 2")
+    constraints = Constraints(n_components=count() | None)
+
+    def rejects(self, problem: Problem) -> str | None:
+        if not isinstance(problem, KernelRegularized):
+            return f"Nystroem solves KernelRegularized problems, not {type(problem).__name__}; use BlockDual or SBP."
+        if not problem.certifiable:
+            return (
+                "Nystroem needs a positive semidefinite kernel, which this one is not: use another kernel, or fit "
+                "without n_components."
+            )
+        return None
+
+    def init(self, problem: KernelRegularized, seed: int = 0, start: Any = None) -> NystroemState:
+        beta, r, off, dual = np.zeros((4, problem.n))
+        return NystroemState(beta, 0.0, r, off, dual, 0, np.inf, np.inf, 1.0, 0, key_of(seed))
+
+    def advance(self, problem: KernelRegularized, state: NystroemState, n_iter: int) -> NystroemState:
+        for _ in range(n_iter):
+            step = self._next(problem, state)
+            if step is not None:
+                state = _solve_with(problem, state, *step)
+        return state
+
+    def _next(self, problem: KernelRegularized, state: NystroemState) -> tuple[int, float] | None:
+        """The landmarks and the tolerance of the next round; None if there is none."""
+        most = problem.n if problem.gram.part_of is None else problem.gram.part_of[1]
+        if state.t == 0:
+            return min(most, self.n_components or max(32, math.isqrt(most))), ROUGH
+        if state.left > SHARE * state.lost and state.left > FINEST:
+            return state.m, max(0.5 * SHARE * state.lost, 0.1 * state.left)
+        if self.n_components is not None or state.m >= most:
+            return None
+        m = min(most, 2 * state.m)
+        need = m * problem.gram.dtype.itemsize * problem.n
+        if need > 0.5 * free_memory():
+            warnings.warn(
+                f"The features of {m} landmarks would take {need / 1e9:.1f} GB, more than half of the memory that is "
+                f"free: there are {state.m}. Ask for a number of landmarks, or for a larger gap (tol).",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return None
+        return m, ROUGH
+
+    def solution(self, problem: KernelRegularized, state: NystroemState) -> Expansion:
+        if state.t == 0:
+            return Expansion(state.beta, 0.0, state.r, None, 0)
+        return Expansion(state.beta, state.b, state.r, np.zeros(problem.n), 0, state.off, state.dual)
+
+    def refresh(self, problem: KernelRegularized, state: NystroemState) -> NystroemState:
+        return state._replace(trust=1.5 * state.trust)
+
+    def estimate(self, problem: KernelRegularized, state: NystroemState) -> float:
+        return state.left + state.trust * state.lost
+
+    def pause(self, problem: KernelRegularized, state: NystroemState) -> int:
+        return int(self._next(problem, state) is not None)
+
+    def cost(self, problem: KernelRegularized, state: NystroemState | None = None) -> Cost:
+        """Features and responses, and what chooses landmarks; the last answer is certified by a product."""
+        step = self._next(problem, self.init(problem) if state is None else state)
+        m, used = min(problem.n, 0 if step is None else step[0]), 0 if state is None else np.count_nonzero(state.dual)
+        return Cost(kernel_values=m * (2 * problem.n + m) + problem.n, answer=int(used) ** 2)
+
+
+def _solve_with(problem: KernelRegularized, state: NystroemState, m: int, tol: float) -> NystroemState:
+    """A round: the linear problem in the features of m landmarks, solved to a relative gap, and its exact responses."""
+    gram, n, box = problem.gram, problem.n, problem.boxes
+    features = _features_of(gram, _landmarks(problem, state.key, m))
+    weight = problem.weight if len(problem.weight) > 1 else None
+    linear = Regularized(
+        features.rows, problem.aims, problem.lam, weight=weight, bias=problem.bias, loss=problem.loss
+    )
+    start = None
+    if state.t:  # the projection of the last answer
+        used = np.flatnonzero(state.beta)
+        alpha = np.divide(state.dual * linear.y, box, out=np.zeros(n), where=box > 0.0)
+        start = Solution(state.beta[used] @ features.rows[used].astype(np.float64), state.b, alpha)
+    found = solve(linear, Newton(parts=getattr(gram, "threads", 1)), stop=Stop(tol=tol), start=start)
+    u, alpha = found.solution.w, found.solution.alpha
+    beta, dual = np.zeros(n), problem.feasible(alpha * linear.y * box)
+    beta[features.landmarks] = solve_triangular(features.factor, u, lower=True, trans="T")
+    r, off = gram.again(features.landmarks, beta[features.landmarks], np.arange(n))
+    b = problem.best_bias(r) if problem.bias == "free" else 0.0
+    lost = 0.5 * problem.lam * float(features.rest @ dual**2)
+    unit = max(found.certificate.bound, problem.unit)
+    left, lost = found.certificate.gap, lost / unit if unit > 0.0 else np.inf
+    return state._replace(beta=beta, b=b, r=r, off=off, dual=dual, m=m, left=left, lost=lost, t=state.t + 1)
+
+
+def _landmarks(problem: KernelRegularized, key: np.uint64, m: int) -> np.ndarray:
+    """The points among the first m of a random order of all, of which these may be a part; one at least."""
+    numbers, total = (np.arange(problem.n), problem.n) if problem.gram.part_of is None else problem.gram.part_of
+    places = np.empty(total, np.int64)
+    places[np.argsort(draw_units(key, 0, total), kind="stable")] = np.arange(total)
+    own = np.where(np.broadcast_to(problem.weight > 0.0, (problem.n,)), places[numbers], total)
+    return np.flatnonzero(own < max(m, own.min() + 1))
+
+
+_FEATURES: "weakref.WeakKeyDictionary[BaseGram, Features]" = weakref.WeakKeyDictionary()
+
+
+def _features_of(gram: BaseGram, asked: np.ndarray) -> Features:
+    """The features by some landmarks, kept while the Gram lives: problems of other labels and weights share them."""
+    known = _FEATURES.get(gram)
+    if known is not None and np.array_equal(known.asked, asked):
+        return known
+    _FEATURES.pop(gram, None)  # frees its memory
+    landmarks, L = _independent(gram, asked)
+    Z = np.empty((gram.n, len(landmarks)), gram.dtype)
+    back = solve_triangular(L, np.eye(len(L)), lower=True).T.astype(gram.dtype)
+    threads = getattr(gram, "threads", 1)
+    for lo in range(0, gram.n, BLOCK):
+        K, out = gram.host(gram.values(np.arange(lo, min(lo + BLOCK, gram.n)), landmarks)), Z[lo : lo + BLOCK]
+        ends = stretches(len(K), threads)
+        each(lambda k, K=K, out=out: np.matmul(K[slice(*ends[k])], back, out=out[slice(*ends[k])]), len(ends), threads)
+    rest = gram.diag - np.einsum("ij,ij->i", Z, Z)
+    if rest.min() < -math.sqrt(_rounding(gram, len(asked)) * float(gram.diag.max())):
+        raise ValueError(
+            "The kernel is not positive semidefinite, as landmarks need: the features of row "
+            f"{rest.argmin()} are longer than K(x, x) allows. Use another kernel, or fit without n_components."
+        )
+    _FEATURES[gram] = Features(asked, landmarks, L, Z, np.maximum(rest, 0.0))
+    return _FEATURES[gram]
+
+
+def _independent(gram: BaseGram, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Landmarks that do not depend on others but for the rounding of kernel values, and their Cholesky factor."""
+    exact = gram.finer if isinstance(gram.finer, BaseGram) else gram
+    K = exact.host(exact.values(asked, asked)).astype(np.float64)
+    gram.evals += K.size if exact is not gram else 0
+    if not np.isfinite(K).all():
+        i, j = asked[np.argwhere(~np.isfinite(K))[0]]
+        raise ValueError(f"The kernel gave a value that is not finite, for the points of rows {i} and {j}.")
+    L, order, rank, _ = dpstrf(K, tol=_rounding(gram, len(K)), lower=1)
+    if rank == 0:  # all values are zero
+        return asked[:1], np.ones((1, 1))
+    return asked[order[:rank] - 1], np.tril(L[:rank, :rank])
+
+
+def _rounding(gram: BaseGram, m: int) -> float:
+    """By how much rounding of kernel values may move the eigenvalues of a matrix of m landmarks."""
+    return m * float(np.finfo(gram.dtype).eps) * float(gram.diag.max())
