@@ -105,7 +105,8 @@ class KernelPath(SharedPath[RunAnswer]):
     def fits(model: SVC | SVR, data: SearchData) -> bool:
         """Whether the kernel values of all rows may be kept in memory, and the fit is on the CPU without a budget."""
         most = max(MEMORY, float(model.cache_size) * 1e6)
-        plain = model.device in (None, "cpu") and model.max_kernel_evals is None and model.cache_folder is None
+        given = model.max_kernel_evals, model.cache_folder, model.n_components
+        plain = model.device in (None, "cpu") and all(value is None for value in given)
         return plain and 4.0 * len(data.y) ** 2 <= most
 
     def _held(self, kernel: Kernel) -> Any:

@@ -101,6 +101,9 @@ class Solver(Settings, Generic[P, S]):
     exact_estimate: ClassVar[bool] = False
     """Whether `estimate` is reliable, so that no certificate is computed merely to check it."""
 
+    own_dual: ClassVar[bool] = True
+    """Whether coefficients of an `Expansion` are dual weights of their rows."""
+
     status_at_end: ClassVar[Status] = Status.FINISHED
     """The status of a run that ends because `pause` is 0."""
 

@@ -267,6 +267,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         part.n, part.evals, part.asked, part._sent, part._finer = len(i), 0, 0, {}, None
         part._origin, part.at = self.origin, np.asarray(i) if self.at is None else self.at[i]
         part.columns = part.position = np.arange(part.n)
+        part.part_of = part.at, self.origin.n
         return part
 
     @property

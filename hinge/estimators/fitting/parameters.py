@@ -108,6 +108,8 @@ KERNEL_MACHINE = dict(
     device=DEVICE,
     precision=choice("float32", "tf32", "bf16"),
 )
+COMPONENTS = count() | choice("auto") | None
+"""Landmarks of an approximation; None for the exact answer."""
 PAIRS = choice("ovo", "ovr")
 VOTES = dict(decision_function_shape=PAIRS, break_ties=FLAG, probability=FLAG | choice("deprecated"))
 
@@ -129,12 +131,18 @@ SVC = Constraints(
     C=COST,
     slack=scale(most=1, or_zero=True) | None,
     solver=solver_for("kernel"),
+    n_components=COMPONENTS,
     multiclass=PAIRS,
     fit_intercept=FLAG,
     max_memory=MEMORY,
 )
 SVR = Constraints(
-    **KERNEL_MACHINE, C=COST, epsilon=scale(or_zero=True), solver=solver_for("kernel"), fit_intercept=FLAG
+    **KERNEL_MACHINE,
+    C=COST,
+    epsilon=scale(or_zero=True),
+    solver=solver_for("kernel"),
+    n_components=COMPONENTS,
+    fit_intercept=FLAG,
 )
 NU_SVC = Constraints(**KERNEL_MACHINE, **VOTES, nu=SHARE, solver=solver_for("nu"))
 NU_SVR = Constraints(**KERNEL_MACHINE, nu=SHARE, C=COST, solver=solver_for("nu"))

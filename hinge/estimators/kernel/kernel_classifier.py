@@ -189,6 +189,7 @@ class KernelClassifier(KernelMachine, PredictionSets):
         counted: bool = False,
     ) -> list[Judged]:
         """Leave-one-out values for each binary problem; `scores` are decision values, if they are known."""
+        self._require_dual()
         factors = per_class_weights(self.class_weight, y, self.classes_) if self._weighs_classes else None
         tasks = tasks_of(codes, len(self.classes_), weight, factors, None, one_vs_one=self._one_vs_one)
         scores = self._scores(X) if scores is None else scores

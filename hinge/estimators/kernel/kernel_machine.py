@@ -60,6 +60,13 @@ HARD = 1e10
 FLOAT64_POINTS = 1024
 """For up to this many points, whose whole matrix is small, kernel values are computed in float64."""
 
+INSTEAD = {
+    "slack": "give C in place of the slack",
+    "solver": "leave one of the two out",
+    "probability": "landmarks have no leave-one-out values; fit without it, and call calibrate with held_out=True",
+}
+"""What to do where a parameter does not go with `n_components`."""
+
 
 class KernelMachine(FittedHTML, ToSklearn):
     """Parts of `fit` and of predictions, for estimators with the parameters of `SVC`.
@@ -80,12 +87,14 @@ class KernelMachine(FittedHTML, ToSklearn):
     objective_: Any
     lam_: Any
     shape_fit_: tuple[int, ...]
+    solver_: Solver
     _used_C: float | None = None  # C of the fit, or what replaced it
     _weights: Any = None  # w of each decision function of a linear kernel
 
     C: float
     slack: float | None = None
     solver: str | Solver
+    n_components: int | Literal["auto"] | None = None
     fit_intercept: bool
     tol: float
     max_time: float | None
@@ -152,6 +161,11 @@ class KernelMachine(FittedHTML, ToSklearn):
         """Raise an error that names the parameter, if one is wrong or two do not go together."""
         self._constraints.check(self)
         check_kernel_numbers(self.kernel)
+        if self.n_components is not None:
+            unfit = {"slack": self.slack is not None, "solver": self.solver != "auto"}
+            unfit["probability"] = getattr(self, "probability", False) not in (False, "deprecated")
+            for name in (name for name, given in unfit.items() if given):
+                raise ValueError(f"{name}={getattr(self, name)!r} does not go with n_components: {INSTEAD[name]}.")
 
     @property
     def _needs_only_answer(self) -> bool:
@@ -159,6 +173,7 @@ class KernelMachine(FittedHTML, ToSklearn):
         given = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
         return (
             self.solver == "auto"
+            and self.n_components is None
             and all(value is None for value in given)
             and not (self.verbose or self.warm_start or getattr(self, "_skl_callbacks", None))
             and self.tol > 0
@@ -219,7 +234,8 @@ class KernelMachine(FittedHTML, ToSklearn):
             with gram_threads(self.n_jobs) as threads:
                 if on_a_device(self.device) and pairs:  # all rows are sent once; each task uses a part of them
                     return run_pairs(tasks, plan, self._gram(X, kernel, threads), problem)
-                other = run_tasks(tasks, plan, partial(self._gram, X, kernel, threads), problem)
+                among = shape_of(X)[0] if pairs else None
+                other = run_tasks(tasks, plan, partial(self._gram, X, kernel, threads, among=among), problem)
             if runs is None:
                 return other
             better = runs if runs.gap < other.gap else other
@@ -259,6 +275,8 @@ class KernelMachine(FittedHTML, ToSklearn):
             return self.solver
         if self.solver != "auto":
             return registry.BY_NAME[self.solver].load()()
+        if self.n_components is not None:
+            return registry.BY_NAME["nystroem"].load()(None if self.n_components == "auto" else int(self.n_components))
         if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0 and not on_a_device(self.device):
             # It starts with all points: classes that start with different subsets would share few kernel rows.
             return BlockDual(first=1)
@@ -287,9 +305,15 @@ class KernelMachine(FittedHTML, ToSklearn):
         return list(last)
 
     def _gram(
-        self, X: KernelData, kernel: Kernel, threads: int, rows: np.ndarray | None = None, exact: bool = False
+        self,
+        X: KernelData,
+        kernel: Kernel,
+        threads: int,
+        rows: np.ndarray | None = None,
+        exact: bool = False,
+        among: int | None = None,
     ) -> Any:
-        """Kernel rows of these rows of X; `exact` if single precision proved too coarse."""
+        """Kernel rows of these rows of X, for a part `among` all; `exact` if single precision proved too coarse."""
         X = part_of(X, rows, kernel)
         if on_a_device(self.device):
             from hinge.access.gram.device import DeviceGram
@@ -302,7 +326,9 @@ class KernelMachine(FittedHTML, ToSklearn):
         if few and not isinstance(kernel, Function):  # a function must get X as the user gave it
             X = dense_if_small(X)
         points = as_points(X, kernel, exact=exact, most_bytes=budget // 2)
-        return Gram(points, budget, threads, self._store(X, kernel))
+        gram = Gram(points, budget, threads, self._store(X, kernel))
+        gram.part_of = None if rows is None or among is None else (rows, among)
+        return gram
 
     def _cache_bytes(self, n: int) -> int:
         """Bytes available for kernel rows of n points, and for the points themselves."""
@@ -349,6 +375,14 @@ class KernelMachine(FittedHTML, ToSklearn):
         self.n_iter_ = rounds if hasattr(self, "classes_") else int(rounds.max())
         self.fit_status_ = int(any(not result.status.is_success for result in results))
         describe_runs(self, results, self.max_iter, self._without_margin if np.isinf(runs.gap) else STALLED_ADVICE)
+
+    def _require_dual(self) -> None:
+        """Raise if the coefficients are not dual weights of the rows of the fit."""
+        if not getattr(self.solver_, "own_dual", True):
+            raise ValueError(
+                "Values without a row need its dual weight, and this model has coefficients of landmarks: fit without "
+                "n_components, or calibrate with held_out=True."
+            )
 
     # --- decision values ------------------------------------------------------------------
 
@@ -508,6 +542,7 @@ class KernelRegressor(KernelMachine, PredictionIntervals):
         *,
         every: bool = False,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        self._require_dual()
         (X, t, weight), kernel = self._rows_of_fit(X, y, sample_weight), self.kernel_
         f = (self._scores(X) if scores is None else scores)[:, 0]
         beta, bound = np.zeros(len(t)), float(self._bound or 1.0) * (np.ones(len(t)) if weight is None else weight)

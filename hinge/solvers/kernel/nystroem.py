@@ -127,6 +127,7 @@ class Nystroem(Solver[KernelRegularized, NystroemState]):
     n_components: int | None = None
 
     tubes = True
+    own_dual = False
     reads = "kernel"
     paper = Paper("Using the Nyström Method to Speed Up Kernel Machines", "Williams, Seeger", 2001, "section 2")
     constraints = Constraints(n_components=count() | None)
