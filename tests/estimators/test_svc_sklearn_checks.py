@@ -13,6 +13,7 @@ ESTIMATORS = {
     "linear": SVC(kernel="linear", tol=1e-9),
     "poly": SVC(kernel="poly", degree=2, gamma=0.1, coef0=1.0, tol=1e-9),
     "precomputed": SVC(kernel="precomputed", tol=1e-9),
+    "landmarks": SVC(gamma=0.5, n_components=20),
 }
 
 

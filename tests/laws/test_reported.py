@@ -51,6 +51,8 @@ KERNEL = {
     "SVC": ("SVC", {}, 2),
     "SVC, linear": ("SVC", {"kernel": "linear"}, 2),
     "SVC, classes": ("SVC", {}, 3),
+    "SVC, landmarks": ("SVC", {"n_components": 20, "tol": 0.1}, 2),
+    "SVC, landmarks, classes": ("SVC", {"n_components": "auto", "tol": 0.1}, 3),
     "SVR": ("SVR", {}, None),
     "NuSVC": ("NuSVC", {}, 2),
     "NuSVC, classes": ("NuSVC", {"nu": 0.3}, 3),

@@ -35,6 +35,7 @@ from hinge.estimators.fitting.tasks import (
     scores_of_pairs,
 )
 from hinge.estimators.kernel.expansions import kernel_sums, linear_sums, sq_norms, weights_of
+from hinge.estimators.mixins.compression import Compressible
 from hinge.estimators.mixins.conformal import PredictionIntervals
 from hinge.estimators.mixins.html import FittedHTML
 from hinge.estimators.mixins.probabilities import EXACT_POINTS, kernel_values
@@ -68,7 +69,7 @@ INSTEAD = {
 """What to do where a parameter does not go with `n_components`."""
 
 
-class KernelMachine(FittedHTML, ToSklearn):
+class KernelMachine(Compressible, FittedHTML, ToSklearn):
     """Parts of `fit` and of predictions, for estimators with the parameters of `SVC`.
 
     Parameters that only `SVC` has are class attributes here, with values that switch them off.
@@ -378,10 +379,11 @@ class KernelMachine(FittedHTML, ToSklearn):
 
     def _require_dual(self) -> None:
         """Raise if the coefficients are not dual weights of the rows of the fit."""
-        if not getattr(self.solver_, "own_dual", True):
+        own = self.n_components is None and getattr(getattr(self, "solver_", None), "own_dual", True)
+        if not own or hasattr(self, "compression_"):
             raise ValueError(
                 "Values without a row need its dual weight, and this model has coefficients of landmarks: fit without "
-                "n_components, or calibrate with held_out=True."
+                "n_components and do not compress, or calibrate with held_out=True."
             )
 
     # --- decision values ------------------------------------------------------------------

@@ -325,6 +325,10 @@ class KernelRegularized(KernelProblem):
                 beta[np.sign(beta) == s] *= min(sums.values()) / (own or 1.0)
         return beta
 
+    def dual_point(self, answer: Expansion) -> np.ndarray:
+        """A feasible β to start from: the answer's dual point, or else its own β, made feasible."""
+        return self.feasible(answer.beta if answer.dual is None else answer.dual)
+
     def best_multiple(self, answer: Expansion) -> Expansion:
         """The feasible multiple of an answer for another λ, at least 1 if possible, that maximises the dual."""
         s = dual_multiple(answer.beta, answer.responses, self.boxes, self.aims, self.loss.epsilon)

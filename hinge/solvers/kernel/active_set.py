@@ -105,7 +105,7 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, BatchState]):
         self, problem: KernelRegularized | PackedBatch, seed: int = 0, start: Expansion | BatchExpansion | None = None
     ) -> BatchState:
         if isinstance(start, Expansion) and isinstance(problem, KernelRegularized):
-            beta = problem.feasible(start.beta)
+            beta = problem.dual_point(start)
             used = np.flatnonzero(beta)
             r = problem.gram.host(problem.gram.pass_over(used, beta[used], np.arange(problem.n)))
             start = BatchExpansion(beta, r, np.zeros(1))

@@ -176,7 +176,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             m = min(n, int(aside.sum()) + -(-n // self.first))
         beta, r = np.zeros(n), np.zeros(n)
         if start is not None:
-            beta = problem.feasible(start.beta)
+            beta = problem.dual_point(start)
             used = np.flatnonzero(beta)
             r = gram.host(gram.pass_over(used, beta[used], order))
         state = BlockState(

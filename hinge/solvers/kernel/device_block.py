@@ -132,7 +132,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         gram, n = _gram(problem), problem.n
         beta, r, used = np.zeros(n), gram.array(np.zeros(n)), np.zeros(0, np.int64)
         if start is not None:
-            beta = problem.feasible(start.beta)
+            beta = problem.dual_point(start)
             used = np.flatnonzero(beta)
             r = gram.pass_over(used, beta[used], np.arange(n))
         rho = float(gram.diag.mean()) or 1.0

@@ -93,19 +93,28 @@ def find_factor(
     dtype : dtype
         Precision of the values.
     """
+    Z, _, left = pivoted_cholesky(row, diag, most, least := 64.0 * float(np.finfo(dtype).eps * diag.max(initial=0.0)))
+    return Z if left.max(initial=0.0) <= least else None
+
+
+def pivoted_cholesky(
+    row: Callable[[int], np.ndarray], diag: np.ndarray, most: int, least: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Columns Z of a Cholesky factor, their pivots, and what ZZᵀ leaves of the diagonal.
+
+    Each pivot is the largest that is left; there are at most `most`, and none of `least` or less.
+    """
     n, left = len(diag), diag.astype(np.float64)
-    least = 64.0 * float(np.finfo(dtype).eps) * float(left.max(initial=0.0))
-    Z = np.empty((n, max(0, min(most, n))), order="F")
-    for r in range(Z.shape[1] + 1):
+    Z, pivots = np.empty((n, max(0, min(most, n))), order="F"), list[int]()
+    for r in range(Z.shape[1]):
         i = int(left.argmax())
         if left[i] <= least:
-            return Z[:, :r]
-        if r == Z.shape[1]:
             break
         Z[:, r] = (row(i) - Z[:, :r] @ Z[i, :r]) / np.sqrt(left[i])
         left -= Z[:, r] ** 2
         left[i] = 0.0
-    return None
+        pivots.append(i)
+    return Z[:, : len(pivots)], np.array(pivots, np.int64), left
 
 
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # in units of any size: steps that overflow lead nowhere

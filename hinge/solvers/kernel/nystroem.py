@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpstrf
 from hinge.access import BaseGram
 from hinge.access.streams.base import free_memory
 from hinge.constraints import Constraints, count
-from hinge.monitoring import Stop
+from hinge.monitoring import Status, Stop
 from hinge.problems import Expansion, KernelRegularized, Problem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_units, key_of
@@ -22,8 +22,8 @@ from hinge.solvers.driver import solve
 from hinge.solvers.newton.newton import Newton
 from hinge.threads import each, stretches
 
-ROUGH, FINEST = 1e-2, 1e-11
-"""Relative gap to which a new set of landmarks is solved at first, and one beyond which rounding is all that is left."""
+ROUGH = 1e-2
+"""Relative gap to which the linear problem of new landmarks is solved at first."""
 SHARE = 0.2
 """Part of the gap that the linear solver may leave: the rest is the approximation's."""
 BLOCK = 4096
@@ -60,6 +60,7 @@ class NystroemState(NamedTuple):
     `left`       relative gap of the linear problem
     `lost`       estimate of what the approximation adds to it
     `trust`      factor by which that estimate was found to be too small
+    `still`      whether rounding ended the last run of the linear solver
     `t`, `key`   rounds so far, and the key of the random stream
     ============ ===========================================================================
     """
@@ -73,6 +74,7 @@ class NystroemState(NamedTuple):
     left: float
     lost: float
     trust: float
+    still: bool
     t: int
     key: np.uint64
 
@@ -144,7 +146,7 @@ class Nystroem(Solver[KernelRegularized, NystroemState]):
 
     def init(self, problem: KernelRegularized, seed: int = 0, start: Any = None) -> NystroemState:
         beta, r, off, dual = np.zeros((4, problem.n))
-        return NystroemState(beta, 0.0, r, off, dual, 0, np.inf, np.inf, 1.0, 0, key_of(seed))
+        return NystroemState(beta, 0.0, r, off, dual, 0, np.inf, np.inf, 1.0, False, 0, key_of(seed))
 
     def advance(self, problem: KernelRegularized, state: NystroemState, n_iter: int) -> NystroemState:
         for _ in range(n_iter):
@@ -158,7 +160,7 @@ class Nystroem(Solver[KernelRegularized, NystroemState]):
         most = problem.n if problem.gram.part_of is None else problem.gram.part_of[1]
         if state.t == 0:
             return min(most, self.n_components or max(32, math.isqrt(most))), ROUGH
-        if state.left > SHARE * state.lost and state.left > FINEST:
+        if state.left > SHARE * state.lost and not state.still:
             return state.m, max(0.5 * SHARE * state.lost, 0.1 * state.left)
         if self.n_components is not None or state.m >= most:
             return None
@@ -217,7 +219,9 @@ def _solve_with(problem: KernelRegularized, state: NystroemState, m: int, tol: f
     lost = 0.5 * problem.lam * float(features.rest @ dual**2)
     unit = max(found.certificate.bound, problem.unit)
     left, lost = found.certificate.gap, lost / unit if unit > 0.0 else np.inf
-    return state._replace(beta=beta, b=b, r=r, off=off, dual=dual, m=m, left=left, lost=lost, t=state.t + 1)
+    still = found.status is Status.STALLED
+    answer = dict(beta=beta, b=b, r=r, off=off, dual=dual)
+    return state._replace(**answer, m=m, left=left, lost=lost, still=still, t=state.t + 1)
 
 
 def _landmarks(problem: KernelRegularized, key: np.uint64, m: int) -> np.ndarray:

@@ -1,0 +1,140 @@
+"""Landmarks: what they cost, which are kept, and that nothing is certified that is false."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+from hinge import Stop, solve
+from hinge.access import Gram, as_points
+from hinge.kernels import Function, Gaussian, Linear, Sigmoid
+from hinge.monitoring import Status
+from hinge.problems import KernelRegularized, KernelSlackConstrained
+from hinge.solvers import ActiveSet, BlockDual, Nystroem
+from hinge.solvers.kernel import nystroem
+from tests.certificates.engine import check
+
+
+def moons(n=400, kernel=None, exact=True, **options):
+    X, y = make_moons(n, noise=0.3, random_state=0)
+    gram = Gram(as_points(X, kernel or Gaussian(2.0), exact=exact))
+    return KernelRegularized(gram, 2.0 * y - 1, 1.0 / n, bias="free", **options)
+
+
+def test_no_certificate_of_random_problems_is_false():
+    tally = check("low_rank", range(50), seed=2)
+    assert tally.violated == 0, "\n".join(tally.failures)
+    assert tally.claims > 100
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_bounds_enclose_the_optimum_of_the_exact_kernel(exact):
+    best = solve(moons(), ActiveSet(), stop=Stop(1e-9)).certificate.objective
+    gaps = []
+    for m in (10, 40, 160):
+        result = solve(moons(exact=exact), Nystroem(m), stop=Stop(1e-9))
+        found = result.certificate
+        assert found.bound <= best <= found.objective
+        assert np.count_nonzero(result.solution.beta) <= m
+        gaps.append(found.gap)
+    assert gaps[0] > gaps[1] > gaps[2] and gaps[2] < 0.01
+
+
+def test_landmarks_are_doubled_until_the_gap_is_reached():
+    result = solve(moons(), Nystroem(), stop=Stop(1e-2))
+    assert result.status is Status.CONVERGED and result.certificate.gap <= 1e-2
+    assert result.state.m == 32 * 2 ** int(np.log2(result.state.m / 32)) > 32
+
+
+def test_as_many_landmarks_as_points_give_the_exact_answer():
+    result = solve(moons(120), Nystroem(10**6), stop=Stop(1e-7))
+    assert result.status is Status.CONVERGED and result.state.m == 120
+
+
+def test_points_that_occur_twice_are_kept_once():
+    X, y = make_moons(60, noise=0.3, random_state=0)
+    X, y = np.concatenate([X] * 3), np.concatenate([y] * 3)
+    problem = KernelRegularized(X, 2.0 * y - 1, 0.01, Gaussian(2.0), bias="free")
+    beta = solve(problem, Nystroem(180), stop=Stop(1e-6)).solution.beta
+    assert len(np.unique(X[beta != 0], axis=0)) == np.count_nonzero(beta) <= 60
+
+
+def test_a_kernel_of_low_rank_keeps_as_many_landmarks():
+    problem = moons(kernel=Linear())
+    assert np.count_nonzero(solve(problem, Nystroem(50), stop=Stop(1e-6)).solution.beta) == 2
+
+
+def test_the_answer_of_a_kernel_that_is_zero_is_constant():
+    problem = KernelRegularized(np.zeros((6, 2)), [1, 1, 1, 1, -1, -1], 0.1, Linear(), bias="free")
+    result = solve(problem, Nystroem(3))
+    assert not result.solution.responses.any() and result.solution.b == 1.0
+    assert result.certificate.bound <= 2 / 3 <= result.certificate.objective
+
+
+def test_rows_without_weight_are_no_landmarks():
+    weight = np.arange(400) % 2 + 0.0
+    beta = solve(moons(weight=weight), Nystroem(30)).solution.beta
+    assert not beta[::2].any() and np.count_nonzero(beta) > 10
+
+
+def test_parts_of_one_set_draw_the_same_landmarks():
+    X, y = make_moons(400, noise=0.3, random_state=0)
+    drawn = []
+    for rows in (np.arange(0, 300), np.arange(100, 400)):
+        gram = Gram(as_points(X[rows], Gaussian(2.0)))
+        gram.part_of = rows, 400
+        problem = KernelRegularized(gram, 2.0 * y[rows] - 1, 0.01)
+        drawn.append(rows[nystroem._landmarks(problem, np.uint64(7), 50)])
+    assert np.array_equal(np.intersect1d(*drawn), drawn[0][drawn[0] >= 100])
+    assert len(np.union1d(*drawn)) == 50
+
+
+def test_problems_of_one_gram_share_features():
+    problem = moons()
+    solve(problem, Nystroem(20), stop=Stop(0.5, max_iter=1))
+    spent = problem.kernel_evals
+    other = KernelRegularized(problem.gram, -problem.y, problem.lam)
+    solve(other, Nystroem(20), stop=Stop(0.0, max_iter=1))
+    assert problem.kernel_evals - spent < spent  # no values of landmarks
+
+
+def test_a_certificate_that_is_not_affordable_is_not_made():
+    problem = moons()
+    most = Nystroem(20).cost(problem).kernel_values
+    result = solve(problem, Nystroem(20), stop=Stop(1e-2, max_kernel_evals=most))
+    assert problem.kernel_evals <= most and result.certificate.gap == np.inf
+    assert result.certificate.objective == pytest.approx(problem.objective(result.solution), rel=1e-6)
+
+
+def test_memory_ends_the_doubling_with_a_warning(monkeypatch):
+    monkeypatch.setattr(nystroem, "free_memory", lambda: 2 * 8 * 400 * 100)
+    with pytest.warns(RuntimeWarning, match="landmarks would take"):
+        result = solve(moons(), Nystroem(), stop=Stop(1e-9))
+    assert result.state.m == 64 and np.isfinite(result.certificate.gap)
+
+
+def test_kernels_that_are_not_positive_are_refused():
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        solve(moons(kernel=Sigmoid(1.0, 1.0)), Nystroem(20))
+    tanh = Function(lambda A, B: np.tanh(A @ B.T - 1.0) + 1.5 * (A @ B.T > 9), on="blocks")
+    with pytest.raises(ValueError, match="not positive"):
+        solve(moons(kernel=tanh), Nystroem(60))
+
+
+def test_other_problems_are_refused():
+    problem = KernelSlackConstrained(np.eye(2), [1, -1], 0.1, Gaussian(1.0))
+    with pytest.raises(ValueError, match="use BlockDual or SBP"):
+        solve(problem, Nystroem())
+
+
+def test_values_that_are_not_finite_are_refused():
+    bad = Function(lambda A, B: np.where(A @ B.T > 0.5, np.nan, 1.0), on="blocks")
+    with pytest.raises(ValueError, match="finite"):
+        solve(moons(kernel=bad), Nystroem(60))
+
+
+@pytest.mark.parametrize("solver", [BlockDual(), ActiveSet()])
+def test_its_dual_point_starts_an_exact_run(solver):
+    problem = moons(600)
+    start = solve(problem, Nystroem(200), stop=Stop(1e-9)).solution
+    dual = solver.init(problem, 0, start).beta
+    assert np.array_equal(dual, problem.feasible(start.dual)) and not np.array_equal(dual, problem.feasible(start.beta))
