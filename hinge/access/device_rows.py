@@ -89,6 +89,13 @@ def on_device(matrix: Matrix, device: str, *, checked: bool = True) -> "FullRows
     return placed[device]
 
 
+def keep_there(X: "torch.Tensor", d: int, device: str) -> Matrix:
+    """A matrix whose rows (xᵢ, 1), of d features, lie on the device alone: the host has zeros without memory."""
+    matrix = Matrix(np.broadcast_to(np.zeros(1), (len(X), d)), checked=True)
+    _PLACED[matrix] = {device: FullRows(import_torch(device), X, d, matrix.n_cells, matrix.rows.reads)}
+    return matrix
+
+
 def width_of(d: int) -> int:
     """Length of a vector on the device: one entry for each feature, one for the bias at index d, and padding."""
     return -(-(d + 1) // 8) * 8  # rows of 64 bytes make matrix products faster

@@ -69,6 +69,7 @@ ATTRIBUTES = tuple(
             "n_kernel_evals_",
             "n_kernel_asked_",
             "training_",
+            "compression_",
         )
     )
 )
@@ -169,6 +170,7 @@ def _check(cls: type[Machine], values: dict[str, Any]) -> None:
 def _check_types(values: dict[str, Any]) -> None:
     """Raise unless what a model says of itself, and does not predict with, has the types that a fit gives it."""
     kinds: dict[str, Any] = {"stop_reason_": str, "training_": dict, "shape_fit_": tuple, "n_features_in_": int}
+    kinds["compression_"] = dict
     for name, kind in kinds.items():
         if type(values.get(name, kind())) is not kind:
             raise ValueError(f"{name} is not of type {kind.__name__}.")
@@ -186,6 +188,8 @@ def _check_types(values: dict[str, Any]) -> None:
     weights = values.get("class_weight_")
     if weights is not None and (classes is None or weights.shape != classes.shape or weights.dtype.kind not in "iuf"):
         raise ValueError("class_weight_ is not a number for each class.")
+    if not all(type(value) in (int, float) for value in values.get("compression_", {}).values()):
+        raise ValueError("compression_ has values that are no numbers.")
     for name, value in values.get("training_", {}).items():
         kinds = {"rows": (int,), "features": (int,), "cv_scores": (tuple,), "data": (str,)}
         several = value if type(value) is tuple else ()

@@ -627,6 +627,7 @@ KERNEL = {
     "active-set-free-weighted": KernelCase(S.ActiveSet(), bias="free", weighted=True, T=20, seed_moves="nothing"),
     "nystroem": KernelCase(S.Nystroem(), T=3),
     "nystroem-free": KernelCase(S.Nystroem(20), bias="free", weighted=True, T=2),
+    "nystroem-device": DeviceCase(S.Nystroem(20), bias="free", weighted=True, T=2),
     "nystroem-tube": KernelLossCase(S.Nystroem(), bias="free", weighted=True, T=3),
     "block-dual-tube": KernelLossCase(S.BlockDual(block=4, first=2), T=60),
     "block-dual-tube-free": KernelLossCase(S.BlockDual(block=4, first=2), bias="free", weighted=True, T=60),

@@ -101,6 +101,8 @@ class BaseGram(ABC, Generic[Array]):
         Where among the columns each point is; -1 if it is not.
     part_of : (ndarray of shape (n,), int), optional
         The numbers of these points in a larger set, and how many that has: parts of one set can draw the same points.
+    threads : int
+        Threads that compute on the host.
     """
 
     n: int
@@ -115,6 +117,7 @@ class BaseGram(ABC, Generic[Array]):
     columns: np.ndarray
     position: np.ndarray
     part_of: tuple[np.ndarray, int] | None = None
+    threads: int = 1
 
     # --- arrays ---------------------------------------------------------------------------
 

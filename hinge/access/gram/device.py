@@ -342,6 +342,15 @@ class DeviceGram(BaseGram["torch.Tensor"]):
             out += self.combine(i[lo : lo + 4096], coef[lo : lo + 4096])
         return out[self.array(columns)]
 
+    def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``coef @ K[i, columns]`` by tiles of these columns alone, and a bound on the error of each."""
+        out, weights = np.empty(len(columns)), self.array(coef).to(self._type)
+        step = max(1, min(TILE_BYTES, self.free() // 8) // (8 * max(1, len(i))))
+        for lo in range(0, len(columns), step):
+            out[lo : lo + step] = self.host(self.values(columns[lo : lo + step], i) @ weights)
+        size = np.bincount(i, np.abs(coef), self.n).astype(np.float64, copy=False)
+        return out, self.error(size, len(i) + 1)[columns]
+
     @property
     def _fused(self) -> bool:
         """Whether one pass on the chip can do products, exponentials and sums."""

@@ -2,7 +2,8 @@
 
 import copy
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,46 +11,34 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.constraints import Constraints, count, scale
 from hinge.estimators.data.kernel_input import is_precomputed, new_data
+from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.tasks import class_pairs, coefficients_of_pairs
 from hinge.estimators.kernel.expansions import blocks_of, kernel_values
-from hinge.kernels import Linear
+from hinge.kernels import Kernel, Linear
 from hinge.problems.base import rounding
+from hinge.problems.svm.losses import Loss
 from hinge.solvers.kernel.low_rank import pivoted_cholesky
 from hinge.solvers.newton.systems import solved
 from hinge.types import Items
 
-if TYPE_CHECKING:
-    from hinge.estimators.kernel.kernel_machine import KernelMachine
-
 CONSTRAINTS = Constraints(n_support=count() | None, tol=scale(or_zero=True) | None)
-
-
-class Compression(NamedTuple):
-    """By how much a compressed model differs from the one that it was made of.
-
-    Attributes
-    ----------
-    n_support : int
-        Support vectors that are left.
-    largest_change : float
-        The largest change of a decision value, among all decision functions, on the rows that were given.
-    changed : float
-        The share of these rows whose prediction is another; nan in regression.
-    norm_change : float
-        A bound for all x: decision values change by at most this times √K(x, x), if the kernel is positive
-        semidefinite, rounding of kernel values aside.
-    """
-
-    n_support: int
-    largest_change: float
-    changed: float
-    norm_change: float
 
 
 class Compressible:
     """A kernel machine that can be given fewer support vectors."""
 
-    compression_: Compression
+    support_: np.ndarray
+    support_vectors_: KernelData
+    n_support_: np.ndarray
+    dual_coef_: Any
+    intercept_: np.ndarray
+    kernel_: Kernel
+    compression_: dict[str, float]
+    _one_vs_one: bool
+    _loss: Loss
+    _dense_dual: np.ndarray
+    _scores: Callable[[Items], np.ndarray]
+    predict: Callable[[Items], np.ndarray]
 
     def compress(self, X: Items, *, n_support: int | None = None, tol: float | None = None) -> Self:
         """A copy of the model with fewer support vectors, whose decision values differ as little as possible.
@@ -72,8 +61,11 @@ class Compressible:
 
         Returns
         -------
-        The new model, in whose `compression_` the changes are: `n_support`, `largest_change`, `changed` and
-        `norm_change`. Its `gap_` is infinite: how far it is from the optimum is not known.
+        The new model. Its `gap_` is infinite: how far it is from the optimum is not known. Its `compression_` is a
+        dict: "n_support"; "largest_change", the largest change of a decision value, of any decision function, on these
+        rows; "changed", the share of them whose prediction is another (not in regression); and "norm_change": for all
+        x, decision values change by at most this times √K(x, x), rounding of kernel values aside, if the kernel is
+        positive semidefinite.
 
         Examples
         --------
@@ -82,36 +74,38 @@ class Compressible:
         >>> X, y = make_moons(500, noise=0.3, random_state=0)
         >>> model = SVC().fit(X, y)
         >>> small = model.compress(X, n_support=20)
-        >>> len(small.support_), small.compression_.changed <= 0.02
+        >>> len(small.support_), small.compression_["changed"] <= 0.02
         (20, True)
         """
-        machine = cast("KernelMachine", self)
-        check_is_fitted(machine, "support_")
+        check_is_fitted(self, "support_")
         for name, value in (("n_support", n_support), ("tol", tol)):
             CONSTRAINTS.by_name[name].check(name, value)
         if (n_support is None) == (tol is None):
             raise ValueError("Give n_support or tol: the number of support vectors, or the largest change.")
-        if isinstance(machine.kernel_, Linear):
+        if isinstance(self.kernel_, Linear):
             raise ValueError("A linear model is one weight vector, coef_: there is nothing to compress.")
-        if is_precomputed(machine.kernel_):
+        if is_precomputed(self.kernel_):
             raise ValueError("compress needs points, and a precomputed kernel has none: give the kernel itself.")
-        X = new_data(machine, X)
-        f, order = machine._scores(X), _pivots(machine, n_support)
+        X = new_data(self, X)
+        f, order = self._scores(X), _pivots(self, n_support)
         m = len(order) if tol is None else min(16, len(order))
         while True:
-            small = _with_vectors(machine, X, f, np.sort(order[:m]))
+            small = _with_vectors(self, X, f, np.sort(order[:m]))
             change = float(np.abs(small._scores(X) - f).max(initial=0.0))
             if tol is None or change <= tol or m == len(order):
                 break
             m = min(2 * m, len(order))
-        changed = np.nan
-        if not machine._loss.two_sided:
-            changed = float(np.mean(cast(Any, small).predict(X) != cast(Any, machine).predict(X)))
-        small.compression_ = small.compression_._replace(largest_change=change, changed=changed)
-        return cast(Self, small)
+        small.compression_["largest_change"] = change
+        if not self._loss.two_sided:
+            other = small.predict(X) != self.predict(X)
+            small.compression_["changed"] = float(np.mean(other))
+        return small
 
 
-def _pivots(machine: "KernelMachine", most: int | None) -> np.ndarray:
+M = TypeVar("M", bound=Compressible)
+
+
+def _pivots(machine: Compressible, most: int | None) -> np.ndarray:
     """The support vectors in the order in which they are chosen."""
     size = np.linalg.norm(machine._dense_dual, axis=0)
     n, block = len(size), blocks_of(machine.kernel_, machine.support_vectors_, machine.support_vectors_, True)
@@ -125,7 +119,7 @@ def _pivots(machine: "KernelMachine", most: int | None) -> np.ndarray:
     return pivoted_cholesky(row, weighted, n if most is None else most, least)[1]
 
 
-def _with_vectors(machine: "KernelMachine", X: Any, f: np.ndarray, kept: np.ndarray) -> "KernelMachine":
+def _with_vectors(machine: M, X: KernelData, f: np.ndarray, kept: np.ndarray) -> M:
     """The model with these support vectors only, and the best coefficients for them."""
     kernel, vectors, dual = machine.kernel_, machine.support_vectors_, machine._dense_dual
     own: Any = [vectors[i] for i in kept] if isinstance(vectors, list) else vectors[kept]
@@ -157,7 +151,7 @@ def _with_vectors(machine: "KernelMachine", X: Any, f: np.ndarray, kept: np.ndar
         support_vectors_=own,
         n_support_=np.bincount(of_class[kept], minlength=len(machine.n_support_)).astype(machine.n_support_.dtype),
         dual_coef_=sp.csr_matrix(new) if sp.issparse(machine.dual_coef_) else new,
-        compression_=Compression(len(kept), np.nan, np.nan, far),
+        compression_={"n_support": len(kept), "norm_change": far},
         gap_=np.inf,
         objective_=np.nan,
         _answers=None,
@@ -166,7 +160,13 @@ def _with_vectors(machine: "KernelMachine", X: Any, f: np.ndarray, kept: np.ndar
 
 
 def _norm(
-    kernel: Any, vectors: Any, used: np.ndarray, coef: np.ndarray, gamma: np.ndarray, target: np.ndarray, inside: np.ndarray
+    kernel: Kernel,
+    vectors: KernelData,
+    used: np.ndarray,
+    coef: np.ndarray,
+    gamma: np.ndarray,
+    target: np.ndarray,
+    inside: np.ndarray,
 ) -> float:
     """A bound on ‖f - g‖, from the squares of both and their inner product."""
     own = [vectors[i] for i in used] if isinstance(vectors, list) else vectors[used]

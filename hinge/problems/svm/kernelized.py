@@ -352,7 +352,8 @@ class KernelRegularized(KernelProblem):
     def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
         """As of all kernel problems; the product of the kernel matrix with a dual point is made here.
 
-        It is made again in higher precision, with the responses of the answer, where rounding is a tenth of the gap.
+        It is made again in higher precision, with the responses of the answer, where rounding is a tenth of the gap, or
+        keeps it above what is wanted.
         """
         if answer.dual is None:
             return super().sharpened(answer, found, wanted)
@@ -370,7 +371,7 @@ class KernelRegularized(KernelProblem):
                 self.again = Again(answer.beta.copy(), *again)
                 answer, e = answer._replace(responses=again[0]), again[1]
             found = self._bounds_apart(answer, e, r, off)
-            if not (found.gap > wanted and found.gap - found.unrounded > 0.1 * found.gap):
+            if not found.gap > wanted or (found.gap - found.unrounded <= 0.1 * found.gap and found.unrounded > wanted):
                 break
         return found
 

@@ -4,13 +4,13 @@ import math
 import warnings
 import weakref
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from hinge.access import BaseGram
+from hinge.access import BaseGram, Matrix
 from hinge.access.streams.base import free_memory
 from hinge.constraints import Constraints, count
 from hinge.monitoring import Status, Stop
@@ -37,7 +37,8 @@ class Features(NamedTuple):
     `asked`      the landmarks that were asked for
     `landmarks`  those that are kept
     `factor`     L, of :math:`K_{mm} = LL^T`
-    `rows`       Z, of shape (n, m)
+    `rows`       Z, of shape (n, m), and on a device the constant feature, and zeros
+    `matrix`     the same as the matrix of a linear problem
     `rest`       :math:`K_{ii} - \\|z_i\\|^2`, what they leave of a point
     ============ =======================================================
     """
@@ -45,7 +46,8 @@ class Features(NamedTuple):
     asked: np.ndarray
     landmarks: np.ndarray
     factor: np.ndarray
-    rows: np.ndarray
+    rows: Any
+    matrix: Matrix
     rest: np.ndarray
 
 
@@ -142,9 +144,11 @@ class Nystroem(Solver[KernelRegularized, NystroemState]):
                 "Nystroem needs a positive semidefinite kernel, which this one is not: use another kernel, or fit "
                 "without n_components."
             )
+        if problem.gram.on_device and problem.loss.two_sided:
+            return "Nystroem on a device is for classification; use device='cpu', or fit without n_components."
         return None
 
-    def init(self, problem: KernelRegularized, seed: int = 0, start: Any = None) -> NystroemState:
+    def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> NystroemState:
         beta, r, off, dual = np.zeros((4, problem.n))
         return NystroemState(beta, 0.0, r, off, dual, 0, np.inf, np.inf, 1.0, False, 0, key_of(seed))
 
@@ -165,8 +169,9 @@ class Nystroem(Solver[KernelRegularized, NystroemState]):
         if self.n_components is not None or state.m >= most:
             return None
         m = min(most, 2 * state.m)
-        need = m * problem.gram.dtype.itemsize * problem.n
-        if need > 0.5 * free_memory():
+        there = problem.gram.on_device
+        need = m * problem.n * (8 if there else problem.gram.dtype.itemsize)
+        if need > 0.5 * (cast(Any, problem.gram).free() if there else free_memory()):
             warnings.warn(
                 f"The features of {m} landmarks would take {need / 1e9:.1f} GB, more than half of the memory that is "
                 f"free: there are {state.m}. Ask for a number of landmarks, or for a larger gap (tol).",
@@ -203,14 +208,15 @@ def _solve_with(problem: KernelRegularized, state: NystroemState, m: int, tol: f
     features = _features_of(gram, _landmarks(problem, state.key, m))
     weight = problem.weight if len(problem.weight) > 1 else None
     linear = Regularized(
-        features.rows, problem.aims, problem.lam, weight=weight, bias=problem.bias, loss=problem.loss
+        features.matrix, problem.aims, problem.lam, weight=weight, bias=problem.bias, loss=problem.loss
     )
     start = None
     if state.t:  # the projection of the last answer
         used = np.flatnonzero(state.beta)
         alpha = np.divide(state.dual * linear.y, box, out=np.zeros(n), where=box > 0.0)
-        start = Solution(state.beta[used] @ features.rows[used].astype(np.float64), state.b, alpha)
-    found = solve(linear, Newton(parts=getattr(gram, "threads", 1)), stop=Stop(tol=tol), start=start)
+        rows = gram.host(features.rows[gram.array(used)])[:, : linear.d]
+        start = Solution(state.beta[used] @ rows.astype(np.float64), state.b, alpha)
+    found = solve(linear, _newton(gram, tol), stop=Stop(tol=tol), start=start)
     u, alpha = found.solution.w, found.solution.alpha
     beta, dual = np.zeros(n), problem.feasible(alpha * linear.y * box)
     beta[features.landmarks] = solve_triangular(features.factor, u, lower=True, trans="T")
@@ -222,6 +228,15 @@ def _solve_with(problem: KernelRegularized, state: NystroemState, m: int, tol: f
     still = found.status is Status.STALLED
     answer = dict(beta=beta, b=b, r=r, off=off, dual=dual)
     return state._replace(**answer, m=m, left=left, lost=lost, still=still, t=state.t + 1)
+
+
+def _newton(gram: BaseGram, tol: float) -> Solver:
+    """The solver of the linear problem, where its rows are."""
+    if not gram.on_device:
+        return Newton(parts=gram.threads)
+    from hinge.solvers.newton.device_newton import DeviceNewton
+
+    return DeviceNewton(tol, str(cast(Any, gram).device))
 
 
 def _landmarks(problem: KernelRegularized, key: np.uint64, m: int) -> np.ndarray:
@@ -243,21 +258,38 @@ def _features_of(gram: BaseGram, asked: np.ndarray) -> Features:
         return known
     _FEATURES.pop(gram, None)  # frees its memory
     landmarks, L = _independent(gram, asked)
-    Z = np.empty((gram.n, len(landmarks)), gram.dtype)
-    back = solve_triangular(L, np.eye(len(L)), lower=True).T.astype(gram.dtype)
-    threads = getattr(gram, "threads", 1)
-    for lo in range(0, gram.n, BLOCK):
-        K, out = gram.host(gram.values(np.arange(lo, min(lo + BLOCK, gram.n)), landmarks)), Z[lo : lo + BLOCK]
-        ends = stretches(len(K), threads)
-        each(lambda k, K=K, out=out: np.matmul(K[slice(*ends[k])], back, out=out[slice(*ends[k])]), len(ends), threads)
-    rest = gram.diag - np.einsum("ij,ij->i", Z, Z)
+    back, m = solve_triangular(L, np.eye(len(L)), lower=True).T, len(landmarks)
+    blocks = [np.arange(lo, min(lo + BLOCK, gram.n)) for lo in range(0, gram.n, BLOCK)]
+    if gram.on_device:
+        from hinge.access.device_rows import keep_there, width_of
+
+        there = gram.array(back)
+        Z: Any = there.new_zeros((gram.n, width_of(m)))
+        rest = gram.diag
+        for some in blocks:
+            part = Z[some[0] : some[-1] + 1]
+            part[:, :m] = gram.values(some, landmarks).to(Z.dtype) @ there
+            rest[some] -= gram.host((part * part).sum(1))
+        Z[:, m] = 1.0
+        matrix = keep_there(Z, m, str(cast(Any, gram).device))
+    else:
+        Z, back = np.empty((gram.n, m), gram.dtype), back.astype(gram.dtype)
+        for some in blocks:
+            _multiply(gram.values(some, landmarks), back, Z[some[0] : some[-1] + 1], gram.threads)
+        rest, matrix = gram.diag - np.einsum("ij,ij->i", Z, Z), Matrix(Z, checked=True)
     if rest.min() < -math.sqrt(_rounding(gram, len(asked)) * float(gram.diag.max())):
         raise ValueError(
             "The kernel is not positive semidefinite, as landmarks need: the features of row "
             f"{rest.argmin()} are longer than K(x, x) allows. Use another kernel, or fit without n_components."
         )
-    _FEATURES[gram] = Features(asked, landmarks, L, Z, np.maximum(rest, 0.0))
+    _FEATURES[gram] = Features(asked, landmarks, L, Z, matrix, np.maximum(rest, 0.0))
     return _FEATURES[gram]
+
+
+def _multiply(K: np.ndarray, back: np.ndarray, out: np.ndarray, threads: int) -> None:
+    """out ← K · back, rows spread over threads: BLAS has one."""
+    ends = [slice(*one) for one in stretches(len(K), threads)]
+    each(lambda k: np.matmul(K[ends[k]], back, out=out[ends[k]]), len(ends), threads)
 
 
 def _independent(gram: BaseGram, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -47,6 +47,9 @@ class Known(BaseGram[np.ndarray]):
     def rows(self, i):
         return Held(self.K, i)
 
+    def values(self, rows, columns):
+        return self.K[np.ix_(rows, columns)]
+
     def combine(self, i, coef):
         return coef @ self.K[i]
 
