@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from hinge.solvers.kernel.block_dual import BlockDual as BlockDual
     from hinge.solvers.kernel.device_block import DeviceBlock as DeviceBlock
     from hinge.solvers.kernel.level_blocks import LevelBlocks as LevelBlocks
+    from hinge.solvers.kernel.nystroem import Nystroem as Nystroem
     from hinge.solvers.l1.cdn import CDN as CDN
     from hinge.solvers.newton.block_newton import BlockNewton as BlockNewton
     from hinge.solvers.newton.device_newton import DeviceNewton as DeviceNewton

@@ -277,7 +277,9 @@ class KernelMachine(Compressible, FittedHTML, ToSklearn):
         if self.solver != "auto":
             return registry.BY_NAME[self.solver].load()()
         if self.n_components is not None:
-            return registry.BY_NAME["nystroem"].load()(None if self.n_components == "auto" else int(self.n_components))
+            from hinge.solvers import Nystroem  # whose import would make that of the estimators slower
+
+            return Nystroem(None if self.n_components == "auto" else int(self.n_components))
         if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0 and not on_a_device(self.device):
             # It starts with all points: classes that start with different subsets would share few kernel rows.
             return BlockDual(first=1)

@@ -34,11 +34,19 @@ class Compressible:
     intercept_: np.ndarray
     kernel_: Kernel
     compression_: dict[str, float]
-    _one_vs_one: bool
     _loss: Loss
-    _dense_dual: np.ndarray
     _scores: Callable[[Items], np.ndarray]
     predict: Callable[[Items], np.ndarray]
+
+    @property
+    def _one_vs_one(self) -> bool:
+        """Whether class pairs were solved."""
+        raise NotImplementedError
+
+    @property
+    def _dense_dual(self) -> np.ndarray:
+        """The coefficients."""
+        raise NotImplementedError
 
     def compress(self, X: Items, *, n_support: int | None = None, tol: float | None = None) -> Self:
         """A copy of the model with fewer support vectors, whose decision values differ as little as possible.

@@ -226,8 +226,7 @@ def _solve_with(problem: KernelRegularized, state: NystroemState, m: int, tol: f
     unit = max(found.certificate.bound, problem.unit)
     left, lost = found.certificate.gap, lost / unit if unit > 0.0 else np.inf
     still = found.status is Status.STALLED
-    answer = dict(beta=beta, b=b, r=r, off=off, dual=dual)
-    return state._replace(**answer, m=m, left=left, lost=lost, still=still, t=state.t + 1)
+    return NystroemState(beta, b, r, off, dual, m, left, lost, state.trust, still, state.t + 1, state.key)
 
 
 def _newton(gram: BaseGram, tol: float) -> Solver:

@@ -393,10 +393,10 @@ def test_threads_take_short_pieces(monkeypatch):
     assert sorted(pieces) == [(lo, min(lo + 512, 40_000)) for lo in range(0, 40_000, 512)]
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(0.5), Function(lambda A, B: np.exp(-((A[:, None] - B) ** 2).sum(2)))])
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Function(lambda a, b: np.exp(-((a - b) @ (a - b))), on="pairs")])
 def test_values_of_some_points_against_others_are_counted_and_not_kept(kernel):
-    points = np.random.default_rng(0).standard_normal((700, 3))
+    points = np.random.default_rng(0).standard_normal((70, 3))
     gram, whole = Gram(as_points(points, kernel)), Gram(as_points(points, kernel)).whole()
-    rows, columns = np.arange(600, 20, -1), np.array([3, 1, 699])
+    rows, columns = np.arange(60, 2, -1), np.array([3, 1, 69])
     np.testing.assert_allclose(gram.values(rows, columns), whole[np.ix_(rows, columns)], rtol=1e-6)
-    assert gram.asked == 3 * 580 and 0 < gram.evals <= 3 * 580
+    assert gram.asked == 3 * 58 and 0 < gram.evals <= 3 * 58
