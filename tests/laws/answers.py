@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from laws.cases import CASES, NEEDS
+from laws.cases import CASES, needed_by
 from laws.contract import spent
 from laws.data import compressed
 
@@ -25,7 +25,7 @@ def tiny_answers():
     """Of each case, dense and compressed: the answer, its certificate and what was read."""
     answers = {}
     for name, case in CASES.items():
-        if (needed := NEEDS.get(type(case.solver))) and find_spec(needed) is None:
+        if (needed := needed_by(case)) and find_spec(needed) is None:
             continue
         X, y = case.data(20)
         exact = {"exact": True} if name in KERNELIZED else {}

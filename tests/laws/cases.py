@@ -711,10 +711,15 @@ NEEDS = {S.InteriorPoint: "clarabel", S.DeviceNewton: "torch", S.DeviceBlock: "t
 """Packages that a solver is nothing without."""
 
 
+def needed_by(case):
+    """The package that a case needs, by its solver or by where it computes; None if there is none."""
+    return "torch" if isinstance(case, DeviceCase) else NEEDS.get(type(case.solver))
+
+
 def _marks(name):
     solver = type(CASES[name].solver)
     first = next(other for other, case in CASES.items() if type(case.solver) is solver)
-    needed = NEEDS.get(solver)
+    needed = needed_by(CASES[name])
     marks = [] if name == first and not needed else [pytest.mark.slow]
     if needed:
         marks += [pytest.mark.peer, pytest.mark.skipif(find_spec(needed) is None, reason=f"needs {needed}")]

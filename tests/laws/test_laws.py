@@ -26,7 +26,6 @@ from laws.answers import run, tiny_answers
 from laws.cases import (
     CASES,
     FAMILIES,
-    NEEDS,
     CellCase,
     DeviceCase,
     KernelCase,
@@ -35,6 +34,7 @@ from laws.cases import (
     OneClassCase,
     SaddleCase,
     every_case,
+    needed_by,
 )
 from laws.contract import bound, by_kernel, certify, iterations, spent, value
 from laws.data import compressed, tiny_rows, weights
@@ -341,7 +341,7 @@ BEGINNINGS = [
     if name == "primal-dual-ball"
     else name
     for name in CASES
-    if type(CASES[name].solver) not in NEEDS
+    if needed_by(CASES[name]) is None
 ]
 
 

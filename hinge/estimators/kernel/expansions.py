@@ -57,7 +57,7 @@ def kernel_sums(
     """
     n = len(X) if isinstance(X, list) else X.shape[0]
     out = np.zeros((n, len(cuts) - 1, len(coef)))
-    block = blocks_of(kernel, X, vectors, exact)
+    block = _blocks_of(kernel, X, vectors, exact)
     step, width = tile
     if not isinstance(X, list):
         step = max(1, min(step, ROWS_BYTES // (8 * max(1, X.shape[1]))))
@@ -73,7 +73,7 @@ def kernel_sums(
 def kernel_values(kernel: Kernel, X: KernelData, vectors: KernelData, *, step: int = 1024) -> Iterator[np.ndarray]:
     """K(x, z) in float64 of all support vectors z, for some rows x after the other."""
     n = len(X) if isinstance(X, list) else X.shape[0]
-    block, every = blocks_of(kernel, X, vectors, True), slice(0, None)
+    block, every = _blocks_of(kernel, X, vectors, True), slice(0, None)
     return (np.asarray(block(slice(lo, lo + step), every), np.float64) for lo in range(0, n, step))
 
 
@@ -104,7 +104,7 @@ def _row_blocks(X: Stored) -> Iterator[slice]:
     return (slice(lo, lo + step) for lo in range(0, X.shape[0], step))
 
 
-def blocks_of(kernel: Kernel, X: KernelData, vectors: KernelData, exact: bool) -> Block:
+def _blocks_of(kernel: Kernel, X: KernelData, vectors: KernelData, exact: bool) -> Block:
     """A function of two slices that returns the kernel values of those rows and support vectors."""
     if isinstance(kernel, Precomputed):
         values, numbers = cast(np.ndarray, X), cast(np.ndarray, vectors)

@@ -3,7 +3,7 @@
 import copy
 import math
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,7 @@ from hinge.constraints import Constraints, count, scale
 from hinge.estimators.data.kernel_input import is_precomputed, new_data
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.tasks import class_pairs, coefficients_of_pairs
-from hinge.estimators.kernel.expansions import blocks_of, kernel_values
+from hinge.estimators.kernel.expansions import kernel_values
 from hinge.kernels import Kernel, Linear
 from hinge.problems.base import rounding
 from hinge.problems.svm.losses import Loss
@@ -51,12 +51,13 @@ class Compressible:
     def compress(self, X: Items, *, n_support: int | None = None, tol: float | None = None) -> Self:
         """A copy of the model with fewer support vectors, whose decision values differ as little as possible.
 
-        Support vectors are chosen by a Cholesky factorisation with pivots, of the kernel matrix scaled by their
-        coefficients. The new coefficients γ minimise the squared changes on the rows that are given, and that of w:
+        The new coefficients γ minimise the squared changes on the rows that are given, and that of w; support vectors
+        are chosen one after the other, each as the one that reduces this most:
 
         .. math:: \\sum_x (f(x) - g(x))^2 + \\|f - g\\|^2, \\qquad g = \\sum_j \\gamma_j K(\\cdot, x_j) + b.
 
-        It costs a kernel value for each pair of a row, or of a former support vector, and a new one.
+        For S former support vectors it takes a kernel value for each of them and each row, S² operations for each row,
+        and memory for 2S² numbers.
 
         Parameters
         ----------
@@ -95,10 +96,15 @@ class Compressible:
         if is_precomputed(self.kernel_):
             raise ValueError("compress needs points, and a precomputed kernel has none: give the kernel itself.")
         X = new_data(self, X)
-        f, order = self._scores(X), _pivots(self, n_support)
+        f = self._scores(X)
+        equations = _equations_of(self, X, f)
+        K, squares, sums, _ = equations
+        least = len(K) * float(np.finfo(np.float64).eps * squares.diagonal().max(initial=0.0))
+        most = len(K) if n_support is None else n_support
+        order = pivoted_cholesky(squares.__getitem__, squares.diagonal(), most, least, sums)[1]
         m = len(order) if tol is None else min(16, len(order))
         while True:
-            small = _with_vectors(self, X, f, np.sort(order[:m]))
+            small = _with_vectors(self, equations, np.sort(order[:m]))
             change = float(np.abs(small._scores(X) - f).max(initial=0.0))
             if tol is None or change <= tol or m == len(order):
                 break
@@ -113,51 +119,61 @@ class Compressible:
 M = TypeVar("M", bound=Compressible)
 
 
-def _pivots(machine: Compressible, most: int | None) -> np.ndarray:
-    """The support vectors in the order in which they are chosen."""
-    size = np.linalg.norm(machine._dense_dual, axis=0)
-    n, block = len(size), blocks_of(machine.kernel_, machine.support_vectors_, machine.support_vectors_, True)
-    parts = [slice(lo, min(lo + 64, n)) for lo in range(0, n, 64)]
-    weighted = np.concatenate([np.diagonal(block(some, some)) for some in parts]) * size**2
+class Equations(NamedTuple):
+    """What the coefficients γ of all support vectors would solve: ``squares @ γ = sums``, a column a decision function.
 
-    def row(i: int) -> np.ndarray:
-        return np.asarray(block(slice(i, i + 1), slice(0, n)), np.float64)[0] * size * size[i]
+    ========== ================================================================================
+    `K`        kernel values of the support vectors
+    `squares`  :math:`\\sum_x k(x)k(x)^T + K`, where k(x) has the kernel values of x with them
+    `sums`     :math:`\\sum_x k(x)(f(x) - b) + Ka`; zero for classes that take no part in a function
+    `a`        their coefficients
+    ========== ================================================================================
+    """
 
-    least = n * float(np.finfo(np.float64).eps) * float(weighted.max(initial=0.0))
-    return pivoted_cholesky(row, weighted, n if most is None else most, least)[1]
+    K: np.ndarray
+    squares: np.ndarray
+    sums: np.ndarray
+    a: np.ndarray
 
 
-def _with_vectors(machine: M, X: KernelData, f: np.ndarray, kept: np.ndarray) -> M:
-    """The model with these support vectors only, and the best coefficients for them."""
+def _equations_of(machine: Compressible, X: KernelData, f: np.ndarray) -> Equations:
+    """The equations, summed over blocks of rows."""
     kernel, vectors, dual = machine.kernel_, machine.support_vectors_, machine._dense_dual
-    own: Any = [vectors[i] for i in kept] if isinstance(vectors, list) else vectors[kept]
-    K = np.concatenate(list(kernel_values(kernel, vectors, own)))  # of the former support vectors
-    squares, sums, at = np.zeros((len(kept), len(kept))), np.zeros((len(kept), f.shape[1])), 0
-    for block in kernel_values(kernel, X, own):
+    a, takes_part = np.zeros((dual.shape[1], f.shape[1])), np.zeros((dual.shape[1], f.shape[1]), bool)
+    every = np.arange(len(a))
+    groups = coefficients_of_pairs(dual, machine.n_support_) if machine._one_vs_one else [(every, row) for row in dual]
+    for k, (used, coef) in enumerate(groups):
+        a[used, k], takes_part[used, k] = coef, True
+    K = np.concatenate(list(kernel_values(kernel, vectors, vectors)))
+    squares, sums, at = K.copy(), K @ a, 0
+    for block in kernel_values(kernel, X, vectors):
         squares += block.T @ block
         sums += block.T @ (f[at : at + len(block)] - machine.intercept_)
         at += len(block)
-    new, far = np.zeros((len(dual), len(kept))), 0.0
-    pairs = machine._one_vs_one
-    every = np.arange(dual.shape[1])
-    groups = coefficients_of_pairs(dual, machine.n_support_) if pairs else [(every, row) for row in dual]
-    of_class = np.repeat(np.arange(len(machine.n_support_)), machine.n_support_)
-    for k, (used, coef) in enumerate(groups):
-        mine = np.flatnonzero(np.isin(kept, used))
-        inside = K[np.ix_(kept[mine], mine)]
-        target = coef @ K[np.ix_(used, mine)]
-        gamma = solved(squares[np.ix_(mine, mine)] + inside, sums[mine, k] + target) if len(mine) else np.zeros(0)
-        far = max(far, _norm(kernel, vectors, used, coef, gamma, target, inside))
-        if pairs:
-            i, j = class_pairs(len(machine.n_support_))[k]
-            new[np.where(of_class[kept[mine]] == i, j - 1, i), mine] = gamma
-        else:
-            new[k] = gamma
+    return Equations(K, squares, sums * takes_part, a)
+
+
+def _with_vectors(machine: M, equations: Equations, kept: np.ndarray) -> M:
+    """The model with these support vectors only, and the best coefficients for them."""
+    K, squares, sums, a = equations
+    vectors, classes = machine.support_vectors_, len(machine.n_support_)
+    of_class = np.repeat(np.arange(classes), machine.n_support_)
+    new, far = np.zeros((len(machine._dense_dual), len(kept))), 0.0
+    for k in range(a.shape[1]):
+        i, j = class_pairs(classes)[k] if machine._one_vs_one else (0, 0)
+        mine = np.flatnonzero(np.isin(of_class[kept], (i, j))) if machine._one_vs_one else np.arange(len(kept))
+        used, gamma = kept[mine], np.zeros(len(a))
+        if len(used):
+            gamma[used] = solved(squares[np.ix_(used, used)], sums[used, k])
+        new[np.where(of_class[used] == i, j - 1, i) if machine._one_vs_one else k, mine] = gamma[used]
+        change = a[:, k] - gamma
+        size = float(np.abs(change) @ np.abs(K) @ np.abs(change))
+        far = max(far, math.sqrt(max(float(change @ K @ change), 0.0) + rounding(2 * len(a), size)))
     small = copy.copy(machine)
     small.__dict__.update(
         support_=machine.support_[kept],
-        support_vectors_=own,
-        n_support_=np.bincount(of_class[kept], minlength=len(machine.n_support_)).astype(machine.n_support_.dtype),
+        support_vectors_=[vectors[i] for i in kept] if isinstance(vectors, list) else vectors[kept],
+        n_support_=np.bincount(of_class[kept], minlength=classes).astype(machine.n_support_.dtype),
         dual_coef_=sp.csr_matrix(new) if sp.issparse(machine.dual_coef_) else new,
         compression_={"n_support": len(kept), "norm_change": far},
         gap_=np.inf,
@@ -165,22 +181,3 @@ def _with_vectors(machine: M, X: KernelData, f: np.ndarray, kept: np.ndarray) ->
         _answers=None,
     )
     return small
-
-
-def _norm(
-    kernel: Kernel,
-    vectors: KernelData,
-    used: np.ndarray,
-    coef: np.ndarray,
-    gamma: np.ndarray,
-    target: np.ndarray,
-    inside: np.ndarray,
-) -> float:
-    """A bound on ‖f - g‖, from the squares of both and their inner product."""
-    own = [vectors[i] for i in used] if isinstance(vectors, list) else vectors[used]
-    blocks = kernel_values(kernel, own, own)
-    responses = np.concatenate([block @ np.stack([coef, np.abs(coef)], 1) for block in blocks])
-    square = float(coef @ responses[:, 0] - 2.0 * gamma @ target + gamma @ inside @ gamma)
-    size = float(np.abs(coef) @ responses[:, 1] + 2.0 * np.abs(gamma) @ np.abs(target))
-    size += float(np.abs(gamma) @ np.abs(inside) @ np.abs(gamma))
-    return math.sqrt(max(square, 0.0) + rounding(len(coef) + len(gamma), size))

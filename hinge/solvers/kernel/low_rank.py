@@ -98,19 +98,25 @@ def find_factor(
 
 
 def pivoted_cholesky(
-    row: Callable[[int], np.ndarray], diag: np.ndarray, most: int, least: float
+    row: Callable[[int], np.ndarray], diag: np.ndarray, most: int, least: float, sides: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Columns Z of a Cholesky factor, their pivots, and what ZZᵀ leaves of the diagonal.
+    """Columns Z of a Cholesky factor of K, their pivots, and what ZZᵀ leaves of the diagonal.
 
-    Each pivot is the largest that is left; there are at most `most`, and none of `least` or less.
+    Each pivot is the largest that is left; there are at most `most`, and none of `least` or less. With right-hand
+    sides H each is the one that reduces :math:`\\min_\\gamma\\ \\tfrac12\\gamma^TK\\gamma - h^T\\gamma`, over the
+    coefficients of the pivots alone, most, for all columns h of H together.
     """
     n, left = len(diag), diag.astype(np.float64)
+    rest = None if sides is None else sides.astype(np.float64)
     Z, pivots = np.empty((n, max(0, min(most, n))), order="F"), list[int]()
     for r in range(Z.shape[1]):
-        i = int(left.argmax())
+        gains = left if rest is None else np.where(left > least, (rest**2).sum(axis=1) / np.maximum(left, least), 0.0)
+        i = int(gains.argmax())
         if left[i] <= least:
             break
         Z[:, r] = (row(i) - Z[:, :r] @ Z[i, :r]) / np.sqrt(left[i])
+        if rest is not None:
+            rest -= np.outer(Z[:, r], rest[i] / np.sqrt(left[i]))
         left -= Z[:, r] ** 2
         left[i] = 0.0
         pivots.append(i)
