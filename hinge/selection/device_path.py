@@ -59,7 +59,7 @@ class DevicePath(KernelPath):
     @staticmethod
     def fits(model: SVC | SVR, data: SearchData) -> bool:
         """Whether the fit is on a device that can hold the kernel values and their inverses."""
-        if model.device in (None, "cpu") or model.solver != "auto":
+        if model.device in (None, "cpu") or model.solver != "auto" or model.n_components is not None:
             return False
         if model.max_kernel_evals is not None or model.max_iter != -1:
             return False
