@@ -1,7 +1,6 @@
 """Newton's method for smooth losses and few features: all members of a batch as columns, by BLAS and LAPACK."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,26 +15,26 @@ from hinge.problems.batch import Batch, BatchSolution, members_of
 from hinge.problems.svm.losses import Loss
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton.newton import PROGRESS, STALLED
-from hinge.solvers.newton.row_sums import MOST_TRIALS, SLOPE
+from hinge.solvers.newton.row_sums import SLOPE, Trial, next_trial
 from hinge.solvers.newton.systems import CANCELLED, MOST_DIRECT, MOST_MOVES, penalty_of, solved
 
 CHEAP = 1e5  # multiplications that take as long as a call of NumPy: a smaller Hessian is summed up anew at each step
-SMALL = 1 << 16  # numbers up to which the Hessians of all members are made by one product, with a copy of the rows
+SMALL = 1 << 20  # cells up to which a copy of all rows is kept, with the constant feature
 
 
 class FiniteNewtonState(NamedTuple):
-    """The points of all members, a column each, in arrays that `advance` overwrites.
+    """The points of all members, a row each, in arrays that `advance` overwrites.
 
     ============ ======================= ==========================================================================
-    `W`          (d + 1, k)              w, and the bias in the last row
-    `G`          (n, k)                  :math:`g_i = t_i - y_i(\\langle w, x_i\\rangle + b)`
-    `alpha`      (n, k)                  the slopes of the loss at G: a feasible dual point
-    `gradient`   (d + 1, k)              :math:`\\nabla F`
+    `W`          (k, d + 1)              w, and the bias in the last column
+    `G`          (k, n)                  :math:`g_i = t_i - y_i(\\langle w, x_i\\rangle + b)`
+    `alpha`      (k, n)                  the slopes of the loss at G: a feasible dual point
+    `gradient`   (k, d + 1)              :math:`\\nabla F`
     `H`          (k, d + 1, d + 1)       :math:`\\sum_i c_i(x_i, 1)(x_i, 1)^T` over the rows in `held`, lower triangle
     `held`       (k, n)                  which rows H is the sum of
     `moved`      (k,)                    rows added to H and taken from it since it was last summed up anew
     `gap`        (k,)                    relative duality gap
-    `least`      (2, k)                  least :math:`\\|\\nabla F\\|^2/2\\lambda` and least objective so far
+    `least`      (k, 2)                  least :math:`\\|\\nabla F\\|^2/2\\lambda` and least objective so far
     `idle`       (k,)                    steps since then
     `rows`       (n, d + 1)              the rows with the constant feature, if they are few; else (0, d + 1)
     `target`     ()                      the gap to reach, as a multiple of `tol`
@@ -60,12 +59,8 @@ class FiniteNewtonState(NamedTuple):
     t: int
 
 
-Members = slice | np.ndarray
-"""Which members of a batch: all of them, or some by their numbers."""
-
-
 class Stacked(NamedTuple):
-    """The members' data as columns: labels, targets, shares :math:`c_i`, penalties, units of the gap.
+    """The members' data, a row each: labels, targets, shares :math:`c_i`, :math:`c_iy_i`, penalties.
 
     Where all rows and members have the same target or share, it is one number.
     """
@@ -73,10 +68,8 @@ class Stacked(NamedTuple):
     y: np.ndarray
     target: np.ndarray | float
     share: np.ndarray | float
+    signed: np.ndarray
     penalty: np.ndarray
-    unit: np.ndarray
-    has_bias: bool
-    rows: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -144,28 +137,21 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         self, problem: Regularized | Batch, seed: int = 0, start: Solution | Sequence[Solution | None] | None = None
     ) -> FiniteNewtonState:
         members = members_of(problem)
-        n, d, k = problem.n, members[0].d, len(members)
-        W = np.zeros((d + 1, k))
+        n, m, k = problem.n, members[0].d + 1, len(members)
+        W = np.zeros((k, m))
         for j, answer in enumerate([start] if isinstance(start, Solution) else start or ()):
             if answer is not None:
-                W[:d, j], W[d, j] = answer.w, answer.b
-        far = np.full(k, np.inf)
-        return FiniteNewtonState(
-            W,
-            np.empty((n, k)),
-            np.empty((n, k)),
-            np.empty((d + 1, k)),
-            np.zeros((k, d + 1, d + 1)),
-            np.zeros((k, n), bool),
+                W[j, :-1], W[j, -1] = answer.w, answer.b
+        G, alpha, gradient = np.empty((k, n)), np.empty((k, n)), np.empty((k, m))
+        H, held, rows = np.zeros((k, m, m)), np.zeros((k, n), bool), np.empty((n if n * m <= SMALL else 0, m))
+        moved, idle, far, least = (
             np.zeros(k, np.int64),
-            far,
-            np.full((2, k), np.inf),
             np.zeros(k, np.int64),
-            np.empty((n if k * n * (d + 1) <= SMALL else 0, d + 1)),
-            np.ones(()),
-            np.zeros((), bool),
-            0,
+            np.full(k, np.inf),
+            np.full((k, 2), np.inf),
         )
+        target, known = np.ones(()), np.zeros((), bool)
+        return FiniteNewtonState(W, G, alpha, gradient, H, held, moved, far, least, idle, rows, target, known, 0)
 
     def restart(self, problem: Regularized | Batch, state: FiniteNewtonState) -> FiniteNewtonState:
         """Continue at the same point for other λ; the products with the rows, and the sums in H, remain valid."""
@@ -173,28 +159,26 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return state._replace(t=0)
 
     def advance(self, problem: Regularized | Batch, state: FiniteNewtonState, n_iter: int) -> FiniteNewtonState:
-        columns = _columns(problem, state.rows)
+        members = members_of(problem)
+        stacked = _stack(members)
         if n_iter > 0 and not state.known:
             if len(state.rows):
-                state.rows[:, :-1], state.rows[:, -1] = (
-                    problem.matrix.gather_dense(np.arange(problem.n)),
-                    columns.has_bias,
-                )
-            state.G[:], state.known[()] = columns.target, True
+                state.rows[:, :-1] = problem.matrix.gather_dense(np.arange(problem.n))
+                state.rows[:, -1] = members[0].bias != "none"
+            state.G[:], state.known[()] = stacked.target, True
             if state.W.any():
-                state.G[:] -= columns.y * _responses(problem.matrix, columns, state.W)
-            state.alpha[:] = _slopes(problem.loss, columns, state.G)
+                state.G[:] -= stacked.y * _responses(problem.matrix, state.rows, state.W)
+            state.alpha[:] = _slopes(problem.loss, stacked, state.G)
         if n_iter > 0 and np.isinf(state.gap).all():
-            _evaluate(problem, columns, state, slice(None))
-        done = 0
-        while done < n_iter and (above := state.gap > self.tol * state.target).any():
-            _step(problem, columns, state, slice(None) if above.all() else np.flatnonzero(above))
+            _evaluate(members, stacked, state, range(len(members)))
+        done, aim = 0, self.tol * float(state.target)
+        while done < n_iter and (above := [j for j, gap in enumerate(state.gap.tolist()) if gap > aim]):
+            _step(members, stacked, state, above)
             done += 1
         return state._replace(t=state.t + done)
 
     def solution(self, problem: Regularized | Batch, state: FiniteNewtonState) -> Any:
-        W, d = state.W, len(state.W) - 1
-        answers = [Solution(W[:d, j], float(W[d, j]), state.alpha[:, j]) for j in range(W.shape[1])]
+        answers = [Solution(w[:-1], float(w[-1]), alpha) for w, alpha in zip(state.W, state.alpha, strict=True)]
         return BatchSolution(tuple(answers)) if isinstance(problem, Batch) else answers[0]
 
     def cost(self, problem: Regularized | Batch, state: FiniteNewtonState | None = None) -> Cost:
@@ -215,195 +199,151 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         return state
 
 
-def _columns(problem: Regularized | Batch, rows: np.ndarray) -> Stacked:
-    members = members_of(problem)
+def _stack(members: Sequence[Regularized]) -> Stacked:
     first, shares = members[0], [member.share() for member in members]
-    n, unit = first.n, np.array([member.unit for member in members])
-    y = np.empty((n, len(members)))
-    for j, member in enumerate(members):
-        y[:, j] = member.y
-    target = np.stack([member.target for member in members], 1) if first.loss.two_sided else 1.0
-    share: np.ndarray | float = 0.0
+    y = np.array([member.y for member in members], np.float64)
+    target = np.array([member.target for member in members]) if first.loss.two_sided else 1.0
     if all(isinstance(one, float) and one == shares[0] for one in shares):
-        share = float(shares[0])
+        share: np.ndarray | float = float(shares[0])
     else:
-        share = np.stack([np.broadcast_to(one, (n,)) for one in shares], 1)
-    penalty, has_bias = np.stack([penalty_of(member) for member in members], 1), first.bias != "none"
-    if not has_bias:
-        penalty[-1] = first.lam  # of a bias that stays 0
-    return Stacked(y, target, share, penalty, unit, has_bias, rows)
+        share = np.array([np.broadcast_to(one, (first.n,)) for one in shares])
+    penalty = np.array([penalty_of(member) for member in members])
+    if first.bias == "none":
+        penalty[:, -1] = first.lam  # of a bias that stays 0
+    return Stacked(y, target, share, share * y, penalty)
 
 
-def _take(columns: Stacked, members: Members) -> Stacked:
-    """The columns of some members."""
-    if isinstance(members, slice):
-        return columns
-    y, target, share, penalty, unit, has_bias, rows = columns
-    target = target if isinstance(target, float) else target[:, members]
-    share = share if isinstance(share, float) else share[:, members]
-    return Stacked(y[:, members], target, share, penalty[:, members], unit[members], has_bias, rows)
+def _take(stacked: Stacked, some: list[int]) -> Stacked:
+    """The data of some members."""
+    if len(some) == len(stacked.y):
+        return stacked
+    return Stacked(*(part if isinstance(part, float) else part[some] for part in stacked))
 
 
-def _responses(matrix: Matrix, columns: Stacked, W: np.ndarray) -> np.ndarray:
-    """⟨w, xᵢ⟩ + b of all rows, a column for each member."""
-    if len(columns.rows):
+def _responses(matrix: Matrix, rows: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """⟨w, xᵢ⟩ + b of all rows, for each member."""
+    if len(rows):
         matrix.count(matrix.n_cells)
-        return columns.rows @ W
-    R = matrix.products(W[:-1])
-    R += W[-1]
-    return R
+        return W @ rows.T
+    return matrix.products(W[:, :-1].T).T + W[:, -1:]
 
 
-def _combinations(matrix: Matrix, columns: Stacked, C: np.ndarray) -> np.ndarray:
-    """Σ Cᵢⱼ(xᵢ, 1) over all rows i, a column for each member j; 0 in place of 1 if there is no bias."""
-    if len(columns.rows):
-        matrix.count(matrix.n_cells)
-        return columns.rows.T @ C
-    sums = np.empty((matrix.shape[1] + 1, C.shape[1]))
-    sums[:-1], sums[-1] = matrix.combinations(C), C.sum(0) if columns.has_bias else 0.0
-    return sums
+def _combinations(member: Regularized, rows: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """Σ Cⱼᵢ(xᵢ, 1) over all rows i, for each member j; 0 in place of 1 if there is no bias."""
+    if len(rows):
+        member.matrix.count(member.matrix.n_cells)
+        return C @ rows
+    last = C.sum(1, keepdims=True) if member.bias != "none" else np.zeros((len(C), 1))
+    return np.hstack([member.matrix.combinations(C.T).T, last])
 
 
-def _slopes(loss: Loss, columns: Stacked, G: np.ndarray) -> np.ndarray:
+def _slopes(loss: Loss, stacked: Stacked, G: np.ndarray) -> np.ndarray:
     """α at G; zero for rows without a weight."""
     alpha = loss.slope(G)
-    return alpha if isinstance(columns.share, float) else alpha * (columns.share > 0.0)
+    return alpha if isinstance(stacked.share, float) else alpha * (stacked.share > 0.0)
 
 
-def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """The inner products of corresponding columns of A and B."""
-    return np.einsum("ij,ij->j", A, B)
-
-
-def _evaluate(problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, members: Members) -> None:
+def _evaluate(members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, some: Sequence[int]) -> None:
     """The gradient and the gap of some members at W, where the loss has the slopes α."""
-    W, alpha, penalty = state.W[:, members], state.alpha[:, members], columns.penalty
-    mass = alpha * columns.share
-    if problem.loss.piecewise:
-        losses = 0.5 * problem.loss.curvature * _dots(alpha, mass)
+    at: Any = slice(None) if len(some) == len(state.W) else some
+    W, alpha, share, loss = state.W[at], state.alpha[at], stacked.share, members[0].loss
+    gradient = stacked.penalty * W
+    paid = np.vecdot(gradient, W).tolist()
+    if loss.piecewise:
+        mean = np.vecdot(alpha, alpha) * share if isinstance(share, float) else np.vecdot(alpha, alpha * share)
+        losses = (0.5 * loss.curvature * mean).tolist()
     else:
-        losses = _dots(state.G[:, members], mass) - (problem.loss.conjugates(alpha) * columns.share).sum(0)
-    mass *= columns.y
-    gradient = penalty * W
-    primal = losses + 0.5 * _dots(gradient, W)
-    gradient -= _combinations(problem.matrix, columns, mass)
-    distance = 0.5 * _dots(gradient, gradient / penalty)
-    scale = np.maximum(primal - distance, columns.unit)
-    state.gradient[:, members] = gradient
-    state.gap[members] = np.divide(distance, scale, out=np.full_like(scale, np.inf), where=scale > 0.0)
-    # The gap may long stay as it is while the losses of rows end one by one; the objective falls then.
-    least, now = state.least[:, members], np.stack([distance, primal])
-    better = (now < PROGRESS * least).any(0)
-    state.idle[members] = (state.idle[members] + 1) * ~better
-    state.least[:, members] = np.where(better, np.minimum(now, least), least)
+        losses = ((alpha * state.G[at] - loss.conjugates(alpha)) * share).sum(1).tolist()
+    gradient -= _combinations(members[0], state.rows, alpha * stacked.signed)
+    state.gradient[at] = gradient
+    distance = np.vecdot(gradient, gradient / stacked.penalty).tolist()
+    for j, twice, square, lost in zip(some, distance, paid, losses, strict=True):
+        apart, primal = 0.5 * twice, lost + 0.5 * square
+        scale = max(primal - apart, members[j].unit)
+        state.gap[j] = apart / scale if scale > 0.0 else np.inf
+        # The gap may long stay as it is while the losses of rows end one by one; the objective falls then.
+        least, lowest = state.least[j].tolist()
+        better = apart < PROGRESS * least or primal < PROGRESS * lowest
+        state.idle[j] = 0 if better else state.idle[j] + 1
+        if better:
+            state.least[j] = min(apart, least), min(primal, lowest)
 
 
-def _step(problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, members: Members) -> None:
+def _step(members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, some: list[int]) -> None:
     """Newton's direction of some members, the minimum on it, and the gap there."""
-    columns, gradient = _take(columns, members), state.gradient[:, members]
-    P = _solve_newton(problem, columns, state, members, -gradient)
-    Q = columns.y * _responses(problem.matrix, columns, P)
-    tau, G, alpha = _minimise_along(problem.loss, columns, state.G[:, members], state.alpha[:, members], gradient, P, Q)
-    state.W[:, members] += tau * P
-    state.G[:, members], state.alpha[:, members] = G, alpha
-    _evaluate(problem, columns, state, members)
-
-
-def _solve_newton(
-    problem: Regularized | Batch, columns: Stacked, state: FiniteNewtonState, members: Members, g: np.ndarray
-) -> np.ndarray:
-    """:math:`(\\nabla^2F)^{-1}g` of some members; of few rows for all of them in one call of LAPACK."""
-    share, penalty, B, width = columns.share, columns.penalty, columns.rows, len(g)
-    if len(B):
-        weight = problem.loss.second(state.alpha[:, members]) * share
-        H = (B.T * weight.T[:, None, :]) @ B
-        H.reshape(len(H), -1)[:, :: width + 1] += penalty.T
-        problem.matrix.count(len(H) * problem.matrix.n_cells)
-        with suppress(np.linalg.LinAlgError):
-            return np.linalg.solve(H, g.T[:, :, None])[:, :, 0].T
-    found = np.empty_like(g)
-    for place, j in enumerate(np.arange(len(state.gap))[members].tolist()):
-        H = _hessian(problem.matrix, problem.loss, share if isinstance(share, float) else share[:, place], state, j)
-        H.flat[:: width + 1] += penalty[:, place]
-        if not columns.has_bias:
+    at: Any = slice(None) if len(some) == len(state.W) else some
+    matrix, stacked = members[0].matrix, _take(stacked, some)
+    P = -state.gradient[at]
+    for place, j in enumerate(some):
+        share = stacked.share if isinstance(stacked.share, float) else stacked.share[place]
+        H = _hessian(matrix, members[j].loss, share, state, j)
+        H.flat[:: len(H) + 1] += stacked.penalty[place]
+        if members[j].bias == "none":
             H[-1, :-1] = 0.0
-        found[:, place] = solved(H, g[:, place])
-    return found
+        P[place] = solved(H, P[place])
+    Q = stacked.y * _responses(matrix, state.rows, P)
+    state.W[at], state.G[at], state.alpha[at] = _minimise_along(members[0].loss, stacked, state, at, P, Q)
+    _evaluate(members, stacked, state, some)
 
 
 def _minimise_along(
-    loss: Loss, columns: Stacked, G: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, P: np.ndarray, Q: np.ndarray
-) -> tuple[np.ndarray | float, np.ndarray, np.ndarray]:
-    """The step τ to the minimum of each member along its direction P, and what G and α are there.
+    loss: Loss, stacked: Stacked, state: FiniteNewtonState, at: Any, P: np.ndarray, Q: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """W + τP, G - τQ and the α there, at the minimum of each member along its direction P.
 
-    Newton on the slope, kept within a bracket. τ = 1 is tried first, where the minimum is if no row's loss begins or
-    ends on the way.
+    τ = 1 is tried first, where the minimum is if no row's loss begins or ends on the way.
     """
-    start, second, weighted = _dots(gradient, P), _dots(columns.penalty * P, P), Q * columns.share
-    before = start + _dots(alpha, weighted)
-    there = G - Q
-    alpha = _slopes(loss, columns, there)
-    slope = before + second - _dots(alpha, weighted)
-    steep = np.abs(slope) > -SLOPE * start
-    if not steep.any():
-        return 1.0, there, alpha
-    tau, low, high = np.ones(len(start)), np.zeros(len(start)), np.full(len(start), np.inf)
-    for _ in range(MOST_TRIALS):
-        curvature = second + _dots(loss.second(alpha) * Q, weighted)
-        low, high = np.where(slope < 0.0, tau, low), np.where(slope < 0.0, high, tau)
-        inside = np.where(low > 0.0, 0.5 * (low + high), 0.1 * high)
-        step = tau - slope / np.where(curvature > 0.0, curvature, 1.0)
-        step = np.where((low < step) & (step < high), step, np.where(high < np.inf, inside, 2.0 * low + 1.0))
-        tau = np.where(steep, step, tau)
-        there = G - tau * Q
-        alpha = _slopes(loss, columns, there)
-        slope = before + tau * second - _dots(alpha, weighted)
-        steep = np.abs(slope) > -SLOPE * start
-        if not steep.any():
-            return tau, there, alpha
-    tau = np.where(steep, low, tau)  # the slope at `low` is still negative: the way there has been downhill
-    there = G - tau * Q
-    return tau, there, _slopes(loss, columns, there)
+    W, G, paid, weighted = state.W[at], state.G[at], stacked.penalty * P, Q * stacked.share
+    first, second, start = (np.vecdot(A, B).tolist() for A, B in ((paid, W), (paid, P), (state.gradient[at], P)))
+    trials, there, step = [Trial(1.0, 0.0, np.inf, slope, 1, False) for slope in start], G - Q, P
+    while True:
+        alpha = _slopes(loss, stacked, there)
+        slopes = (-np.vecdot(alpha, weighted)).tolist()
+        known = list(zip(trials, slopes, first, second, strict=True))
+        if all(one.over or abs(f + one.tau * s + slope) <= SLOPE * abs(one.start) for one, slope, f, s in known):
+            return W + step, there, alpha
+        curved = np.vecdot(loss.second(alpha) * Q, weighted).tolist()
+        every = zip(trials, slopes, curved, first, second, strict=True)
+        trials = [trial if trial.over else next_trial(trial, *sums) for trial, *sums in every]
+        tau = np.array([[trial.tau] for trial in trials])
+        there, step = G - tau * Q, tau * P
 
 
 def _hessian(matrix: Matrix, loss: Loss, share: np.ndarray | float, state: FiniteNewtonState, j: int) -> np.ndarray:
-    """The sum of cᵢℓ''(gᵢ)(xᵢ, 1)(xᵢ, 1)ᵀ over the rows of a member."""
-    if loss.piecewise:
-        _update_hessian(matrix, share, state, j)
-        return state.H[j] * (1.0 / loss.curvature)
-    H = np.zeros_like(state.H[j])
-    _add_squares(matrix, np.arange(matrix.shape[0]), loss.second(state.alpha[:, j]) * share, 1.0, H)
-    return H
+    """Σ cᵢℓ''(gᵢ)(xᵢ, 1)(xᵢ, 1)ᵀ of a member; of many rows with a loss, updated for those whose loss began or ended."""
+    H, held, alpha, rows = state.H[j], state.held[j], state.alpha[j], state.rows
+    if not loss.piecewise:
+        return _squares(matrix, rows, np.arange(matrix.shape[0]), loss.second(alpha) * share)
+    share, curved = share * (1.0 / loss.curvature), alpha.nonzero()[0]
+    if len(curved) * H.size <= CHEAP:
+        return _squares(matrix, rows, curved, share)
+    came, went = np.flatnonzero((alpha != 0.0) > held), np.flatnonzero((alpha != 0.0) < held)
+    state.moved[j] += len(came) + len(went)
+    held[:] = alpha != 0.0
+    if len(came) + len(went) <= len(curved) and state.moved[j] <= MOST_MOVES * max(len(curved), len(H)):
+        H += _squares(matrix, rows, came, share)
+        most = np.trace(H)
+        H -= _squares(matrix, rows, went, share)
+        if np.trace(H) > CANCELLED * most:  # else what remains is the rounding of rows that left
+            return H.copy()
+    H[:], state.moved[j] = _squares(matrix, rows, curved, share), len(curved)
+    return H.copy()
 
 
-def _update_hessian(matrix: Matrix, share: np.ndarray | float, state: FiniteNewtonState, j: int) -> None:
-    """Update H of a member for the rows that have a loss now: d² for each that changed, or for each row if fewer."""
-    H, held, curved = state.H[j], state.held[j], state.alpha[:, j] != 0.0
-    count = int(np.count_nonzero(curved))
-    if count * H.size > CHEAP:
-        came, went = np.flatnonzero(curved > held), np.flatnonzero(curved < held)
-        state.moved[j] += len(came) + len(went)
-        if len(came) + len(went) <= count and state.moved[j] <= MOST_MOVES * max(count, len(H)):
-            held[:] = curved
-            _add_squares(matrix, came, share, 1.0, H)
-            most = np.trace(H)
-            _add_squares(matrix, went, share, -1.0, H)
-            if np.trace(H) > CANCELLED * most:  # else what remains is the rounding of rows that left
-                return
-    held[:], H[:], state.moved[j] = curved, 0.0, count
-    _add_squares(matrix, np.flatnonzero(curved), share, 1.0, H)
-
-
-def _add_squares(
-    matrix: Matrix, rows: np.ndarray, share: np.ndarray | float, sign: float, H: np.ndarray, *, block: int = 4096
-) -> None:
-    """H ± Σ cᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over some rows, by copies of `block` rows."""
-    for lo in range(0, len(rows), block):
+def _squares(
+    matrix: Matrix, kept: np.ndarray, rows: np.ndarray, share: np.ndarray | float, *, block: int = 4096
+) -> np.ndarray:
+    """Σ cᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over some rows, by copies of `block` rows; from those that are `kept`, if any."""
+    H: Any = 0.0
+    for lo in range(0, max(1, len(rows)), block):
         some = rows[lo : lo + block]
-        B = np.empty((len(some), len(H)))
-        B[:, :-1], B[:, -1] = matrix.gather_dense(some), 1.0
-        if isinstance(share, float):
-            H += (sign * share) * (B.T @ B)
+        if len(kept):
+            matrix.count(len(some) * matrix.n_cells // len(kept))
+            B = kept.take(some, 0)
         else:
+            B = np.ones((len(some), matrix.shape[1] + 1))
+            B[:, :-1] = matrix.gather_dense(some)
+        if not isinstance(share, float):
             B *= np.sqrt(share[some])[:, None]
-            H += sign * (B.T @ B)
+        H = H + B.T @ B
+    return H * share if isinstance(share, float) else H
