@@ -24,6 +24,9 @@ T = TypeVar("T")
 ROW_BLOCK_CELLS = 1 << 21
 """Cells per compiled call of a pass: some milliseconds, so that Ctrl-C is noticed."""
 
+FEW_CELLS = 1 << 15
+"""Cells of dense rows up to which products by BLAS take no longer than a call of compiled code."""
+
 MOST_UNPACKED = 1 << 25
 """Largest number of cells of sparse rows that are made dense for products."""
 
@@ -182,10 +185,22 @@ class Matrix(Data):
         out = np.empty(hi - lo) if out is None else out
         A = self.rows if billed else self.unbilled
         new = bool(lo <= self._measured[0] < hi)  # the first pass also finds the largest norm
-        largest = _responses(A, w, lo, hi, out, new)
+        if (X := self._few_cells(lo, hi)) is not None:
+            with np.errstate(over="ignore", invalid="ignore"):  # as compiled code: certificates are infinite then
+                np.matmul(X, w, out=out)
+                largest = float(np.vecdot(X, X).max()) if new else 0.0
+            A.reads[0] += X.size
+        else:
+            largest = _responses(A, w, lo, hi, out, new)
         if new:
             self._measured[:] = hi, max(self._measured[1], largest)
         return out
+
+    def _few_cells(self, lo: int, hi: int) -> np.ndarray | None:
+        """Some dense rows in float64, if they are so few that BLAS has them sooner than a call of compiled code."""
+        if isinstance(self.rows, DenseRows) and (hi - lo) * self.shape[1] <= FEW_CELLS:
+            return self.rows.X[lo:hi].astype(np.float64, copy=False)
+        return None
 
     def responses_at(self, rows: np.ndarray, w: np.ndarray, billed: bool = True) -> np.ndarray:
         """``X[rows] @ w`` in float64."""
@@ -214,7 +229,10 @@ class Matrix(Data):
             largest = known  # solvers have met all rows
             self._measured[:] = self.shape[0], largest
         elif done < self.shape[0]:
-            largest = max(largest, _largest_sq_norm(self.unbilled, done, self.shape[0]))
+            X = self._few_cells(done, self.shape[0])
+            with np.errstate(over="ignore"):
+                rest = _largest_sq_norm(self.unbilled, done, self.shape[0]) if X is None else np.vecdot(X, X).max()
+            largest = max(largest, float(rest))
             self._measured[:] = self.shape[0], largest
         return float(np.sqrt(largest))
 
@@ -225,7 +243,12 @@ class Matrix(Data):
 
     def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """``out += X[lo:hi].T @ coef``; rows whose coefficient is zero are not read."""
-        _combine(self.rows, coef, lo, hi, out)
+        if (X := self._few_cells(lo, hi)) is None:
+            _combine(self.rows, coef, lo, hi, out)
+        else:
+            with np.errstate(over="ignore", invalid="ignore"):
+                out += coef @ X
+            self._reads[0] += np.count_nonzero(coef) * X.shape[1]
 
     def combine_finely(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray, rest: np.ndarray) -> None:
         """The same in twice the precision, as ``out + rest``; a last entry of both is for a column of ones."""

@@ -268,6 +268,10 @@ class OnData(Problem[Answer]):
         # A `Matrix` if it is in memory; else the driver rejects solvers that need one.
         self.matrix: Matrix | Any = data if priced else data.by_rows
 
+    def fork_data(self) -> None:
+        """Read the same data by counters of its own from now on, for a concurrent run."""
+        OnData.__init__(self, self.read_through.fork())
+
     @property
     def table(self) -> Table:
         """The same data as a `Table`, read by rows, columns and cells; the reads are counted together."""

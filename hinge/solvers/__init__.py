@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from hinge.solvers.kernel.nystroem import Nystroem as Nystroem
     from hinge.solvers.l1.cdn import CDN as CDN
     from hinge.solvers.newton.block_newton import BlockNewton as BlockNewton
+    from hinge.solvers.newton.central_path import CentralPath as CentralPath
     from hinge.solvers.newton.device_newton import DeviceNewton as DeviceNewton
     from hinge.solvers.newton.finite_newton import FiniteNewton as FiniteNewton
     from hinge.solvers.newton.multiclass_newton import MulticlassNewton as MulticlassNewton

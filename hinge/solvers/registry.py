@@ -52,6 +52,7 @@ BY_NAME: dict[str, Registered] = {
     "uniformdca": Registered("hinge.solvers.papers.uniform_dca", "UniformDCA", "linear"),
     "newton": Registered("hinge.solvers.newton.newton", "Newton", "linear"),
     "finitenewton": Registered("hinge.solvers.newton.finite_newton", "FiniteNewton", "linear"),
+    "centralpath": Registered("hinge.solvers.newton.central_path", "CentralPath", "linear"),
     "devicenewton": Registered("hinge.solvers.newton.device_newton", "DeviceNewton", "linear", "torch"),
     "switch": Registered("hinge.solvers.choice.switch", "Switch", "linear"),
     "cuttingplane": Registered("hinge.solvers.papers.cutting_plane", "CuttingPlane", "linear"),

@@ -566,6 +566,10 @@ LINEAR = {
         same_reads=False,
         loss=SQUARED_TUBE,
     ),
+    "centralpath": LinearCase(S.CentralPath(), T=6, seed_moves="nothing", same_reads=False),
+    "centralpath-tube": LossCase(
+        S.CentralPath(), bias="penalized", weighted=True, T=6, seed_moves="nothing", same_reads=False, loss=TUBE
+    ),
     "newton": LinearCase(S.Newton(), T=8, seed_moves="state"),  # the seed is an order of summation
     "newton-free": LinearCase(S.Newton(), bias="free", weighted=True, T=8, seed_moves="state"),
     "newton-penalized": LinearCase(S.Newton(width=0.3, shrink=0.2), bias="penalized", T=8, seed_moves="state"),

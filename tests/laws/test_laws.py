@@ -433,6 +433,7 @@ EXACT = (
     "StaleSDCA",
     "Newton",
     "FiniteNewton",
+    "CentralPath",
     "InteriorPoint",
     "BlockDual",
     "ActiveSet",
@@ -533,7 +534,7 @@ def test_iteration_limit_is_exact(name):
     for limit in (0, 1, 7, 61):
         result = solve(case.problem(*case.data()), case.solver, stop=Stop(tol=0, max_iter=limit))
         # They come to an end:
-        few = S.InteriorPoint | S.MulticlassNewton | S.Newton | S.FiniteNewton | S.DeviceNewton
+        few = S.InteriorPoint | S.MulticlassNewton | S.Newton | S.FiniteNewton | S.CentralPath | S.DeviceNewton
         if isinstance(case, LinearCase | MulticlassCase) and not isinstance(case.solver, few):
             assert result.status is Status.MAX_ITER
         assert result.n_iter == limit or (result.status in ENDED and result.n_iter < limit)

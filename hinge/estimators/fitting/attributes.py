@@ -49,9 +49,9 @@ def describe_runs(
 ) -> None:
     """Set the attributes that say how the runs went, and warn if one was cut off."""
     several = len(results) > 1
-    model.gap_ = float(np.max([result.certificate.gap for result in results]))
-    objectives = np.array([result.certificate.objective for result in results])
-    model.objective_ = objectives if several else float(objectives[0])
+    gaps, objectives = zip(*[(result.certificate.gap, result.certificate.objective) for result in results], strict=True)
+    model.gap_ = float(np.max(gaps) if several else gaps[0])
+    model.objective_ = np.array(objectives) if several else float(objectives[0])
     model.history_ = [result.history for result in results] if several else results[0].history
     model.solver_ = results[0].solver
     statuses = [result.status for result in results]

@@ -165,13 +165,14 @@ class ConstantPredictionWarning(UserWarning):
     """
 
 
-def rules_out_constant(codes: np.ndarray, objective: float) -> bool:
-    """Whether a mean loss, or more, of two classes excludes that one class is predicted for all rows.
+def rules_out_constant(codes: np.ndarray, objective: np.ndarray | float) -> bool:
+    """Whether the mean losses of all problems, or more, exclude that one class is predicted for all rows.
 
-    A row on the wrong side has a loss of at least 1.
+    Of two classes, a row on the wrong side has a loss of at least 1. Of more, each against the rest, a row for which
+    another class than its own is predicted has two losses x + z ≥ 2, or x² + z² ≥ 2: in its own class and in that one.
     """
-    second = int(np.count_nonzero(codes))
-    return objective * len(codes) < min(second, len(codes) - second)
+    rows = np.bincount(codes)
+    return float(np.sum(objective)) * len(codes) < (1 if len(rows) == 2 else 2) * (len(codes) - int(rows.max()))
 
 
 def warn_if_constant(

@@ -284,15 +284,12 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             by_rows = solver is None or (solver.reads == "rows" and not shared)
             seen = occupied(matrix, compress=solver is None) if by_rows else seen._replace(matrix=matrix)
             matrix = seen.matrix
+            problems = [self._problem(matrix, codes == k, row_weight, per_class, k, solver) for k in tasks]
             if solver is None and len(tasks) > 1:
-                first: Any = self._problem(matrix, codes == tasks[0], row_weight, per_class, tasks[0])
-                solver = joint_solver(first, self.tol)
+                solver = joint_solver(problems[0], self.tol)
                 shared = solver is not None
-            forked = len(tasks) > 1 and not shared
-            problems = [
-                self._problem(matrix.fork() if forked else matrix, codes == k, row_weight, per_class, k, solver)
-                for k in tasks
-            ]
+            for problem in problems if len(tasks) > 1 and not shared else ():
+                problem.fork_data()
             for problem in [] if row_weight is None and per_class is None else problems:
                 if min(problem.class_mass(np.ones(problem.n))) < 1e-12:
                     raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
@@ -311,9 +308,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         keep_results(self, results, problems)
         sources.set_names(self, names)
         if table is None and self.stop_reason_ == "converged":
-            plain = (
-                len(classes) == 2 and row_weight is None and per_class is None and isinstance(problems[0], Penalized)
-            )
+            plain = row_weight is None and per_class is None and isinstance(problems[0], Penalized)
             if not (plain and rules_out_constant(codes, self.objective_)):
                 warn_if_constant(codes, classes, self._predicted_by(X, seen))
         return self

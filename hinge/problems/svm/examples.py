@@ -89,7 +89,7 @@ class Examples(Problem[Answer]):
     def over_blocks(self, work: Callable[[int, int], T]) -> list[T]:
         """The results of ``work(lo, hi)`` for all blocks, in order; blocks are shared among the allowed threads."""
         blocks = list(self.blocks())
-        return each(lambda k: work(*blocks[k]), len(blocks))
+        return [work(*blocks[0])] if len(blocks) == 1 else each(lambda k: work(*blocks[k]), len(blocks))
 
     def share(self, lo: int = 0, hi: int | None = None) -> np.ndarray | float:
         """The cᵢ = sᵢ/Σs of rows lo to hi; a single number where all weights are equal."""

@@ -1,5 +1,6 @@
 """The part that all linear SVM problems share: norm and loss, the bias, sums over rows, and their rounding."""
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal
@@ -92,7 +93,7 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
     def norm(self, w: np.ndarray, b: float = 0.0) -> float:
         """‖w‖, with the constant feature's weight where the bias is penalised."""
         extra = (b / self.bias_scale) ** 2 if self.bias == "penalized" else 0.0
-        return float(np.sqrt(w @ w + extra))
+        return math.sqrt(w @ w + extra)
 
     def mean_loss(self, w: np.ndarray, b: float = 0.0, billed: bool = True) -> float:
         """The mean loss in one pass, without a vector of length n."""
@@ -104,7 +105,7 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
 
     def response_error(self, w: np.ndarray, b: float = 0.0) -> float:
         """Bound on the error of any tᵢ - yᵢ(⟨w, xᵢ⟩ + b); rows in memory are measured for it, once."""
-        size = self.largest_norm() * float(np.linalg.norm(w)) + abs(b) + self.largest_target
+        size = self.largest_norm() * math.sqrt(w @ w) + abs(b) + self.largest_target
         return rounding(self.matrix.max_row_cells, size)
 
     def combination_norm(self, z: np.ndarray, mass: float) -> float:

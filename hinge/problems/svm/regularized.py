@@ -1,5 +1,6 @@
 """The regularised SVM, Eq. (1) of the Pegasos paper, with any loss: primal, dual, and the duality gap."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ class DualShare(NamedTuple):
 
 def dual_value(share: DualShare, lam: float, loss: Loss, constant_sq: float, terms: int) -> float:
     """Lower bound on D at the best multiple of α; `terms` is the longest chain of additions in the sums of `share`."""
-    norm, mass = float(np.linalg.norm(share.z)), share.positive + share.negative
+    norm, mass = math.sqrt(share.z @ share.z), share.positive + share.negative
     error = rounding(terms, share.size)
     z_sq = (norm + rounding(len(share.z), norm) + share.off) ** 2
     if constant_sq:
@@ -203,7 +204,8 @@ class Regularized(Penalized):
 
         def part(lo: int, hi: int) -> tuple[float, float, float]:
             a, c = alpha[lo:hi], self.share(lo, hi)
-            mass = float(np.abs(a).sum() * c if isinstance(c, float) else np.abs(a) @ c)
+            size = np.abs(a) if self.loss.two_sided else a
+            mass = float(size.sum() * c if isinstance(c, float) else size @ c)
             linear = float((self.target[lo:hi] * a) @ np.broadcast_to(c, a.shape)) if self.loss.two_sided else mass
             if not self.loss.curvature:
                 return linear, mass, 0.0

@@ -13,6 +13,7 @@ from hinge.solvers.cells.frugal import Frugal
 from hinge.solvers.choice.cost_model import (
     SEPARABLE,
     ascent_cost,
+    central_path_cost,
     finite_newton_cost,
     newton_cost,
     row_space_costs,
@@ -23,15 +24,19 @@ from hinge.solvers.kernel.active_rounds import MOST, fit_alone
 from hinge.solvers.kernel.active_set import LARGEST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
 from hinge.solvers.l1.cdn import CDN
+from hinge.solvers.newton.central_path import CentralPath
 from hinge.solvers.newton.finite_newton import FiniteNewton
 from hinge.solvers.newton.multiclass_newton import MulticlassNewton
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
 from hinge.solvers.newton.systems import form_of
-from hinge.solvers.unit_costs import pass_cost
+from hinge.solvers.unit_costs import STEP, pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
 UNCOMPILED = 8e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
+ROUNDS = (
+    5.0  # what the calls of a monitored ascent cost besides, in steps of Newton's method: a small fit has two rounds
+)
 PART_ROW = 16  # cells that take as long as what a row costs besides its own
 PART_CELLS = 1 << 20
 """Least cells of an epoch for each thread: some milliseconds. Threads synchronise several times in an epoch, which
@@ -51,11 +56,11 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
 
     Newton's method or dual coordinate ascent, whichever costs less by :mod:`hinge.solvers.choice.cost_model`;
     `Switch` monitors it and changes to the other if it is slow. `FiniteNewton` alone where a squared loss takes it
-    milliseconds, dual ascent (`SDCA`) alone where features are too many for Newton's method. If `few_reads` are wanted
-    rather than little time, as under any limit of reads, or if the data is not in memory, the frugal learner, which
-    keeps the cells it has read and needs no second pass. For kernel problems the block dual method, with a form for
-    GPUs; with a given slack the Stochastic Batch Perceptron, with batches that grow with n. For the 1-norm coordinate
-    descent over columns.
+    milliseconds, `CentralPath` where another loss does, dual ascent (`SDCA`) alone where features are too many for
+    Newton's method. If `few_reads` are wanted rather than little time, as under any limit of reads, or if the data is
+    not in memory, the frugal learner, which keeps the cells it has read and needs no second pass. For kernel problems
+    the block dual method, with a form for GPUs; with a given slack the Stochastic Batch Perceptron, with batches that
+    grow with n. For the 1-norm coordinate descent over columns.
 
     Examples
     --------
@@ -112,9 +117,14 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
         return Choice(ascent_for(tol), f"{d} features are many for {n} rows")
     if (cost := finite_newton_cost(problem)) < UNCOMPILED:
         return Choice(FiniteNewton(tol), f"{n} rows of {d} features: some {1e-6 * cost:.2g} ms of Newton's method")
+    path, why = central_path_cost(problem, tol), f"{n} rows of {d} features: a dozen Newton steps in compiled code"
+    if path < ROUNDS * STEP:
+        return Choice(CentralPath(tol), why)
     stiff = stiffness(problem)
     ascent, newton, ns_of_pass = ascent_cost(problem, tol, stiff), newton_cost(problem), pass_cost(problem)
     work = f"{n} rows of {d} features: some {1e-6 * newton:.2g} ms of Newton's method against {1e-6 * ascent:.2g}"
+    if path < min(ascent + ROUNDS * STEP, newton):
+        return Choice(CentralPath(tol), why)
     if problem.pull:
         return Choice(Newton() if newton < ascent else SDCA(), work)
     if form_of(problem) == "rows":

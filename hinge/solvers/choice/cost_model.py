@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.problems import Multiclass, Regularized
+from hinge.problems.base import EPS
 from hinge.solvers.ascent.sdca import TYPICAL
 from hinge.solvers.newton.newton import begins_with
-from hinge.solvers.newton.systems import CURVED, form_of
+from hinge.solvers.newton.systems import CURVED, DIRECT, form_of
 from hinge.solvers.unit_costs import CELL, FLOP, NONZERO, ROW, SPARSE_FLOP, STEP, factor_cost, hessian_cost, pass_cost
 
 LEAST_TOL = 1e-16  # a relative gap of rounding
@@ -24,6 +25,7 @@ CG_PASSES = 5.0  # passes that the products of a step without a Hessian take; fe
 SEPARABLE = 16.0  # rows for each feature below which a plane may separate them, and steps are hard to foresee
 SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing
 CLASS_STEPS = 15.0  # of MulticlassNewton, whatever the scales and λ: `benchmarks/costs.py` prints the median
+PATH_STEPS = 14.0  # of CentralPath to a gap of 1e-4, whatever the scales and λ: `benchmarks/small.py` prints them
 NEWTON_PASSES = 6.0  # of BlockNewton, which begins with a sample in memory: `benchmarks/out_of_core.py` prints them
 FETCH = 2.0  # nanoseconds to get a cell of a row from a disk, decoded: `benchmarks/out_of_core.py`, its plain passes
 
@@ -149,6 +151,21 @@ def finite_newton_cost(problem: Regularized) -> float:
     if begins_with(problem) < problem.n:
         return math.inf
     return newton_cost(problem)
+
+
+def central_path_cost(problem: Regularized, tol: float) -> float:
+    """The cost of `CentralPath`, which has a loop for every product; infinite as for `finite_newton_cost`.
+
+    Rounding of its systems leaves a relative gap of about R²/Λ roundings: it is not for a tol near that.
+    """
+    n, m = float(problem.n), problem.d + 1.0
+    if problem.loss.curvature or problem.pull or problem.bias == "free" or problem.d > DIRECT:
+        return math.inf
+    if begins_with(problem) < problem.n:
+        return math.inf
+    if 100.0 * EPS * plain_stiffness(problem, problem.largest_norm() ** 2 + problem.constant_sq) > tol:
+        return math.inf
+    return PATH_STEPS * n * (0.5 * ROW * (1 + problem.loss.two_sided) + CELL * (0.4 * m * m + 4.0 * m))
 
 
 class BlockCosts(NamedTuple):

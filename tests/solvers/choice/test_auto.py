@@ -21,6 +21,7 @@ from hinge.solvers import (
     SDCA,
     ActiveSet,
     BlockDual,
+    CentralPath,
     CoCoA,
     FiniteNewton,
     Frugal,
@@ -67,6 +68,8 @@ def test_the_choice_and_its_reason(n, d, lam, cells, begins, loss):
         assert choice.solver == ascent_for()
     elif loss is SQUARED_HINGE and isinstance(choice.solver, FiniteNewton):
         assert n * d < 10_000 or begins == NEWTON
+    elif isinstance(choice.solver, CentralPath):
+        assert loss is HINGE and n * d < 10_000
     else:
         assert choice.solver.begin == begins
     assert str(d) in choice.reason

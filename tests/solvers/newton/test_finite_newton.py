@@ -40,6 +40,7 @@ def test_restarts_along_C_reach_the_optimum(loss, bias):
 def test_a_batch_equals_its_members(weight, small, monkeypatch):
     if not small:  # Hessians one by one, updated by the rows that come and go
         monkeypatch.setattr(finite_newton, "SMALL", 0)
+        monkeypatch.setattr(finite_newton, "FEW", 0)
         monkeypatch.setattr(finite_newton, "CHEAP", 0)
     matrix = as_matrix(X)
     members = [made(C, rows=matrix, column=k, weight=weight) for k, C in enumerate((0.01, 1.0, 100.0))]

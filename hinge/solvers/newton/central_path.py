@@ -1,0 +1,386 @@
+"""Newton steps along the central path for the hinge and the ε-insensitive loss: few, whatever the scales and λ."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.access import frozen
+from hinge.compiled import compiled
+from hinge.constraints import Constraints, number
+from hinge.monitoring import Status
+from hinge.problems import Problem, Regularized, Solution
+from hinge.problems.base import EPS, Cost
+from hinge.problems.batch import Batch, BatchSolution, members_of
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.newton.newton import PROGRESS
+from hinge.solvers.newton.row_sums import REORDERED
+from hinge.solvers.newton.systems import DIRECT, penalty_of
+
+TO_BOUNDARY = 0.99  # share of the way to the boundary that a step goes
+STALLED = 15  # steps without a thousandth of progress that end a run: rounding is all that is left
+INSIDE = 0.1  # distance to their bounds of the dual weights of a start
+
+
+class CentralPathState(NamedTuple):
+    """The points of all k members, in arrays that `advance` overwrites.
+
+    A row has one side, with the loss max(0, e), e = g; of regression two, with e = g - ε and e = -g - ε.
+
+    ========== ==================== ===========================================================================
+    `W`        (k, d + 1)           w, and the bias in the last column
+    `inside`   (k, 4, sides, n)     a, 1 - a, and their multipliers s and ξ, with :math:`\\xi - s = e`
+    `best`     (k, d + 1)           the W of the least gap so far
+    `alpha`    (k, n)               its dual weights: a, or the difference of those of both sides
+    `gap`      (k,)                 its relative duality gap
+    `idle`     (k,)                 steps since then
+    `rows`     (n, d + 1)           the rows with the constant feature
+    `target`   ()                   the gap to reach, as a multiple of `tol`
+    `t`        int                  steps so far
+    ========== ==================== ===========================================================================
+    """
+
+    W: np.ndarray
+    inside: np.ndarray
+    best: np.ndarray
+    alpha: np.ndarray
+    gap: np.ndarray
+    idle: np.ndarray
+    rows: np.ndarray
+    target: np.ndarray
+    t: int
+
+
+@dataclass(frozen=True)
+class CentralPath(Solver[Regularized, CentralPathState]):
+    """Newton steps between the constraints of `Regularized` with a loss of two slopes (an interior point method).
+
+    With slacks :math:`\\xi_i \\ge 0` and :math:`s_i = \\xi_i - e_i \\ge 0`, where
+    :math:`e_i = 1 - y_i(\\langle w, x_i\\rangle + b)`, a step is Newton's on
+
+    .. math:: \\lambda w = \\sum_ic_ia_iy_ix_i, \\qquad a_is_i = \\mu, \\qquad (1 - a_i)\\xi_i = \\mu,
+
+    first with μ = 0, then with the μ by which that step would fall short and with its second-order term (Mehrotra);
+    it ends before the first of a, 1 - a, s and ξ vanishes. With :math:`1/\\theta_i = s_i/a_i + \\xi_i/(1 - a_i)`,
+    eliminating all but w leaves
+
+    .. math:: \\Big(\\lambda I + \\sum_ic_i\\theta_ix_ix_i^T\\Big)\\Delta w = \\sum_ic_i(a_i - \\theta_i\\rho_i)y_ix_i
+              - \\lambda w .
+
+    In regression each row is two such constraints. Every a is feasible, so that each step gives a certified gap. Some
+    8 to 15 steps suffice: unlike passes of an ascent they hardly depend on the scales of the columns, nor on λ. A step
+    costs :math:`nd^2/2` and six reads of the rows. All of it is one compiled call for each member of a `Batch`.
+
+    Parameters
+    ----------
+    tol : float
+        `advance` ends when the gap of every member is at most this; members that have it rest.
+
+    References
+    ----------
+    S. Mehrotra, *On the Implementation of a Primal-Dual Interior Point Method*, SIAM J. Optimization 2, 1992.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import CentralPath
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, CentralPath(1e-6), stop=Stop(tol=1e-6))
+    >>> result.certificate.gap <= 1e-6, result.n_iter < 20
+    (True, True)
+    """
+
+    tol: float = 0.0
+
+    tubes = True
+    joint = True
+    ends_itself = True
+    status_at_end = Status.STALLED
+    paper = Paper("On the Implementation of a Primal-Dual Interior Point Method", "Mehrotra", 1992, "section 2")
+    constraints = Constraints(tol=number(least=0))
+
+    def rejects(self, problem: Problem) -> str | None:
+        for member in members_of(problem):
+            if not isinstance(member, Regularized):
+                return f"CentralPath solves Regularized problems, not {type(member).__name__}; use SDCA or Newton."
+            if member.bias == "free":
+                return "CentralPath takes no free bias; use Newton."
+            if member.d > DIRECT:
+                return f"CentralPath factors a matrix of all features, and d = {member.d} are many; use SDCA."
+        return None
+
+    def init(
+        self, problem: Regularized | Batch, seed: int = 0, start: Solution | Sequence[Solution | None] | None = None
+    ) -> CentralPathState:
+        members = members_of(problem)
+        first, n, k = members[0], problem.n, len(members)
+        W, alpha, sides = np.zeros((k, first.d + 1)), np.zeros((k, n)), 1 + first.loss.two_sided
+        inside = np.zeros((k, 4, sides, n))
+        inside[:, :2] = 0.5
+        for j, answer in enumerate([start] if isinstance(start, Solution) else start or ()):
+            if answer is not None:
+                W[j, :-1], W[j, -1] = answer.w, answer.b
+                if answer.alpha is not None:
+                    own = np.stack([answer.alpha, -answer.alpha])[:sides]
+                    inside[j, 0] = np.clip(own, INSIDE, 1.0 - INSIDE)
+                    inside[j, 1] = 1.0 - inside[j, 0]
+        rows, far, idle = np.empty((n, first.d + 1)), np.full(k, np.inf), np.zeros(k)
+        return CentralPathState(W, inside, W.copy(), alpha, far, idle, rows, np.ones(()), 0)
+
+    def advance(self, problem: Regularized | Batch, state: CentralPathState, n_iter: int) -> CentralPathState:
+        members, steps = members_of(problem), 0
+        if n_iter > 0 and state.t == 0:
+            state.rows[:, :-1] = problem.matrix.gather_dense(np.arange(problem.n))
+            state.rows[:, -1] = members[0].bias != "none"
+        for j, member in enumerate(members):
+            penalty = penalty_of(member)
+            if member.bias == "none":
+                penalty[-1] = member.lam  # of a bias that stays 0
+            numbers, share = np.array([state.gap[j], state.idle[j]]), np.atleast_1d(member.share())
+            given = *map(frozen, (state.rows, member.y, member.target, share, penalty)), member.loss.epsilon
+            point = state.W[j], state.inside[j], state.best[j], state.alpha[j], numbers
+            done = _follow(*given, member.spread, member.unit, *point, self.tol * float(state.target), n_iter)
+            state.gap[j], state.idle[j] = numbers
+            problem.matrix.count(6 * done * problem.matrix.n_cells)
+            steps = max(steps, done)
+        return state._replace(t=state.t + steps)
+
+    def solution(self, problem: Regularized | Batch, state: CentralPathState) -> Any:
+        answers = [Solution(w[:-1], float(w[-1]), alpha) for w, alpha in zip(state.best, state.alpha, strict=True)]
+        return BatchSolution(tuple(answers)) if isinstance(problem, Batch) else answers[0]
+
+    def cost(self, problem: Regularized | Batch, state: CentralPathState | None = None) -> Cost:
+        """Products for two directions, there and back, the matrix, and the gap; at first a copy."""
+        cells = problem.matrix.n_cells
+        return Cost(cells=6 * len(members_of(problem)) * cells, setup=cells)
+
+    def pause(self, problem: Regularized | Batch, state: CentralPathState) -> int:
+        return int(state.idle.max() < STALLED)
+
+    def estimate(self, problem: Regularized | Batch, state: CentralPathState) -> float:
+        return float(state.gap.max())
+
+    def refresh(self, problem: Regularized | Batch, state: CentralPathState) -> CentralPathState:
+        """Aim lower: the certificate counts rounding errors, which the gap here does not."""
+        state.target[()] *= 0.1
+        return state
+
+
+@compiled
+def _follow(B, y, target, share, penalty, epsilon, unit, least_unit, W, inside, best, alpha, numbers, tol, n_iter):
+    """Up to `n_iter` steps of one member, until its least gap is within `tol`; returns their number.
+
+    `numbers` are the least gap so far, at `best` and α, and the steps since then.
+    """
+    n, sides = len(y), inside.shape[1]
+    e, x, H, scale, work = np.empty((sides, n)), W.copy(), np.empty((len(W), len(W))), W.copy(), np.empty((5, sides, n))
+    for step in range(n_iter):
+        if numbers[0] <= tol or numbers[1] >= STALLED:
+            return step
+        if step == 0:
+            _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, e, x)
+        if inside[3, 0, 0] == 0.0:  # the first step of a run
+            for side in range(sides):
+                for i in range(n):
+                    inside[3, side, i] = (e[side, i] if e[side, i] > 0.0 else 0.0) + 0.5 * unit
+                    inside[2, side, i] = inside[3, side, i] - e[side, i]
+        mu = _predict(B, y, share, penalty, W, inside, e, x, H, scale, work)
+        _correct(B, y, share, penalty, W, inside, e, x, H, scale, work, mu)
+        gap = _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, e, x)
+        numbers[1] = 0.0 if gap < PROGRESS * numbers[0] else numbers[1] + 1.0
+        if gap < numbers[0]:
+            numbers[0] = gap
+            for p in range(len(W)):
+                best[p] = W[p]
+            for i in range(n):
+                alpha[i] = inside[0, 0, i] - (inside[0, 1, i] if sides > 1 else 0.0)
+                alpha[i] = alpha[i] if len(share) == 1 or share[i] > 0.0 else 0.0
+    return n_iter
+
+
+@compiled(fastmath=REORDERED)
+def _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, e, z):
+    """The relative duality gap at W and a, and e; z is overwritten with :math:`\\sum_ic_i\\alpha_iy_ix_i`."""
+    n, m = B.shape
+    lost, linear, most, square, paid, worst = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for p in range(m):
+        z[p] = 0.0
+    for i in range(n):
+        c = share[i] if len(share) > 1 else share[0]
+        t = target[i] if len(target) > 1 else target[0]
+        r = 0.0
+        for p in range(m):
+            r += B[i, p] * W[p]
+        g, own = t - y[i] * r, 0.0
+        for side in range(len(e)):
+            sign = 1.0 - 2.0 * side
+            e[side, i] = sign * g - epsilon
+            lost += c * e[side, i] if e[side, i] > 0.0 else 0.0
+            worst = e[side, i] if e[side, i] > worst and c > 0.0 else worst
+            own += sign * inside[0, side, i]
+        size = own if own > 0.0 else -own
+        most = size if size > most and c > 0.0 else most
+        linear += c * (t * own - epsilon * size)
+        own *= c * y[i]
+        for p in range(m):
+            z[p] += own * B[i, p]
+    for p in range(m):
+        square += z[p] * z[p] / penalty[p]
+        paid += penalty[p] * W[p] * W[p]
+    primal, bound = lost + 0.5 * paid, 0.0
+    if linear > 0.0:  # at the best multiple of α
+        scale = linear / square if most * linear < square else 1.0 / most
+        bound = scale * (linear - 0.5 * scale * square)
+    if len(e) == 1 and worst < 1.0:  # or at the least multiple of W where every row has its margin
+        longer = 0.5 * paid / ((1.0 - worst) * (1.0 - worst))
+        primal = longer if longer < primal else primal
+    gap = (primal - bound) / (bound if bound > least_unit else least_unit)
+    return gap if gap > EPS else EPS if gap <= EPS else np.inf
+
+
+@compiled(fastmath=REORDERED)
+def _predict(B, y, share, penalty, W, inside, e, x, H, scale, work):
+    """The factor of the system, the step with μ = 0, as shares of a and 1 - a, and the μ to aim for."""
+    theta, _, low, high, q = work
+    n, m, sides = B.shape[0], B.shape[1], len(e)
+    for p in range(m):
+        x[p] = -penalty[p] * W[p]
+        for r in range(p + 1):
+            H[p, r] = penalty[p] if p == r else 0.0
+    for i in range(n):
+        c = share[i] if len(share) > 1 else share[0]
+        weight, coef = 0.0, 0.0
+        for side in range(sides):
+            a, room, s, xi = inside[0, side, i], inside[1, side, i], inside[2, side, i], inside[3, side, i]
+            theta[side, i] = a * room / (s * room + xi * a) if c > 0.0 else 0.0  # rows without a weight stay
+            weight += theta[side, i]
+            coef += (1.0 - 2.0 * side) * (a + theta[side, i] * e[side, i])
+        q[0, i] = weight * c
+        coef *= c * y[i]
+        for p in range(m):
+            x[p] += coef * B[i, p]
+    _add_squares(B, q[0], H)
+    _factor(H, scale)
+    _substitute(H, scale, x)
+    _multiply(B, y, x, q[0])
+    steepest = 1.0
+    for side in range(sides):
+        for i in range(n):
+            da = theta[side, i] * (e[side, i] - (1.0 - 2.0 * side) * q[0, i])
+            u, v = da / inside[0, side, i], da / inside[1, side, i]
+            near, other = (1.0 + u if u > -0.5 else -u), (1.0 - v if v < 0.5 else v)
+            near = near if near > other else other
+            steepest = near if near > steepest else steepest
+            low[side, i] = u
+            high[side, i] = v
+    far, before, after = 1.0 / steepest, 0.0, 0.0
+    for side in range(sides):
+        for i in range(n):
+            c, u, v = share[i] if len(share) > 1 else share[0], low[side, i], high[side, i]
+            under = c * inside[0, side, i] * inside[2, side, i]
+            over = c * inside[1, side, i] * inside[3, side, i]
+            before += under + over
+            after += under * (1.0 + far * u) * (1.0 - far - far * u)
+            after += over * (1.0 - far * v) * (1.0 - far + far * v)
+    return 0.5 / sides * after * (after / before) * (after / before)
+
+
+@compiled(fastmath=REORDERED)
+def _correct(B, y, share, penalty, W, inside, e, x, H, scale, work, mu):
+    """The step to a central point, with the second-order term of the predictor; W stays where rounding leaves none."""
+    theta, rho, low, high, q = work
+    n, m, sides = B.shape[0], B.shape[1], len(e)
+    for p in range(m):
+        x[p] = -penalty[p] * W[p]
+    for i in range(n):
+        coef = 0.0
+        for side in range(sides):
+            a, room, u, v = inside[0, side, i], inside[1, side, i], low[side, i], high[side, i]
+            low[side, i] = mu / a + inside[2, side, i] * u * (1.0 + u)
+            high[side, i] = mu / room - inside[3, side, i] * v * (1.0 - v)
+            rho[side, i] = high[side, i] - low[side, i] - e[side, i]
+            coef += (1.0 - 2.0 * side) * (a - theta[side, i] * rho[side, i])
+        coef *= y[i] * (share[i] if len(share) > 1 else share[0])
+        for p in range(m):
+            x[p] += coef * B[i, p]
+    _substitute(H, scale, x)
+    _multiply(B, y, x, q[0])
+    steepest = TO_BOUNDARY
+    for side in range(sides):
+        for i in range(n):
+            a, room, s, xi = inside[0, side, i], inside[1, side, i], inside[2, side, i], inside[3, side, i]
+            da = -theta[side, i] * ((1.0 - 2.0 * side) * q[0, i] + rho[side, i])
+            u, v, ds, dxi = da / a, da / room, low[side, i] - s - s / a * da, high[side, i] - xi + xi / room * da
+            theta[side, i], low[side, i], high[side, i] = da, ds, dxi
+            near, other = (-u if u < 0.0 else v), (-ds / s if ds * xi < dxi * s else -dxi / xi)
+            near = near if near > other else other
+            steepest = near if near > steepest else steepest
+    far = TO_BOUNDARY / steepest
+    if far > 0.0:  # neither zero nor nan
+        for p in range(m):
+            W[p] += far * x[p]
+        for side in range(sides):
+            for i in range(n):
+                inside[0, side, i] += far * theta[side, i]
+                inside[1, side, i] -= far * theta[side, i]
+                inside[2, side, i] += far * low[side, i]
+                inside[3, side, i] += far * high[side, i]
+
+
+@compiled
+def _add_squares(B, weight, H):
+    """Lower triangle of H ← H + Σ weightᵢ xᵢxᵢᵀ, four rows at a time, so that H is read and written less often."""
+    n, m = B.shape
+    for i in range(0, n, 4):
+        j, k, h = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
+        second, third, fourth = (
+            weight[j] if i + 1 < n else 0.0,
+            weight[k] if i + 2 < n else 0.0,
+            weight[h] if i + 3 < n else 0.0,
+        )
+        for p in range(m):
+            s, t, u, v = weight[i] * B[i, p], second * B[j, p], third * B[k, p], fourth * B[h, p]
+            for r in range(p + 1):
+                H[p, r] += s * B[i, r] + t * B[j, r] + u * B[k, r] + v * B[h, r]
+
+
+@compiled(fastmath=REORDERED)
+def _multiply(B, y, x, q):
+    """q ← yᵢ⟨x, (xᵢ, 1)⟩."""
+    for i in range(len(y)):
+        r = 0.0
+        for p in range(len(x)):
+            r += B[i, p] * x[p]
+        q[i] = y[i] * r
+
+
+@compiled(fastmath=REORDERED)
+def _factor(H, scale):
+    """The Cholesky factor in the lower triangle of H, scaled to a diagonal of ones and some rounding; the scales."""
+    m = len(H)
+    for p in range(m):
+        scale[p] = 1.0 / np.sqrt(H[p, p])
+        for r in range(p + 1):
+            v = H[p, r] * scale[p] * scale[r] + (m * EPS if p == r else 0.0)
+            for k in range(r):
+                v -= H[p, k] * H[r, k]
+            H[p, r] = v / H[r, r] if r < p else np.sqrt(v if v > EPS else EPS)
+
+
+@compiled
+def _substitute(L, scale, x):
+    """x ← H⁻¹x, by the factor L of H and its scales."""
+    m = len(x)
+    for p in range(m):
+        x[p] *= scale[p]
+        for r in range(p):
+            x[p] -= L[p, r] * x[r]
+        x[p] /= L[p, p]
+    for p in range(m - 1, -1, -1):
+        x[p] /= L[p, p]
+        for r in range(p):
+            x[r] -= L[p, r] * x[p]
+        x[p] *= scale[p]
