@@ -19,6 +19,8 @@ BINS = 4096
 """Bins of the histograms by which the best bias is located."""
 BLOCK_ROWS = 1 << 16
 """Rows of one block of a pass."""
+ONE = frozen(np.ones(1))
+"""The weight, or the target, of every row, where all are 1."""
 FAINT = 1e-9
 """The optimum of regression may be zero: the unit of a relative gap is at least this times the loss of w = 0."""
 
@@ -62,7 +64,7 @@ class Examples(Problem[Answer]):
         elif y.dtype.kind not in "iuf" or not (np.abs(y) == 1).all():
             raise ValueError("Labels of a problem are -1 and +1; the estimators accept other labels.")
         else:
-            self.y, self.target = y.astype(np.int8), frozen(np.ones(1))
+            self.y, self.target = y.astype(np.int8), ONE
         self.weight = _checked_weight(weight, self.n)
         self.total = float(self.n) if weight is None else float(self.weight.sum())
 
@@ -197,7 +199,7 @@ class Examples(Problem[Answer]):
             # summed apart, since a difference of the two would cancel
             return float(np.maximum(mass, 0.0).sum()), -float(np.minimum(mass, 0.0).sum())
 
-        positive, negative = (sum(parts) for parts in zip(*self.over_blocks(part), strict=True))
+        positive, negative = map(sum, zip(*self.over_blocks(part), strict=True))
         return positive, negative
 
     def balanced(self, alpha: np.ndarray) -> np.ndarray:
@@ -273,7 +275,7 @@ def _middle(kinks: Array, mass: Array | None) -> Any:
 def _checked_weight(weight: ArrayLike | None, n: int) -> np.ndarray:
     """Weights as float64; a single 1 if none are given."""
     if weight is None:
-        return frozen(np.ones(1))
+        return ONE
     weight = np.ascontiguousarray(weight, dtype=np.float64)
     if weight.shape != (n,):
         raise ValueError(f"Weights have shape {weight.shape}; one weight per row ({n}) is needed.")

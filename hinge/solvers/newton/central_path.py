@@ -176,7 +176,7 @@ def _follow(B, y, target, share, penalty, epsilon, unit, least_unit, W, inside, 
     `numbers` are the least gap so far, at `best` and α, and the steps since then.
     """
     n, sides = len(y), inside.shape[1]
-    e, x, H, scale, work = np.empty((sides, n)), W.copy(), np.empty((len(W), len(W))), W.copy(), np.empty((5, sides, n))
+    e, x, H, scale, work = np.empty((sides, n)), W.copy(), np.empty((len(W), len(W))), W.copy(), np.empty((7, sides, n))
     for step in range(n_iter):
         if numbers[0] <= tol or numbers[1] >= STALLED:
             return step
@@ -244,7 +244,7 @@ def _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, e, z):
 @compiled(fastmath=REORDERED)
 def _predict(B, y, share, penalty, W, inside, e, x, H, scale, work):
     """The factor of the system, the step with μ = 0, as shares of a and 1 - a, and the μ to aim for."""
-    theta, _, low, high, q = work
+    theta, _, low, high, above, below, q = work
     n, m, sides = B.shape[0], B.shape[1], len(e)
     for p in range(m):
         x[p] = -penalty[p] * W[p]
@@ -255,7 +255,9 @@ def _predict(B, y, share, penalty, W, inside, e, x, H, scale, work):
         weight, coef = 0.0, 0.0
         for side in range(sides):
             a, room, s, xi = inside[0, side, i], inside[1, side, i], inside[2, side, i], inside[3, side, i]
-            theta[side, i] = a * room / (s * room + xi * a) if c > 0.0 else 0.0  # rows without a weight stay
+            above[side, i] = 1.0 / a
+            below[side, i] = 1.0 / room
+            theta[side, i] = 1.0 / (s * above[side, i] + xi * below[side, i]) if c > 0.0 else 0.0  # no weight: it stays
             weight += theta[side, i]
             coef += (1.0 - 2.0 * side) * (a + theta[side, i] * e[side, i])
         q[0, i] = weight * c
@@ -270,7 +272,7 @@ def _predict(B, y, share, penalty, W, inside, e, x, H, scale, work):
     for side in range(sides):
         for i in range(n):
             da = theta[side, i] * (e[side, i] - (1.0 - 2.0 * side) * q[0, i])
-            u, v = da / inside[0, side, i], da / inside[1, side, i]
+            u, v = da * above[side, i], da * below[side, i]
             near, other = (1.0 + u if u > -0.5 else -u), (1.0 - v if v < 0.5 else v)
             near = near if near > other else other
             steepest = near if near > steepest else steepest
@@ -291,18 +293,18 @@ def _predict(B, y, share, penalty, W, inside, e, x, H, scale, work):
 @compiled(fastmath=REORDERED)
 def _correct(B, y, share, penalty, W, inside, e, x, H, scale, work, mu):
     """The step to a central point, with the second-order term of the predictor; W stays where rounding leaves none."""
-    theta, rho, low, high, q = work
+    theta, rho, low, high, above, below, q = work
     n, m, sides = B.shape[0], B.shape[1], len(e)
     for p in range(m):
         x[p] = -penalty[p] * W[p]
     for i in range(n):
         coef = 0.0
         for side in range(sides):
-            a, room, u, v = inside[0, side, i], inside[1, side, i], low[side, i], high[side, i]
-            low[side, i] = mu / a + inside[2, side, i] * u * (1.0 + u)
-            high[side, i] = mu / room - inside[3, side, i] * v * (1.0 - v)
+            u, v = low[side, i], high[side, i]
+            low[side, i] = mu * above[side, i] + inside[2, side, i] * u * (1.0 + u)
+            high[side, i] = mu * below[side, i] - inside[3, side, i] * v * (1.0 - v)
             rho[side, i] = high[side, i] - low[side, i] - e[side, i]
-            coef += (1.0 - 2.0 * side) * (a - theta[side, i] * rho[side, i])
+            coef += (1.0 - 2.0 * side) * (inside[0, side, i] - theta[side, i] * rho[side, i])
         coef *= y[i] * (share[i] if len(share) > 1 else share[0])
         for p in range(m):
             x[p] += coef * B[i, p]
@@ -311,13 +313,17 @@ def _correct(B, y, share, penalty, W, inside, e, x, H, scale, work, mu):
     steepest = TO_BOUNDARY
     for side in range(sides):
         for i in range(n):
-            a, room, s, xi = inside[0, side, i], inside[1, side, i], inside[2, side, i], inside[3, side, i]
+            s, xi = inside[2, side, i], inside[3, side, i]
             da = -theta[side, i] * ((1.0 - 2.0 * side) * q[0, i] + rho[side, i])
-            u, v, ds, dxi = da / a, da / room, low[side, i] - s - s / a * da, high[side, i] - xi + xi / room * da
+            u, v = da * above[side, i], da * below[side, i]
+            ds, dxi = low[side, i] - s - s * u, high[side, i] - xi + xi * v
             theta[side, i], low[side, i], high[side, i] = da, ds, dxi
-            near, other = (-u if u < 0.0 else v), (-ds / s if ds * xi < dxi * s else -dxi / xi)
-            near = near if near > other else other
+            near = -u if u < 0.0 else v
             steepest = near if near > steepest else steepest
+            if -ds > steepest * s:
+                steepest = -ds / s
+            if -dxi > steepest * xi:
+                steepest = -dxi / xi
     far = TO_BOUNDARY / steepest
     if far > 0.0:  # neither zero nor nan
         for p in range(m):

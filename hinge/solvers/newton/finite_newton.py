@@ -219,7 +219,7 @@ def _take(stacked: Stacked, some: list[int]) -> Stacked:
     """The data of some members."""
     if len(some) == len(stacked.y):
         return stacked
-    return Stacked(*(part if isinstance(part, float) else part[some] for part in stacked))
+    return Stacked._make(part if isinstance(part, float) else part[some] for part in stacked)
 
 
 def _responses(matrix: Matrix, rows: np.ndarray, W: np.ndarray) -> np.ndarray:
