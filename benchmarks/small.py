@@ -56,7 +56,7 @@ def times(options):
 
 
 def linear(options):
-    print("\nfit, milliseconds: set, machine, peer, ours, peer/ours, objectives of peer and ours (of the last class)")
+    print("\nfit, milliseconds: set, machine, peer, ours, peer/ours, our passes or steps, both objectives (last class)")
     sets = [(name, *toy(name)) for name in TOYS[:3]]
     sets += [(f"{name}, scaled", scale(X), y) for name, X, y in sets[1:]]
     for n, d in ((20, 2), (100, 20), (300, 20), (1000, 20), (1000, 200), (3000, 20), (10_000, 20)):
@@ -81,7 +81,8 @@ def _race(name, X, y, peer, ours, settings, repeats):
     first, second = (1e3 * statistics.median(seconds) for seconds in taken.values())
     values = " / ".join(f"{_objective(model, X, y):.6g}" for model in models.values())
     what = settings.get("loss", "regression")
-    print(f"{name:22s} {what:14s} {first:8.2f} {second:8.2f} {first / second:6.2f}  {values}", flush=True)
+    steps = models[ours].n_iter_
+    print(f"{name:22s} {what:14s} {first:8.2f} {second:8.2f} {first / second:6.2f} {steps:4d}  {values}", flush=True)
 
 
 def _objective(model, X, y):

@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.access import frozen
 from hinge.compiled import compiled
-from hinge.constraints import Constraints, number
-from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.base import EPS, Cost
-from hinge.problems.batch import Batch, BatchSolution, members_of
-from hinge.solvers.base import Paper, Solver
+from hinge.problems.batch import Batch, members_of
+from hinge.solvers.base import Paper
+from hinge.solvers.newton.finite_newton import JointNewton
 from hinge.solvers.newton.newton import PROGRESS
 from hinge.solvers.newton.row_sums import REORDERED
 from hinge.solvers.newton.systems import DIRECT, penalty_of
@@ -29,9 +28,9 @@ class CentralPathState(NamedTuple):
     A row has one side, with the loss max(0, e), e = g; of regression two, with e = g - ε and e = -g - ε.
 
     ========== ==================== ===========================================================================
-    `W`        (k, d + 1)           w, and the bias in the last column
+    `point`    (k, d + 1)           w, and the bias in the last column
     `inside`   (k, 4, sides, n)     a, 1 - a, and their multipliers s and ξ, with :math:`\\xi - s = e`
-    `best`     (k, d + 1)           the W of the least gap so far
+    `W`        (k, d + 1)           that of the least gap so far
     `alpha`    (k, n)               its dual weights: a, or the difference of those of both sides
     `gap`      (k,)                 its relative duality gap
     `idle`     (k,)                 steps since then
@@ -41,9 +40,9 @@ class CentralPathState(NamedTuple):
     ========== ==================== ===========================================================================
     """
 
-    W: np.ndarray
+    point: np.ndarray
     inside: np.ndarray
-    best: np.ndarray
+    W: np.ndarray
     alpha: np.ndarray
     gap: np.ndarray
     idle: np.ndarray
@@ -53,7 +52,7 @@ class CentralPathState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CentralPath(Solver[Regularized, CentralPathState]):
+class CentralPath(JointNewton):
     """Newton steps between the constraints of `Regularized` with a loss of two slopes (an interior point method).
 
     With slacks :math:`\\xi_i \\ge 0` and :math:`s_i = \\xi_i - e_i \\ge 0`, where
@@ -93,14 +92,8 @@ class CentralPath(Solver[Regularized, CentralPathState]):
     (True, True)
     """
 
-    tol: float = 0.0
-
     tubes = True
-    joint = True
-    ends_itself = True
-    status_at_end = Status.STALLED
     paper = Paper("On the Implementation of a Primal-Dual Interior Point Method", "Mehrotra", 1992, "section 2")
-    constraints = Constraints(tol=number(least=0))
 
     def rejects(self, problem: Problem) -> str | None:
         for member in members_of(problem):
@@ -117,40 +110,32 @@ class CentralPath(Solver[Regularized, CentralPathState]):
     ) -> CentralPathState:
         members = members_of(problem)
         first, n, k = members[0], problem.n, len(members)
-        W, alpha, sides = np.zeros((k, first.d + 1)), np.zeros((k, n)), 1 + first.loss.two_sided
+        W, alpha, sides = self.first_point(members, start), np.zeros((k, n)), 1 + first.loss.two_sided
         inside = np.zeros((k, 4, sides, n))
         inside[:, :2] = 0.5
-        for j, answer in enumerate([start] if isinstance(start, Solution) else start or ()):
-            if answer is not None:
-                W[j, :-1], W[j, -1] = answer.w, answer.b
-                if answer.alpha is not None:
-                    own = np.stack([answer.alpha, -answer.alpha])[:sides]
-                    inside[j, 0] = np.clip(own, INSIDE, 1.0 - INSIDE)
-                    inside[j, 1] = 1.0 - inside[j, 0]
+        for own, answer in zip(inside, [start] if isinstance(start, Solution) else start or (), strict=False):
+            if answer is not None and answer.alpha is not None:
+                own[0] = np.clip(np.stack([answer.alpha, -answer.alpha])[:sides], INSIDE, 1.0 - INSIDE)
+                own[1] = 1.0 - own[0]
         rows, far, idle = np.empty((n, first.d + 1)), np.full(k, np.inf), np.zeros(k)
         return CentralPathState(W, inside, W.copy(), alpha, far, idle, rows, np.ones(()), 0)
 
     def advance(self, problem: Regularized | Batch, state: CentralPathState, n_iter: int) -> CentralPathState:
         members, steps = members_of(problem), 0
         if n_iter > 0 and state.t == 0:
-            state.rows[:, :-1] = problem.matrix.gather_dense(np.arange(problem.n))
-            state.rows[:, -1] = members[0].bias != "none"
+            self.copy_rows(problem, state.rows)
         for j, member in enumerate(members):
             penalty = penalty_of(member)
             if member.bias == "none":
                 penalty[-1] = member.lam  # of a bias that stays 0
             numbers, share = np.array([state.gap[j], state.idle[j]]), np.atleast_1d(member.share())
             given = *map(frozen, (state.rows, member.y, member.target, share, penalty)), member.loss.epsilon
-            point = state.W[j], state.inside[j], state.best[j], state.alpha[j], numbers
+            point = state.point[j], state.inside[j], state.W[j], state.alpha[j], numbers
             done = _follow(*given, member.spread, member.unit, *point, self.tol * float(state.target), n_iter)
             state.gap[j], state.idle[j] = numbers
             problem.matrix.count(6 * done * problem.matrix.n_cells)
             steps = max(steps, done)
         return state._replace(t=state.t + steps)
-
-    def solution(self, problem: Regularized | Batch, state: CentralPathState) -> Any:
-        answers = [Solution(w[:-1], float(w[-1]), alpha) for w, alpha in zip(state.best, state.alpha, strict=True)]
-        return BatchSolution(tuple(answers)) if isinstance(problem, Batch) else answers[0]
 
     def cost(self, problem: Regularized | Batch, state: CentralPathState | None = None) -> Cost:
         """Products for two directions, there and back, the matrix, and the gap; at first a copy."""
@@ -158,15 +143,10 @@ class CentralPath(Solver[Regularized, CentralPathState]):
         return Cost(cells=6 * len(members_of(problem)) * cells, setup=cells)
 
     def pause(self, problem: Regularized | Batch, state: CentralPathState) -> int:
-        return int(state.idle.max() < STALLED)
-
-    def estimate(self, problem: Regularized | Batch, state: CentralPathState) -> float:
-        return float(state.gap.max())
-
-    def refresh(self, problem: Regularized | Batch, state: CentralPathState) -> CentralPathState:
-        """Aim lower: the certificate counts rounding errors, which the gap here does not."""
-        state.target[()] *= 0.1
-        return state
+        """1, or 0 if a member has stalled and the others have stalled, or are done, too."""
+        aim, every = self.tol * float(state.target), list(zip(state.gap.tolist(), state.idle.tolist(), strict=True))
+        stalled = any(idle >= STALLED for _, idle in every)
+        return int(not stalled or any(gap > aim and idle < STALLED for gap, idle in every))
 
 
 @compiled

@@ -75,7 +75,50 @@ class Stacked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
+class JointNewton(Solver[Regularized, Any]):
+    """What Newton's methods for all members of a batch share: states have W, α, the gaps, and the rows if they are few.
+
+    Parameters
+    ----------
+    tol : float
+        `advance` ends when the gap of every member is at most this; members that have it rest.
+    """
+
+    tol: float = 0.0
+
+    joint = True
+    ends_itself = True
+    status_at_end = Status.STALLED
+    constraints = Constraints(tol=number(least=0))
+
+    def first_point(self, members: Sequence[Regularized], start: Any) -> np.ndarray:
+        """w and the bias of each member, a row each: zero, or those of a start."""
+        W = np.zeros((len(members), members[0].d + 1))
+        for w, answer in zip(W, [start] if isinstance(start, Solution) else start or (), strict=False):
+            if answer is not None:
+                w[:-1], w[-1] = answer.w, answer.b
+        return W
+
+    def copy_rows(self, problem: Regularized | Batch, rows: np.ndarray) -> None:
+        """Copy all rows, with the constant feature."""
+        rows[:, :-1] = problem.matrix.gather_dense(np.arange(problem.n))
+        rows[:, -1] = members_of(problem)[0].bias != "none"
+
+    def solution(self, problem: Regularized | Batch, state: Any) -> Any:
+        answers = [Solution(w[:-1], float(w[-1]), alpha) for w, alpha in zip(state.W, state.alpha, strict=True)]
+        return BatchSolution(tuple(answers)) if isinstance(problem, Batch) else answers[0]
+
+    def estimate(self, problem: Regularized | Batch, state: Any) -> float:
+        return float(state.gap.max())
+
+    def refresh(self, problem: Regularized | Batch, state: Any) -> Any:
+        """Aim lower: the certificate counts rounding errors, which the gap here does not."""
+        state.target[()] *= 0.1
+        return state
+
+
+@dataclass(frozen=True)
+class FiniteNewton(JointNewton):
     """Newton steps on `Regularized` with a smooth loss, or on all members of a `Batch` of such problems jointly.
 
     With a squared loss the objective is quadratic between the hyperplanes at which a row's loss begins, so that a
@@ -113,17 +156,11 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
     (True, True)
     """
 
-    tol: float = 0.0
-
     any_loss = True
     any_conjugate = True
-    joint = True
-    ends_itself = True
-    status_at_end = Status.STALLED
     paper = Paper(
         "A Modified Finite Newton Method for Fast Solution of Large Scale Linear SVMs", "Keerthi, DeCoste", 2005, "§3"
     )
-    constraints = Constraints(tol=number(least=0))
 
     def rejects(self, problem: Problem) -> str | None:
         for member in members_of(problem):
@@ -140,10 +177,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
     ) -> FiniteNewtonState:
         members = members_of(problem)
         n, m, k = problem.n, members[0].d + 1, len(members)
-        W = np.zeros((k, m))
-        for j, answer in enumerate([start] if isinstance(start, Solution) else start or ()):
-            if answer is not None:
-                W[j, :-1], W[j, -1] = answer.w, answer.b
+        W = self.first_point(members, start)
         G, alpha, gradient = np.empty((k, n)), np.empty((k, n)), np.empty((k, m))
         H, held, rows = np.zeros((k, m, m)), np.zeros((k, n), bool), np.empty((n if n * m <= SMALL else 0, m))
         moved, idle, far, least = (
@@ -165,8 +199,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
         stacked = _stack(members)
         if n_iter > 0 and not state.known:
             if len(state.rows):
-                state.rows[:, :-1] = problem.matrix.gather_dense(np.arange(problem.n))
-                state.rows[:, -1] = members[0].bias != "none"
+                self.copy_rows(problem, state.rows)
             state.G[:], state.known[()] = stacked.target, True
             if state.W.any():
                 state.G[:] -= stacked.y * _responses(problem.matrix, state.rows, state.W)
@@ -179,10 +212,6 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
             done += 1
         return state._replace(t=state.t + done)
 
-    def solution(self, problem: Regularized | Batch, state: FiniteNewtonState) -> Any:
-        answers = [Solution(w[:-1], float(w[-1]), alpha) for w, alpha in zip(state.W, state.alpha, strict=True)]
-        return BatchSolution(tuple(answers)) if isinstance(problem, Batch) else answers[0]
-
     def cost(self, problem: Regularized | Batch, state: FiniteNewtonState | None = None) -> Cost:
         """Two products with all rows, and the squares of each member; at first, products at the start and a copy."""
         members, cells = members_of(problem), members_of(problem)[0].matrix.n_cells
@@ -191,14 +220,6 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
     def pause(self, problem: Regularized | Batch, state: FiniteNewtonState) -> int:
         """1, or 0 after many steps without progress, when only rounding is left, or far more steps than needed."""
         return int(state.t < 1000 and state.idle.max() < STALLED)
-
-    def estimate(self, problem: Regularized | Batch, state: FiniteNewtonState) -> float:
-        return float(state.gap.max())
-
-    def refresh(self, problem: Regularized | Batch, state: FiniteNewtonState) -> FiniteNewtonState:
-        """Aim lower: the certificate counts rounding errors, which the gap here does not."""
-        state.target[()] *= 0.1
-        return state
 
 
 def _stack(members: Sequence[Regularized]) -> Stacked:

@@ -82,6 +82,10 @@ def test_a_start_is_used():
 def test_rounding_ends_a_run_that_wants_more():
     result = solve(made(1.0), CentralPath(), stop=Stop(1e-300))
     assert result.status is Status.STALLED and result.certificate.gap < 1e-10
+    matrix = as_matrix(X)
+    batch = Batch([made(C, rows=matrix) for C in (1e-6, 1.0)])  # the first is done, or has stalled, long before
+    both = solve(batch, CentralPath(1e-300), stop=Stop(1e-300), callbacks=[lambda *_: None])
+    assert both.status is Status.STALLED and max(one.gap for one in both.certificate.members) < 1e-10
 
 
 def test_it_says_what_it_is_not_for():
