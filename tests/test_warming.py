@@ -36,6 +36,20 @@ def test_after_it_first_fits_compile_nothing(tmp_path):
     assert ran.stdout.split() == ["0"]
 
 
+@pytest.mark.slow
+def test_a_small_dense_fit_of_a_squared_loss_compiles_nothing(tmp_path):
+    env, code = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, FIRST.split("    hinge.LinearSVC().fit(B")[0]
+    ran = subprocess.run(
+        [sys.executable, "-c", code + "print(len(compiled.buffer))"],
+        env=env,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert ran.stdout.split() == ["0"]
+
+
 def test_it_knows_all_estimators_and_refuses_others(capsys):
     names = {name for name, _ in (*LINEAR, *KERNEL)}
     assert names == {name for name in hinge.__all__ if name.endswith(("SVC", "SVR", "SVM"))}

@@ -1,6 +1,5 @@
 """Newton steps along the central path for the hinge and the ε-insensitive loss: few, whatever the scales and λ."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.base import EPS, Cost
 from hinge.problems.batch import Batch, members_of
 from hinge.solvers.base import Paper
-from hinge.solvers.newton.finite_newton import JointNewton
+from hinge.solvers.newton.finite_newton import JointNewton, Starts
 from hinge.solvers.newton.newton import PROGRESS
 from hinge.solvers.newton.row_sums import REORDERED
 from hinge.solvers.newton.systems import DIRECT, penalty_of
@@ -52,7 +51,7 @@ class CentralPathState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CentralPath(JointNewton):
+class CentralPath(JointNewton[CentralPathState]):
     """Newton steps between the constraints of `Regularized` with a loss of two slopes (an interior point method).
 
     With slacks :math:`\\xi_i \\ge 0` and :math:`s_i = \\xi_i - e_i \\ge 0`, where
@@ -105,9 +104,7 @@ class CentralPath(JointNewton):
                 return f"CentralPath factors a matrix of all features, and d = {member.d} are many; use SDCA."
         return None
 
-    def init(
-        self, problem: Regularized | Batch, seed: int = 0, start: Solution | Sequence[Solution | None] | None = None
-    ) -> CentralPathState:
+    def init(self, problem: Regularized | Batch, seed: int = 0, start: Starts = None) -> CentralPathState:
         members = members_of(problem)
         first, n, k = members[0], problem.n, len(members)
         W, alpha, sides = self.first_point(members, start), np.zeros((k, n)), 1 + first.loss.two_sided

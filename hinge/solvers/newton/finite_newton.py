@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -74,8 +74,32 @@ class Stacked(NamedTuple):
     penalty: np.ndarray
 
 
+class JointState(Protocol):
+    """What the states of all members have."""
+
+    @property
+    def W(self) -> np.ndarray:
+        """w, and the bias in the last column."""
+
+    @property
+    def alpha(self) -> np.ndarray:
+        """Dual weights."""
+
+    @property
+    def gap(self) -> np.ndarray:
+        """Relative duality gaps."""
+
+    @property
+    def target(self) -> np.ndarray:
+        """The gap to reach, as a multiple of `tol`."""
+
+
+S = TypeVar("S", bound=JointState)
+Starts = Solution | Sequence[Solution | None] | None
+
+
 @dataclass(frozen=True)
-class JointNewton(Solver[Regularized, Any]):
+class JointNewton(Solver[Regularized, S]):
     """What Newton's methods for all members of a batch share: states have W, α, the gaps, and the rows if they are few.
 
     Parameters
@@ -91,7 +115,7 @@ class JointNewton(Solver[Regularized, Any]):
     status_at_end = Status.STALLED
     constraints = Constraints(tol=number(least=0))
 
-    def first_point(self, members: Sequence[Regularized], start: Any) -> np.ndarray:
+    def first_point(self, members: Sequence[Regularized], start: Starts) -> np.ndarray:
         """w and the bias of each member, a row each: zero, or those of a start."""
         W = np.zeros((len(members), members[0].d + 1))
         for w, answer in zip(W, [start] if isinstance(start, Solution) else start or (), strict=False):
@@ -104,21 +128,21 @@ class JointNewton(Solver[Regularized, Any]):
         rows[:, :-1] = problem.matrix.gather_dense(np.arange(problem.n))
         rows[:, -1] = members_of(problem)[0].bias != "none"
 
-    def solution(self, problem: Regularized | Batch, state: Any) -> Any:
+    def solution(self, problem: Regularized | Batch, state: S) -> Any:
         answers = [Solution(w[:-1], float(w[-1]), alpha) for w, alpha in zip(state.W, state.alpha, strict=True)]
         return BatchSolution(tuple(answers)) if isinstance(problem, Batch) else answers[0]
 
-    def estimate(self, problem: Regularized | Batch, state: Any) -> float:
+    def estimate(self, problem: Regularized | Batch, state: S) -> float:
         return float(state.gap.max())
 
-    def refresh(self, problem: Regularized | Batch, state: Any) -> Any:
+    def refresh(self, problem: Regularized | Batch, state: S) -> S:
         """Aim lower: the certificate counts rounding errors, which the gap here does not."""
         state.target[()] *= 0.1
         return state
 
 
 @dataclass(frozen=True)
-class FiniteNewton(JointNewton):
+class FiniteNewton(JointNewton[FiniteNewtonState]):
     """Newton steps on `Regularized` with a smooth loss, or on all members of a `Batch` of such problems jointly.
 
     With a squared loss the objective is quadratic between the hyperplanes at which a row's loss begins, so that a
@@ -172,9 +196,7 @@ class FiniteNewton(JointNewton):
                 return f"FiniteNewton forms a Hessian of all features, and d = {member.d} are many; use SDCA."
         return None
 
-    def init(
-        self, problem: Regularized | Batch, seed: int = 0, start: Solution | Sequence[Solution | None] | None = None
-    ) -> FiniteNewtonState:
+    def init(self, problem: Regularized | Batch, seed: int = 0, start: Starts = None) -> FiniteNewtonState:
         members = members_of(problem)
         n, m, k = problem.n, members[0].d + 1, len(members)
         W = self.first_point(members, start)
@@ -324,7 +346,7 @@ def _directions(
 
 
 def _minimise_along(
-    loss: Loss, stacked: Stacked, state: FiniteNewtonState, at: Any, P: np.ndarray, Q: np.ndarray
+    loss: Loss, stacked: Stacked, state: FiniteNewtonState, at: slice | list[int], P: np.ndarray, Q: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """W + τP, G - τQ and the α there, at the minimum of each member along its direction P.
 

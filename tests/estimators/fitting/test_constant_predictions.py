@@ -78,3 +78,6 @@ def test_a_small_loss_rules_one_answer_out():
     codes = np.repeat([0, 1], [70, 30])
     assert rules_out_constant(codes, 0.29) and rules_out_constant(1 - codes, 0.29)
     assert not rules_out_constant(codes, 0.3)  # which all rows of the rare class on the wrong side would cost
+    three = np.repeat([0, 1, 2], [2, 3, 5])  # five rows of other classes than the last cost two each
+    assert rules_out_constant(three, np.array([0.3, 0.3, 0.39]))
+    assert not rules_out_constant(three, np.array([0.3, 0.3, 0.4]))
