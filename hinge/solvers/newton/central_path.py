@@ -18,6 +18,7 @@ from hinge.solvers.newton.systems import DIRECT, penalty_of
 
 TO_BOUNDARY = 0.99  # share of the way to the boundary that a step goes
 STALLED = 15  # steps without a thousandth of progress that end a run: rounding is all that is left
+NEAR = 10.0  # multiple of the gap to reach below which dual weights are put on their bounds
 INSIDE = 0.1  # distance to their bounds of the dual weights of a start
 
 
@@ -158,7 +159,7 @@ def _follow(B, y, target, share, penalty, epsilon, unit, least_unit, W, inside, 
         if numbers[0] <= tol or numbers[1] >= STALLED:
             return step
         if step == 0:
-            _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, e, x)
+            _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, 0.0, e, x)
         if inside[3, 0, 0] == 0.0:  # the first step of a run
             for side in range(sides):
                 for i in range(n):
@@ -166,21 +167,33 @@ def _follow(B, y, target, share, penalty, epsilon, unit, least_unit, W, inside, 
                     inside[2, side, i] = inside[3, side, i] - e[side, i]
         mu = _predict(B, y, share, penalty, W, inside, e, x, H, scale, work)
         _correct(B, y, share, penalty, W, inside, e, x, H, scale, work, mu)
-        gap = _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, e, x)
+        gap, at_bounds = _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, 0.0, e, x), 0.0
+        if gap <= NEAR * tol:  # most a belong to a bound: there the gap is less, or this is not near enough yet
+            gap = 1.0001 * tol if gap <= tol else gap
+            nearest = _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, unit, e, x)
+            if nearest <= tol:
+                gap, at_bounds = nearest, unit
         numbers[1] = 0.0 if gap < PROGRESS * numbers[0] else numbers[1] + 1.0
         if gap < numbers[0]:
             numbers[0] = gap
             for p in range(len(W)):
                 best[p] = W[p]
             for i in range(n):
-                alpha[i] = inside[0, 0, i] - (inside[0, 1, i] if sides > 1 else 0.0)
+                alpha[i] = _weight(inside, 0, i, at_bounds) - (_weight(inside, 1, i, at_bounds) if sides > 1 else 0.0)
                 alpha[i] = alpha[i] if len(share) == 1 or share[i] > 0.0 else 0.0
     return n_iter
 
 
+@compiled
+def _weight(inside, side, i, unit):
+    """a; if the unit of e is given, at a bound if that is nearer than its multiplier is to zero."""
+    a, room, s, xi = inside[0, side, i], inside[1, side, i], inside[2, side, i], inside[3, side, i]
+    return 0.0 if unit * a < s and unit > 0.0 else 1.0 if unit * room < xi and unit > 0.0 else a
+
+
 @compiled(fastmath=REORDERED)
-def _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, e, z):
-    """The relative duality gap at W and a, and e; z is overwritten with :math:`\\sum_ic_i\\alpha_iy_ix_i`."""
+def _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, unit, e, z):
+    """The relative duality gap at W and a, as `_weight` has it, and e; z is overwritten."""
     n, m = B.shape
     lost, linear, most, square, paid, worst = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for p in range(m):
@@ -197,7 +210,7 @@ def _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, e, z):
             e[side, i] = sign * g - epsilon
             lost += c * e[side, i] if e[side, i] > 0.0 else 0.0
             worst = e[side, i] if e[side, i] > worst and c > 0.0 else worst
-            own += sign * inside[0, side, i]
+            own += sign * _weight(inside, side, i, unit)
         size = own if own > 0.0 else -own
         most = size if size > most and c > 0.0 else most
         linear += c * (t * own - epsilon * size)

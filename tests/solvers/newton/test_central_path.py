@@ -72,6 +72,13 @@ def test_a_plane_that_separates_the_rows_is_found_for_any_C():
         assert solve(problem, CentralPath(1e-6), stop=Stop(1e-6)).certificate.gap <= 1e-6
 
 
+def test_most_dual_weights_are_at_their_bounds():
+    for loss in (HINGE, TUBE):
+        alpha = np.abs(solve(made(1.0, loss), CentralPath(1e-4), stop=Stop(1e-4)).solution.alpha)
+        assert np.count_nonzero((alpha > 0.0) & (alpha < 1.0)) <= 7 + 3  # about as many as there are weights
+        assert 0 < np.count_nonzero(alpha) < 140
+
+
 def test_a_start_is_used():
     problem = made(1.0)
     best = solve(problem, CentralPath(1e-4), stop=Stop(1e-4))
