@@ -46,6 +46,8 @@ def test_all_of_them_are_registered():
         "OneRow",
         "SideBySide",
         "DevicePairs",
+        "GramSplitting",
+        "JointNewton",
         "KernelRowSolver",
         "DualRowSolver",
     }  # which are no algorithm by themselves

@@ -75,6 +75,8 @@ class Slopes(NamedTuple):
         e less its middle, and Kp.
     gains : ndarray of shape (n,)
         Room for what each pair would gain.
+    lows : ndarray
+        Room for the least slope upwards of each chunk.
     first : ndarray of shape (2,)
         The point of the least slope upwards: of all, or on either side of the cut.
     least, largest : ndarray of shape (2,)
@@ -84,6 +86,7 @@ class Slopes(NamedTuple):
     e: np.ndarray
     q: np.ndarray
     gains: np.ndarray
+    lows: np.ndarray
     first: np.ndarray
     least: np.ndarray
     largest: np.ndarray
@@ -176,6 +179,7 @@ def _begin(K, e, sides, cut):
         np.empty(n, K.dtype),
         np.zeros(n, K.dtype),
         np.empty(n, np.float32),
+        np.empty(n // CHUNK + 1, K.dtype),
         np.zeros(2, np.int64),
         np.zeros(2, K.dtype),
         np.zeros(2, K.dtype),
@@ -186,7 +190,6 @@ def _begin(K, e, sides, cut):
         for k in range(first, last):
             least, largest = min(least, e[k] + sides.above[k]), max(largest, e[k] + sides.below[k])
         middle = 0.5 * (least + largest) if largest - least < np.inf and least - largest < np.inf else 0.0
-        slopes.least[part], slopes.largest[part] = least, largest
         for k in range(first, last):
             slopes.e[k] = e[k] - middle
     if n > 0:
@@ -277,16 +280,19 @@ def _follow(row, other, share, t, sides, slopes, cut):
     for part in range(1 if cut == n else 2):
         first, last = _span(part, n, cut)
         least, largest, place = np.inf, -np.inf, first
-        tie = TIE * max(slopes.largest[part] - slopes.least[part], 0.0)  # a share of the violation before
         for at in range(first, last, CHUNK):
             low, high = _follow_some(
                 np.uint64(at), np.uint64(min(at + CHUNK, last)), row, other, share, t, sides, slopes
             )
-            largest = max(largest, high)
-            if low < least - tie:
-                least, place = low, at
-        while place < last - 1 and slopes.e[place] + sides.above[place] > least + tie:
-            place += 1
+            slopes.lows[(at - first) // CHUNK] = low
+            least, largest = min(least, low), max(largest, high)
+        if largest > least:
+            within = least + TIE * (largest - least)
+            while slopes.lows[(place - first) // CHUNK] > within:
+                place += CHUNK
+            while slopes.e[place] + sides.above[place] > within:
+                place += 1
+            least = slopes.e[place] + sides.above[place]
         slopes.first[part], slopes.least[part], slopes.largest[part] = place, least, largest
 
 
