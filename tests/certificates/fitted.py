@@ -85,12 +85,15 @@ def predictors(model: Any, data: Rows, K: np.ndarray, scale: Fraction = Fraction
     return found
 
 
-def rounding(model: Any, data: Rows, K: np.ndarray) -> np.ndarray:
-    """What the decision values of rows may be off by, computed in floating point as they are."""
+def rounding(model: Any, data: Rows, K: np.ndarray, *, by_values: bool = False) -> np.ndarray:
+    """What the decision values of rows may be off by, computed in floating point as they are.
+
+    Those of a linear kernel are computed by `coef_`; during a fit by kernel values, `by_values`.
+    """
     eps = Fraction(float(np.finfo(np.float32).eps) if data.X.dtype == np.float32 else EPS)
     n, d = data.exact.shape
     b = abs(exact(model.intercept_)[0])
-    if isinstance(model.kernel_, Linear):
+    if isinstance(model.kernel_, Linear) and not by_values:
         return 2 * (d + 2) * Fraction(EPS) * (abs(data.exact).dot(abs(exact(model.coef_).ravel())) + b)
     beta = np.full(n, Fraction(0), object)
     beta[model.support_] = abs(exact(model.dual_coef_)[0])
@@ -112,7 +115,14 @@ def _root(x: Fraction) -> Fraction:
 
 
 def claims(
-    what: str, model: Any, values: dict[str, Fraction], least: Fraction, unit: Fraction, off: Fraction, scale: Fraction
+    what: str,
+    model: Any,
+    values: dict[str, Fraction],
+    least: Fraction,
+    unit: Fraction,
+    off: Fraction,
+    scale: Fraction,
+    reported_off: Fraction | None = None,
 ) -> list[Claim]:
     """That each value is within the gap of the least, and that the objective reported is no higher than that allows.
 
@@ -124,6 +134,8 @@ def claims(
         The least value that is known to be attained, and what gaps are divided by.
     off : Fraction
         What the rounding of decision values may add to the objective.
+    reported_off : Fraction, optional
+        The same for the objective that the fit reports, if it is another.
     scale : Fraction
         The objective of the estimator times this is that of `values`.
     """
@@ -137,7 +149,15 @@ def claims(
         for name, value in values.items()
     ]
     reported = Fraction(float(model.objective_)) * scale
-    return [*found, Claim(f"objective_ of {what}", (reported - least) / unit, gap, off / unit)]
+    return [
+        *found,
+        Claim(
+            f"objective_ of {what}",
+            (reported - least) / unit,
+            gap,
+            (off if reported_off is None else reported_off) / unit,
+        ),
+    ]
 
 
 def gram_of(model: Any, data: Rows) -> np.ndarray:

@@ -64,8 +64,9 @@ def case(rng):
     unit = least if t is None else max(least, Fraction(FAINT) * box.dot(abs(t)))
     if unit == 0:
         return []
-    off = box.dot(fitted.rounding(model, data, K)) + 16 * n * Fraction(fitted.EPS) * least
-    return fitted.claims(what, model, values, least, unit, off, Fraction(options["C"]) * data.s.sum())
+    summing = 16 * n * Fraction(fitted.EPS) * least
+    off, reported = (box.dot(fitted.rounding(model, data, K, by_values=one)) + summing for one in (False, True))
+    return fitted.claims(what, model, values, least, unit, off, Fraction(options["C"]) * data.s.sum(), reported)
 
 
 def _optimum(K, y, t, epsilon, box, beta, free):
