@@ -33,12 +33,12 @@ def made(n, rows, **options):
     return X[:rows], y[:rows], X[rows:], y[rows:]
 
 
-def stored(name, rows, positive=1):
+def stored(name, rows):
     found = datasets.load(name, home=HOME)
     order = np.random.default_rng(0).permutation(found.X_train.shape[0])[:rows]
     parts = []
     for X, y in ((found.X_train[order], found.y_train[order]), (found.X_test[:5000], found.y_test[:5000])):
-        parts += [np.asarray(X.toarray() if sp.issparse(X) else X, np.float32), np.where(y == positive, 1, -1)]
+        parts += [np.asarray(X.toarray() if sp.issparse(X) else X, np.float32), np.where(y > 0, 1, -1)]
     return parts
 
 
@@ -46,7 +46,7 @@ SETS = {
     "few": lambda rows: made(22, rows, n_informative=10, weights=[0.95], flip_y=0.01),
     "made": lambda rows: made(1000, rows, n_informative=30, flip_y=0.1),
     "a9a": lambda rows: stored("a9a", rows),
-    "mnist": lambda rows: stored("mnist", rows, 8),
+    "mnist": lambda rows: stored("mnist", rows),
 }
 
 

@@ -90,7 +90,8 @@ def rounding(model: Any, data: Rows, K: np.ndarray, *, by_values: bool = False) 
 
     Those of a linear kernel are computed by `coef_`; during a fit by kernel values, `by_values`.
     """
-    eps = Fraction(float(np.finfo(np.float32).eps) if data.X.dtype == np.float32 else EPS)
+    single = data.X.dtype == np.float32 and not isinstance(model.kernel_, Linear)
+    eps = Fraction(float(np.finfo(np.float32).eps) if single else EPS)
     n, d = data.exact.shape
     b = abs(exact(model.intercept_)[0])
     if isinstance(model.kernel_, Linear) and not by_values:
@@ -149,15 +150,8 @@ def claims(
         for name, value in values.items()
     ]
     reported = Fraction(float(model.objective_)) * scale
-    return [
-        *found,
-        Claim(
-            f"objective_ of {what}",
-            (reported - least) / unit,
-            gap,
-            (off if reported_off is None else reported_off) / unit,
-        ),
-    ]
+    allowed = (off if reported_off is None else reported_off) / unit
+    return [*found, Claim(f"objective_ of {what}", (reported - least) / unit, gap, allowed)]
 
 
 def gram_of(model: Any, data: Rows) -> np.ndarray:
