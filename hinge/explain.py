@@ -429,6 +429,7 @@ class RemovableTable(ColumnTable):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import make_blobs
     >>> from hinge import LinearSVC
     >>> from hinge.explain import removable_rows
@@ -471,6 +472,7 @@ def removable_rows(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import make_blobs
     >>> from hinge import LinearSVC
     >>> from hinge.explain import removable_rows

@@ -94,8 +94,14 @@ def turn(line, theta, i, j, low, high):
             line.some[line.some[0]], line.listed[k] = k, True
         line.start[k] -= line.at[0] * more
         line.lean[k] += more
-        least, most = _ends_of(k, line, low, high)
-        line.at[2], line.at[3] = max(line.at[2], least), min(line.at[3], most)
+        narrow(line, k, low, high)
+
+
+@compiled
+def narrow(line, k, low, high):
+    """Leave out of what is known to be inside where point k is not, whose direction or ends have changed."""
+    least, most = _ends_of(k, line, low, high)
+    line.at[2], line.at[3] = max(line.at[2], least), min(line.at[3], most)
 
 
 @compiled

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.solvers.kernel.conjugate_line import go, new_line, place, point, reach, turn
+from hinge.solvers.kernel.conjugate_line import go, narrow, new_line, place, point, reach, turn
 from hinge.solvers.kernel.extremes import larger, lesser
 
 TINY = 1e-12
@@ -145,8 +145,10 @@ def pair_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, co
         if blocked >= 0:
             curve = 0.0
             _set_sides(blocked, place(line, blocked), lo, hi, epsilon, sides)
-        _set_sides(i, place(line, i), lo, hi, epsilon, sides)
-        _set_sides(j, place(line, j), lo, hi, epsilon, sides)
+        for k in (i, j):
+            _set_sides(k, place(line, k), lo, hi, epsilon, sides)
+            if epsilon > 0.0:  # zero may have become an end
+                narrow(line, k, sides.low, sides.high)
         _follow(K[rows[i]], K[rows[j]], share, t, sides, slopes, cut)
     for k in range(n):
         beta[k] = min(max(place(line, k), lo[k]), hi[k])

@@ -50,6 +50,18 @@ def test_single_precision_values_and_a_limit():
     assert pair_steps(K, beta, e, lo, hi, 2.0 * left, 25, 0.0, N, True) == 0  # good enough as it is
 
 
+def test_a_point_that_left_zero_does_not_pass_it_unseen():
+    """Else it is put back to zero later, and the sum of the others is no longer zero."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        n = int(rng.integers(5, 60))
+        X = rng.standard_normal((n, 3))
+        K, t, bound = X @ X.T, X.sum(1) + 0.5 * rng.standard_normal(n), np.full(n, 3.0)
+        beta, e = np.zeros(n), -t
+        pair_steps(K, beta, e, -bound, bound, 1e-6, 2000, 0.1, n, True)
+        assert abs(beta.sum()) < 1e-9
+
+
 def test_rounding_of_kernel_values_does_not_choose_among_equal_points():
     rng = np.random.default_rng(3)
     X = np.round(rng.standard_normal((700, 2)), 1)  # most rows occur several times, and in two chunks
