@@ -13,7 +13,7 @@ from hinge.monitoring import Stop
 from hinge.monitoring.clock import now
 from hinge.problems.batch import BatchCertificate
 from hinge.problems.svm.gram_batch import INVERSES, GramBatch
-from hinge.selection.kernel_path import KernelPath
+from hinge.selection.kernel_path import KernelPath, RunAnswer
 from hinge.selection.paths import Refits
 from hinge.selection.scoring import SearchData
 from hinge.solvers import solve
@@ -75,9 +75,9 @@ class DevicePath(KernelPath):
         gram = DeviceGram(self.data.X, kernel, self.model.device, self.model.precision)
         return gram.among(gram.array(np.arange(self.n)))
 
-    def _values(self, run: Any, rows: np.ndarray | None) -> np.ndarray:
-        values: np.ndarray = run if rows is None else run[rows]
-        return values
+    def _values(self, run: "RunAnswer | np.ndarray", rows: np.ndarray | None) -> np.ndarray:
+        assert isinstance(run, np.ndarray)
+        return run if rows is None else run[rows]
 
     def _solved(
         self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None

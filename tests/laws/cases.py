@@ -632,7 +632,7 @@ KERNEL = {
     "nystroem": KernelCase(S.Nystroem(), T=3),
     "nystroem-free": KernelCase(S.Nystroem(20), bias="free", weighted=True, T=2),
     "nystroem-device": DeviceCase(S.Nystroem(20), bias="free", weighted=True, T=2),
-    "nystroem-tube": KernelLossCase(S.Nystroem(), bias="free", weighted=True, T=3),
+    "nystroem-tube": KernelLossCase(S.Nystroem(), bias="free", weighted=True, T=3, tol=1e-7),  # by factors of K
     "block-dual-tube": KernelLossCase(S.BlockDual(block=4, first=2), T=60),
     "block-dual-tube-free": KernelLossCase(S.BlockDual(block=4, first=2), bias="free", weighted=True, T=60),
     "active-set-tube": KernelLossCase(S.ActiveSet(), weighted=True, T=6, seed_moves="nothing"),
