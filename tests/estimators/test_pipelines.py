@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_regression
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -70,7 +70,7 @@ def test_coverage_in_folds(machine, classes):
 
 
 def test_other_models_are_refused_in_a_sentence(classes):
-    model = make_pipeline(LogisticRegression()).fit(*classes)
+    model = make_pipeline(RidgeClassifier()).fit(*classes)
     for function in (hinge.predict_set, hinge.predict_interval):
-        with pytest.raises(TypeError, match=f"LogisticRegression has no {function.__name__}: give an estimator"):
+        with pytest.raises(TypeError, match=f"RidgeClassifier has no {function.__name__}: give an estimator"):
             function(model, classes[0])
