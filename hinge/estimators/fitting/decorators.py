@@ -44,8 +44,9 @@ def _atomic(method: F, *, keeps: bool) -> F:
     @wraps(method)
     def changed(self: BaseEstimator, *args: object, **options: object) -> object:
         before = vars(self).copy()
+        kept = keeps and isinstance(self.on_interrupt, str) and self.on_interrupt == "keep"  # not checked yet
         try:
-            with keep_results_on_interrupt() if keeps and self.on_interrupt == "keep" else nullcontext():
+            with keep_results_on_interrupt() if kept else nullcontext():
                 return method(self, *args, **options)
         except BaseException:
             self.__dict__ = before

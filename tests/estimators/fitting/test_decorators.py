@@ -97,3 +97,8 @@ def test_ctrl_c_before_the_first_step_ends_with_a_model_of_nothing(name, monkeyp
     monkeypatch.undo()
     assert model.stop_reason_ == "interrupted" and model.gap_ > 1
     assert len(model.predict(X)) == len(X)
+
+
+def test_an_array_for_on_interrupt_is_refused_in_a_sentence():
+    with pytest.raises(ValueError, match="on_interrupt must be"):
+        hinge.LinearSVC(on_interrupt=np.array([1.0, 2.0])).fit(X, Y)
