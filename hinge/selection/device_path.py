@@ -1,4 +1,4 @@
-"""Fits of a kernel classifier or regression along C on a device: all folds, values of C and classes at once."""
+"""Fits of a kernel classifier or regression along C on a device: all folds, values of C and classes jointly."""
 
 import threading
 from collections.abc import Iterator, Sequence

@@ -436,12 +436,12 @@ class KernelMachine(Compressible, FittedHTML, ToSklearn):
         part = dense_if_small(part_of(X, rows, kernel))
         diag = as_points(part, of_items(kernel), exact=True).diag().astype(np.float64)
         b, free, loss = float(self.intercept_[k]), bool(self.fit_intercept), self._loss
-        told, lam = (float(np.atleast_1d(values)[k]) for values in (self.objective_, self.lam_))
+        reported, lam = (float(np.atleast_1d(values)[k]) for values in (self.objective_, self.lam_))
         short = y - f if loss.two_sided else 1.0 - y * f
         c = s / s.sum()
         faint = FAINT * float(c @ np.abs(y)) if loss.two_sided else 0.0
         primal = 0.5 * lam * float(beta @ (f - b)) + float(c @ loss.values(short))
-        if abs(primal - told) > 1e-3 * max(told, faint):
+        if abs(primal - reported) > 1e-3 * max(reported, faint):
             raise ValueError("X and y are not the rows of the fit: their objective is another one.")
         # A kernel value is rounded as a product of rows is, and enlarged by what the kernel makes of this.
         width = 1 if isinstance(part, list) else part.shape[1]
@@ -451,7 +451,7 @@ class KernelMachine(Compressible, FittedHTML, ToSklearn):
         grows = 1.0 + float(getattr(kernel, "degree", 1)) + 8.0 * float(getattr(kernel, "gamma", 0.0)) * largest
         norms = np.sqrt(np.maximum(diag, 0.0))
         error = rounding((width + 8.0) * grows + len(rows), 1.0) * float(np.abs(beta) @ norms) * norms
-        radius = float(np.sqrt(2.0 * float(self.gap_) * max(told, primal, faint) / lam))
+        radius = float(np.sqrt(2.0 * float(self.gap_) * max(reported, primal, faint) / lam))
         r = f - b if free else f
         return rows, CertifiedAnswer(y, r, b if free else 0.0, c, norms * (1.0 + 1e-9), radius, error, loss, free)
 

@@ -118,11 +118,11 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
     def _certified_answer(self, problem: Regularized, X: Stored, k: int) -> CertifiedAnswer:
         """What the certificate proves of the rows of run k; raises if they are not those of the fit."""
         w, b = np.atleast_2d(_dense(self.coef_))[k].astype(np.float64), float(self.intercept_[k])
-        told = float(np.atleast_1d(self.objective_)[k])
+        reported = float(np.atleast_1d(self.objective_)[k])
         free, r = problem.bias == "free", problem.responses(w, billed=False)
-        if abs(problem.primal(w, b, r) - told) > 1e-6 * max(told, problem.unit):
+        if abs(problem.primal(w, b, r) - reported) > 1e-6 * max(reported, problem.unit):
             raise ValueError("X and y are not the rows of the fit: their objective is another one.")
-        gap = float(self.gap_) * max(told, problem.unit)
+        gap = float(self.gap_) * max(reported, problem.unit)
         c = np.array(np.broadcast_to(problem.share(), (problem.n,)))
         norms = np.sqrt(features_of(X, problem).sq_norms(np.arange(problem.n)).astype(np.float64)) * (1.0 + 1e-6)
         radius, error = float(np.sqrt(2.0 * gap / problem.lam)), problem.response_error(w, b)

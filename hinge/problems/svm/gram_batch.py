@@ -42,8 +42,8 @@ class GramBatch(Batch):
               |\\beta_i| \\le B_i,\\quad \\beta_iy_i \\ge 0 \\text{ for labels},\\quad
               \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
 
-    Held-out rows of a fold have :math:`B_i = 0`, and their decision values come with those of the others. The gap is
-    that of the kernel values as they are held, summed in float64.
+    Held-out rows of a fold have :math:`B_i = 0`, and their decision values come with the others. The gap is certified
+    for the kernel values as they lie on the device, with sums in float64: their own rounding is not part of it.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class GramBatch(Batch):
         return found
 
     def final_answer(self, answer: GramAnswers, certificate: Certificate) -> GramAnswers:  # type: ignore[override]
-        """The answers, whose biases are those of the certificate."""
+        """The answers, which have the biases of the certificate."""
         return answer
 
     def objective(self, answer: GramAnswers) -> float:  # type: ignore[override]

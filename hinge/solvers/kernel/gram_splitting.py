@@ -1,4 +1,4 @@
-"""All values of C, folds and classes of a kernel machine at once, by the splitting of Douglas and Rachford.
+"""All values of C, folds and classes of a kernel machine jointly, by the splitting of Douglas and Rachford.
 
 Every member of a `GramBatch` has the same quadratic function, so that one matrix
 
