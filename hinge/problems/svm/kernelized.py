@@ -370,24 +370,24 @@ class KernelRegularized(KernelProblem):
                 self._again(finer, answer.beta, np.arange(self.n), *again)
                 self.again = Again(answer.beta.copy(), *again)
                 answer, e = answer._replace(responses=again[0]), again[1]
-            found = self._bounds_apart(answer, e, r, off)
+            found = self._bounds_apart(answer, e, (r, off))
             if not found.gap > wanted or (found.gap - found.unrounded <= 0.1 * found.gap and found.unrounded > wanted):
                 break
         return found
 
     def _bounds_apart(
-        self, answer: Expansion, e: np.ndarray, r: np.ndarray | None = None, off: np.ndarray | None = None
+        self, answer: Expansion, e: np.ndarray, of_dual: tuple[np.ndarray, np.ndarray] | None = None
     ) -> Certificate:
-        """The certificate of an answer whose responses are off by up to e, by its dual point with responses r.
+        """The certificate of an answer whose responses are off by up to e, by its dual point.
 
-        Without these the bound is the dual objective of zero.
+        Without the responses of that, and how far off they may be, the bound is the dual objective of zero.
         """
         free, aims, box, lam = self.bias == "free", self.aims, self.boxes, self.lam
         b = self.best_bias(answer.responses) if free else 0.0
         primal, most = primal_bound(aims, box, lam, answer.beta, answer.responses, e, b, self.epsilon)
         dual, least = 0.0, 0.0
-        if r is not None:
-            dual, least = dual_bound(aims, box, lam, answer.dual, r, off, self.gram.norms, self.epsilon, free)
+        if answer.dual is not None and of_dual is not None:
+            dual, least = dual_bound(aims, box, lam, answer.dual, *of_dual, self.gram.norms, self.epsilon, free)
         # The weights, their total, C and λ are rounded: these change P and the optimum, both in proportion to P.
         gap = (most - least) * (1.0 + FEW * UNIT) + FEW * UNIT * primal
         return Certificate(most, least, self.relative(gap, least), b, self.relative(max(primal - dual, 0.0), dual))

@@ -199,4 +199,4 @@ def project(
     """Π(V): towards zero by `shrink`, and within the bounds."""
     if isinstance(shrink, float) and shrink == 0.0:
         return V.clamp(lo, hi)
-    return (V - V.clamp(-shrink, shrink)).clamp(lo, hi)
+    return (V.sign() * (V.abs() - shrink).clamp(min=0.0)).clamp(lo, hi)
