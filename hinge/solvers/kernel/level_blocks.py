@@ -9,6 +9,7 @@ from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Expansion, Problem
 from hinge.problems.base import Cost
+from hinge.problems.svm.kernel_duality import UNIT
 from hinge.problems.svm.levels import KernelLevels, summing_to
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
@@ -232,9 +233,12 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
         if violation > 0.0:
             size = float(np.abs(state.r[:m]).max(initial=0.0)) + float(np.abs(problem.linear).max())
             inner = self.inner if len(at) < len(alpha) or len(at) > FEW else FINE
-            tol, limit = max(inner * violation, 1e-14 * size), 1000 + 50 * len(at)
+            limit = 1000 + 50 * len(at)
             K = kernel_rows.block()
             K = K if len(state.alpha) == 1 else np.ascontiguousarray(K[np.ix_(where, where)])
+            # A response is known no better than the largest term of its sum.
+            term = float(np.abs(np.diagonal(K)).max() * np.abs(beta).max())
+            tol = max(inner * violation, 1e-14 * size, UNIT * term)
             made = pair_steps(K, beta, e, lo, hi, tol, limit, 0.0, cut, problem.certifiable)
             if made == limit and problem.certifiable:
                 made += face_steps(K, beta, e, lo, hi, True, cut)  # where pairs are slow: K is nearly singular

@@ -164,3 +164,11 @@ def test_a_slow_ascent_ends():
     with pytest.warns(ConvergenceWarning):
         model = hinge.OneClassSVM(kernel="poly", nu=0.1).fit(X)
     assert model.n_iter_ < 300
+
+
+def test_rounding_larger_than_what_is_wrong_is_not_worked_on():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 2)) + 1e4  # kernel values of 1e24, and targets near 1
+    with pytest.warns(ConvergenceWarning):
+        model = hinge.NuSVR(kernel="poly").fit(X, rng.normal(size=1200))
+    assert np.abs(model.predict(X)).max() < 10.0
