@@ -55,6 +55,7 @@ class ProgressBar:
         record = getattr(context, "record", None)
         if record is None:
             return False
+        record = context.measured_record()
         if math.isfinite(record.certificate):
             self._gap = record.certificate
         gap = f"gap {self._gap:.1e} of {estimator.tol:g}" if math.isfinite(self._gap) else "gap not known yet"

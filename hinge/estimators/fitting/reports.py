@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -17,10 +18,14 @@ from hinge.estimators.fitting.parameters import KernelData
 from hinge.monitoring import Record, Status
 from hinge.monitoring.progress import time_left
 from hinge.problems import Expansion, Problem, Solution
+from hinge.solvers.base import Result
 from hinge.solvers.driver import Callback
 
 Report = Callable[[int, Record, Solution, Problem | None], bool]
 """Gets the number of the run, a record, the answer, and the problem that it answers; None if that is not at hand."""
+
+Measure = Callable[[int, Record, Solution | Expansion, Problem | None], Record]
+"""Gets the same as a report, and returns the record, with objective and gap if they were measured."""
 
 STALLED_ADVICE = "Scale the features, regularise more (a smaller C), or ask for less."
 FEW_ROWS = 100
@@ -42,12 +47,35 @@ def reports_of(
     `names` are the names of the runs, empty if there is only one. `rebuilt` turns an answer into fitted attributes;
     None if a single run is not a model by itself.
     """
-    reports: list[Report] = [to_stderr(names, float(model.tol))] if model.verbose else []
+    limited = any(getattr(model, name, None) is not None for name in ("max_reads", "max_kernel_evals"))
+    measure = gaps_within(None if limited or isinstance(X, Table) else 0.1)
+    reports: list[Report] = [to_stderr(names, float(model.tol), measure)] if model.verbose else []
     if getattr(model, "_skl_callbacks", None):  # of scikit-learn 1.9 and later
         root = model._init_callback_context(max_subtasks=None)
         root.call_on_fit_task_begin(estimator=model, X=X, y=y)
-        reports.append(to_callbacks(model, root, X, y, rebuilt))
+        reports.append(to_callbacks(model, root, X, y, rebuilt, measure))
     return tuple(reports)
+
+
+def gaps_within(share: float | None) -> Measure:
+    """A function that adds objective and gap to a record without them, where that is cheap.
+
+    A certificate of a kernel machine reads no cells. Of others it is a pass over the rows, made once a run has read so
+    much that all of these passes together are at most this `share` of it; the first is made in any case. None is made
+    without a share: where reads are limited or have a price.
+    """
+    read: Counter[int] = Counter()
+
+    def measure(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> Record:
+        if share is None or problem is None or np.isfinite(record.certificate):
+            return record
+        if read[k] > share * record.feature_reads:
+            return record
+        read[k] += problem.pass_cells
+        found = problem.certificate(solution)
+        return record._replace(objective=found.objective, certificate=found.gap)
+
+    return measure
 
 
 def to_callbacks(
@@ -56,17 +84,19 @@ def to_callbacks(
     X: KernelData | Table | RowStream,
     y: np.ndarray | None,
     rebuilt: Rebuilt | None,
+    measure: Measure,
 ) -> Report:
     """A report that opens a subtask of the fit for each evaluation.
 
-    Its context has the record as an attribute, the number of the run, and a function that computes the objective, which
-    costs a pass over the rows (None if it is not known here).
+    Its context has the record as an attribute, the number of the run, a function that computes the objective, which
+    costs a pass over the rows (None if it is not known here), and one that returns the record with its gap, if cheap.
     """
 
     def report(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> bool:
         context = root.subcontext(task_name="look")
         context.record, context.run = record, k
         context.measure_objective = None if problem is None else partial(problem.objective, solution)
+        context.measured_record = partial(measure, k, record, solution, problem)
         context.call_on_fit_task_begin(estimator=model, X=X, y=y)
         asked = context.call_on_fit_task_end(
             estimator=model, X=X, y=y, reconstruction_attributes=None if rebuilt is None else lambda: rebuilt(solution)
@@ -76,12 +106,12 @@ def to_callbacks(
     return report
 
 
-def to_stderr(names: Sequence[str], tol: float = 0.0) -> Report:
+def to_stderr(names: Sequence[str], tol: float, measure: Measure) -> Report:
     """A report that writes a line to standard error, with an estimate of the time left to a gap of `tol`, if known."""
     first: dict[int, tuple[float, float]] = {}
 
     def report(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> bool:
-        name = f"{names[k]}: " if names else ""
+        name, record = f"{names[k]}: " if names else "", measure(k, record, solution, problem)
         parts = [f"{record.seconds:8.2f} s", f"{record.feature_reads:,} reads"]
         if record.kernel_evals:
             parts[1] = f"{record.kernel_evals:,} kernel values"
@@ -106,6 +136,14 @@ def callbacks_of(reports: Sequence[Report], k: int, problem: Problem | None) -> 
         return lambda record, solution: report(k, record, solution, problem)
 
     return [callback_of(report) for report in reports]
+
+
+def report_results(reports: Sequence[Report], results: Sequence[Result]) -> None:
+    """Report the records of runs that have ended: those of a batch, which is solved in one call."""
+    for k, result in enumerate(results):
+        for record in result.history:
+            for report in reports:
+                report(k, record, result.solution, None)
 
 
 def how_all_ended(

@@ -24,7 +24,7 @@ from hinge.estimators.data.kernel_input import dense_if_small, is_precomputed, n
 from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, describe_runs, expanded, values_of
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import KernelChoice, KernelData, RandomState, check_kernel_numbers, on_a_device
-from hinge.estimators.fitting.reports import STALLED_ADVICE, reports_of
+from hinge.estimators.fitting.reports import STALLED_ADVICE, report_results, reports_of
 from hinge.estimators.fitting.runs import Plan, gram_threads, run_in_batch, run_pairs, run_tasks
 from hinge.estimators.fitting.tasks import (
     PackedTasks,
@@ -170,13 +170,13 @@ class KernelMachine(Compressible, FittedHTML, ToSklearn):
 
     @property
     def _needs_only_answer(self) -> bool:
-        """Whether only the final answer is needed: nothing watches the runs, no kernel value is spared."""
+        """Whether only the final answer is needed: no callback watches the runs, no kernel value is spared."""
         given = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
         return (
             self.solver == "auto"
             and self.n_components is None
             and all(value is None for value in given)
-            and not (self.verbose or self.warm_start or getattr(self, "_skl_callbacks", None))
+            and not (self.warm_start or getattr(self, "_skl_callbacks", None))
             and self.tol > 0
             and not on_a_device(self.device)
             and not isinstance(self.kernel, Function)  # its values may be expensive
@@ -228,6 +228,7 @@ class KernelMachine(Compressible, FittedHTML, ToSklearn):
                 sort = pairs or self._positive_first
                 runs = run_in_batch(tasks, plan, X, kernel, make, by_class=sort, finer=self._finer)
                 if runs is not None and not runs.stalled:
+                    report_results(reports_of(self, X, y, names, None), runs.results)
                     return runs
             rebuilt = (lambda answer: attributes(answers_of([answer], tasks), kernel)) if one_model else None
             plan = plan._replace(reports=reports_of(self, X, y, names, rebuilt), starts=self._starts(tasks, classes))

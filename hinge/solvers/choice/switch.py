@@ -41,6 +41,7 @@ class SwitchState(NamedTuple):
     `watch.switches`               how often it did; a method that made no progress is not tried again
     `watch.due`                    iterations to the next evaluation
     `watch.gap`                    the gap at the last evaluation
+    `watch.ended`                  whether a call has ended early because that is within the tolerance
     `watch.newton_gap`             the gap with which Newton's method was left
     `watch.log_gap`                the logarithm of the least gap of the ascent
     `watch.passes`, `passes_log`   its passes and `log_gap` at the last checkpoint
@@ -142,6 +143,9 @@ class Switch(Solver[P, SwitchState]):
         if n_iter == 0:  # compiles
             method.advance(problem, own, 0)
             return state
+        if self.ends_itself and watch.t and watch.due == 0 and watch.gap <= self.tol and not watch.ended:
+            watch["ended"] = True  # the last call ended with the iteration that reached it, and could not say so
+            return state
         a_pass, a_step = self.ascent.cost(problem).a_pass, step_length(self, problem)
         while n_iter > 0:
             if watch.switch_due:
@@ -163,7 +167,8 @@ class Switch(Solver[P, SwitchState]):
             watch["due"] = due
             n_iter -= n
             reached = due == 0 and evaluate(self, problem, state) <= self.tol
-            if ended or (reached and self.ends_itself):
+            watch["ended"] = ended or (reached and self.ends_itself and n_iter > 0)
+            if watch.ended:
                 break
         return state
 
@@ -243,7 +248,7 @@ class Switch(Solver[P, SwitchState]):
 
 
 FIRST_WATCH = scalars(
-    **dict(t=0, switches=0, due=0, passes=0.0, before=0.0, by_newton=False, switch_due=False),
+    **dict(t=0, switches=0, due=0, passes=0.0, before=0.0, by_newton=False, switch_due=False, ended=False),
     **dict.fromkeys(("gap", "newton_gap", "log_gap", "passes_log", "before_log"), math.inf),
 )
 

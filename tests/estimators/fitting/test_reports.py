@@ -5,10 +5,12 @@ import re
 import numpy as np
 import pytest
 from papers_svc import papers_svc
+from sklearn.base import clone
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from hinge import LinearSVC
+from hinge import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM
 from hinge.monitoring import Record
 from hinge.monitoring.progress import ProgressBar as GapBar
 
@@ -195,7 +197,7 @@ def test_the_bar_of_the_gap(tiny, three, capsys):
 
 LINE = re.compile(
     r"^\[hinge\] (class \S+: )? *\d+\.\d\d s, [\d,]+ reads"
-    r"(, objective \S+, gap \d\.\d\de[-+]\d\d)?(, held-out error \d\.\d{4})?$"
+    r"(, objective \S+, gap \d\.\d\de[-+]\d\d(, about \S+ s left)?)?(, held-out error \d\.\d{4})?$"
 )
 
 
@@ -214,6 +216,45 @@ def test_a_line_for_each_look(solver, tiny, capfd):
     assert all(LINE.match(line) for line in lines)
     assert f"gap {model.gap_:.2e}" in lines[-1]
     assert f"objective {model.objective_:.6g}" in lines[-1]
+
+
+@pytest.mark.parametrize("model", [SVC(), SVR(), LinearSVC(loss="hinge"), LinearSVC()], ids=str)
+def test_lines_have_the_gap_from_the_first_evaluation_on(model, capfd):
+    X, y = make_classification(2500, 10, random_state=0)
+    clone(model).set_params(verbose=1).fit(X, y)
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) > 1 and "gap " in lines[0]
+    assert isinstance(model, LinearSVC) or all("gap " in line for line in lines)
+
+
+MODELS = [
+    LinearSVC(),
+    LinearSVC(loss="hinge", C=10.0),
+    LinearSVC(multi_class="crammer_singer"),
+    LinearSVR(),
+    SVC(),
+    SVR(),
+    NuSVC(nu=0.2),
+    OneClassSVM(),
+]
+
+
+@pytest.mark.parametrize("rows", [150, 1500])
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_a_fit_that_tells_is_the_same_fit(model, rows):
+    X, y = make_classification(rows, 10, random_state=0)
+    plain, telling = clone(model).fit(X, y), clone(model).set_params(verbose=1).fit(X, y)
+    assert plain.predict(X).tobytes() == telling.predict(X).tobytes()
+    np.testing.assert_array_equal(plain.n_iter_, telling.n_iter_)
+    assert plain.gap_ == telling.gap_
+
+
+def test_a_limit_of_reads_is_not_spent_on_lines(tiny, capfd):
+    with pytest.warns(ConvergenceWarning):
+        telling = papers_svc(verbose=1, max_reads=2000, solver="pegasos").fit(*tiny)
+    with pytest.warns(ConvergenceWarning):
+        plain = papers_svc(max_reads=2000, solver="pegasos").fit(*tiny)
+    assert telling.n_feature_reads_ == plain.n_feature_reads_
 
 
 def test_lines_name_the_class_and_the_held_out_error(three, capfd):
