@@ -228,7 +228,8 @@ class KernelMachine(Compressible, FittedHTML, ToSklearn):
                 sort = pairs or self._positive_first
                 runs = run_in_batch(tasks, plan, X, kernel, make, by_class=sort, finer=self._finer)
                 if runs is not None and not runs.stalled:
-                    report_results(reports_of(self, X, y, names, None), runs.results)
+                    if self.verbose:
+                        report_results(reports_of(self, X, y, names, None), runs.results)
                     return runs
             rebuilt = (lambda answer: attributes(answers_of([answer], tasks), kernel)) if one_model else None
             plan = plan._replace(reports=reports_of(self, X, y, names, rebuilt), starts=self._starts(tasks, classes))
