@@ -98,7 +98,7 @@ def _rows_and_labels(
 def _from_parquet(
     path: Path, label: str | None, positive: str | None, nbytes: int
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
-    from hinge.access.tables.columnar import parquet_blocks, parquet_labels, parquet_names
+    from hinge.access.streams.parquet import ParquetStream, parquet_names
     from hinge.datasets.base import Parts
     from hinge.datasets.catalog import binary
     from hinge.datasets.delimited import LABEL_NAMES
@@ -113,6 +113,7 @@ def _from_parquet(
         if not -len(names) <= int(label) < len(names):
             raise ValueError(f"{path} has {len(names)} columns, so --label {label} lies outside them.")
         label = names[int(label)]
-    shape, blocks = parquet_blocks(path, nbytes // 4, label)
-    found = binary(Parts(blocks, parquet_labels(path, label)), positive, None, str(path))
-    return blocks, found.y_train, shape
+    stream = ParquetStream(path, label)
+    blocks, labels = stream.blocks(nbytes // 4), stream.labels()
+    assert labels is not None
+    return blocks, binary(Parts(blocks, labels), positive, None, str(path)).y_train, stream.shape

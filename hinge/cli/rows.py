@@ -21,7 +21,7 @@ import numpy as np
 
 from hinge.cli.options import ReadOptions
 from hinge.datasets import DataFormatError, read
-from hinge.datasets.base import smallest_float
+from hinge.datasets.base import no_column, smallest_float
 from hinge.datasets.compressed import inner_suffix, opened
 from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
 from hinge.datasets.frames import (
@@ -343,9 +343,7 @@ def _position(names: list[str], column: str, source: str) -> int:
         return names.index(column)
     at = column_of(column)
     if isinstance(at, str):
-        near = difflib.get_close_matches(column, names, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(names[:20])}."
-        raise ValueError(f"{source} has no column {column!r}: {hint}")
+        raise no_column(source, column, names)
     if column in names and names.index(column) != at:
         raise ValueError(
             f"{source} has a column called {column!r}, which is not the one at position {at}: rename its columns."
@@ -467,7 +465,7 @@ def stream_label(data: str, how: ReadOptions) -> str | None:
         return how.label
     if how.labels is not None:
         return None
-    from hinge.access.tables.columnar import parquet_names
+    from hinge.access.streams.parquet import parquet_names
 
     files = sorted(glob.glob(data, recursive=True)) if glob.has_magic(data) else [data]
     if not files:

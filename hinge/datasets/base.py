@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -160,6 +162,13 @@ class Entry:
     fetcher: str = ""
     found: str = ""
     stand_in: str = ""
+
+
+def no_column(source: object, name: str, names: Sequence[str]) -> DataFormatError:
+    """The error for a column that `source` does not have, with the one that may have been meant."""
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(names[:20])}."
+    return DataFormatError(f"{source} has no column {name!r}: {hint}")
 
 
 def most_features(entries: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import math
 import re
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.datasets.base import DataFormatError, number_of, smallest_float, stack_rows, whole_labels
+from hinge.datasets.base import DataFormatError, no_column, number_of, smallest_float, stack_rows, whole_labels
 from hinge.datasets.compressed import inner_suffix, opened
 
 LABEL_NAMES = ("label", "target", "class", "y")
@@ -310,9 +309,7 @@ def _label_column(path: Path, header: list[str] | None, width: int, label: str |
         if header is None:
             raise DataFormatError(f"{path} has no header, so there is no column {label!r}: give its position instead.")
         if label not in header:
-            near = difflib.get_close_matches(label, header, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(header[:20])}."
-            raise DataFormatError(f"{path} has no column {label!r}: {hint}")
+            raise no_column(path, label, header)
         return header.index(label)
     if not -width <= label < width:
         raise DataFormatError(f"{path} has {width} columns, so label={label} lies outside them.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import math
 from collections import Counter
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hinge.datasets.base import DataFormatError, number_of, stack_rows, whole_labels
+from hinge.datasets.base import DataFormatError, no_column, number_of, stack_rows, whole_labels
 from hinge.datasets.delimited import MISSING, WITH_COMMAS, TextLayout, layout_of, pieces_of, rows_of
 
 if TYPE_CHECKING:
@@ -138,9 +137,7 @@ def read_frame(
         frame = _delimited(path, {*words, *drop}, known, header)
     for name in (*words, *drop):
         if name not in frame.names:
-            near = difflib.get_close_matches(name, frame.names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(frame.names[:20])}."
-            raise DataFormatError(f"{frame.source} has no column {name!r}: {hint}")
+            raise no_column(frame.source, name, frame.names)
     kept = [j for j, name in enumerate(frame.names) if name not in drop]
     columns = [
         as_words(frame.columns[j]) if frame.names[j] in words and not is_words(frame.columns[j]) else frame.columns[j]

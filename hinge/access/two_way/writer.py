@@ -114,10 +114,11 @@ class RowSource:
         if isinstance(X, str | os.PathLike):
             path = Path(X)
             if path.suffix != ".npy":
-                from hinge.access.tables.columnar import parquet_blocks
+                from hinge.access.streams.parquet import ParquetStream
 
-                self.shape, blocks = parquet_blocks(path, memory // 4)
-                return blocks
+                stream = ParquetStream(path)
+                self.shape = stream.shape
+                return stream.blocks(memory // 4)
             X = _mapped(path)
         if not (sp.issparse(X) or hasattr(X, "shape")):
             if not isinstance(X, Iterable):
