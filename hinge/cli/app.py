@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import json
 import multiprocessing
 import os
 import sys
@@ -20,7 +19,7 @@ try:
     from typer.core import TyperGroup
 
     from hinge.cli.options import CODES, READING, Json, ReadOptions
-    from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, say, show_table, silence
+    from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, say, show_json, show_table, silence
 except ImportError:  # `main` says how to get it; the annotations below are not evaluated before that
     typer, TyperGroup = None, object  # type: ignore[assignment, misc]
 
@@ -186,7 +185,7 @@ def datasets(ctx: typer.Context, as_json: Json = False) -> None:
             | {"found": str(e.found) if e.found else None, "how": e.how}
             for e in catalog()
         ]
-        typer.echo(json.dumps(entries, indent=1))
+        show_json(entries)
         return
     lines = [["name", "rows", "features", "task", "paper", "where, or how to get it"]]
     for e in catalog():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 import sys
@@ -14,7 +13,8 @@ import typer
 from rich.table import Table
 
 from hinge.cli.options import Data, Fill, Format, Json, NoIntercept, OldFormat, Positive, ReadOptions, Test
-from hinge.cli.show import INTERRUPTED, console, make_folder, progress_bar, say
+from hinge.cli.show import INTERRUPTED, console, make_folder, say, show_json
+from hinge.monitoring.progress import progress_bar
 
 if TYPE_CHECKING:
     from hinge.cli.data import TwoClasses
@@ -107,7 +107,7 @@ def compare(
     ]
     if as_json or format_ is Format.json:
         whole = {**results.as_json(done), "not_installed": absent, "out": None if out is None else str(out)}
-        typer.echo(json.dumps(whole, indent=1, allow_nan=False))
+        show_json(whole)
     else:
         _show(done, absent)
     if out is not None:

@@ -31,8 +31,7 @@ from hinge.cli.rows import (
 )
 from hinge.constraints import FAR
 from hinge.datasets import DataFormatError, load, read
-from hinge.datasets.base import number_of, smallest_float, whole_labels
-from hinge.datasets.compressed import inner_suffix
+from hinge.datasets.base import inner_suffix, number_of, smallest_float, whole_labels
 from hinge.datasets.delimited import TextLayout, labels_of, layout_of, parse_fast, parse_numbers, pieces_of
 from hinge.datasets.frames import Frame, MixedRows, as_words, check_names, frame_in, is_words, read_parquet_frames
 from hinge.datasets.readers import svmlight_blocks

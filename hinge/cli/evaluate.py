@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hinge.cli.options import Data, Json, ModelFile, Positive, ReadOptions
-from hinge.cli.show import percent, say, show_table
+from hinge.cli.show import percent, say, show_json, show_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +64,7 @@ def evaluate(
         with replacing(html) as stream:
             stream.write(text.encode())
     if as_json:
-        typer.echo(json.dumps(result, indent=1, allow_nan=False))
+        show_json(result)
     else:
         _show(result)
     if html is not None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hinge.cli.options import Json, ModelFile
-from hinge.cli.show import number, percent, show_table
+from hinge.cli.show import number, percent, show_json, show_table
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -27,7 +26,7 @@ def inspect(
     found = described(model_files.load(model), top)
     found = {"file": str(model), **found}
     if as_json:
-        typer.echo(json.dumps(found, indent=1, allow_nan=False))
+        show_json(found)
     else:
         _show(found)
 

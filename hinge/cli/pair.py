@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
 from hinge.cli.options import Json, Positive, ReadOptions
-from hinge.cli.show import say
+from hinge.cli.show import say, show_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +63,7 @@ def pair(
 
         n, d = open_pair(folder).shape
         labelled = None if y is None else str(labels or folder.with_name(f"{folder.name}.labels.npy"))
-        typer.echo(json.dumps({"folder": str(folder), "rows": n, "features": d, "labels": labelled}, indent=1))
+        show_json({"folder": str(folder), "rows": n, "features": d, "labels": labelled})
 
 
 def _rows_and_labels(

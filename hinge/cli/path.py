@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,7 +10,8 @@ import typer
 from rich.table import Table
 
 from hinge.cli.options import Data, Fill, Format, Json, NoIntercept, OldFormat, Positive, ReadOptions, Test
-from hinge.cli.show import INTERRUPTED, console, make_folder, progress_bar, say
+from hinge.cli.show import INTERRUPTED, console, make_folder, say, show_json
+from hinge.monitoring.progress import progress_bar
 from hinge.report.outcome import csv_text, finite, write_text
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def path(
             "points": [finite(point._asdict()) for point in found],
             "out": None if out is None else str(out),
         }
-        typer.echo(json.dumps(whole, indent=1, allow_nan=False))
+        show_json(whole)
     else:
         _show(found, caption + best, tol)
     if out is not None:

@@ -21,8 +21,7 @@ import numpy as np
 
 from hinge.cli.options import ReadOptions
 from hinge.datasets import DataFormatError, read
-from hinge.datasets.base import no_column, smallest_float
-from hinge.datasets.compressed import inner_suffix, opened
+from hinge.datasets.base import inner_suffix, no_column, opened, smallest_float
 from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
 from hinge.datasets.frames import (
     PARQUET,

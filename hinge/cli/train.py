@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import warnings
@@ -17,7 +16,7 @@ from rich.console import Console
 
 from hinge.cli.machines import ModelName
 from hinge.cli.options import OF_DATA, OF_MODEL, Data, Fill, Format, Json, OldFormat, Positive, ReadOptions, Test
-from hinge.cli.show import INTERRUPTED, number, percent, say, show_table
+from hinge.cli.show import INTERRUPTED, number, percent, say, show_json, show_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,7 +105,7 @@ def train(
         model_files.save(fitted, output)
     if not quiet:
         if as_json or format_ is Format.json:
-            typer.echo(json.dumps(result, indent=1, allow_nan=False))
+            show_json(result)
         else:
             _show_result(result, by_default=not trade_off)
     if result["stop_reason"] == "interrupted":

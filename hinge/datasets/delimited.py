@@ -15,8 +15,16 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.datasets.base import DataFormatError, no_column, number_of, smallest_float, stack_rows, whole_labels
-from hinge.datasets.compressed import inner_suffix, opened
+from hinge.datasets.base import (
+    DataFormatError,
+    inner_suffix,
+    no_column,
+    number_of,
+    opened,
+    smallest_float,
+    stack_rows,
+    whole_labels,
+)
 
 LABEL_NAMES = ("label", "target", "class", "y")
 MISSING = ("", "na", "nan", "null", "?")

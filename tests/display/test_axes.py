@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from hinge.display.watched import axes_or_new
+from hinge.display.static import axes_or_new
 
 matplotlib = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
 matplotlib.use("Agg")

@@ -14,7 +14,7 @@ from hinge.access.matrix import float_for
 from hinge.access.streams.base import RowStream, WatchedFiles, hash_of, is_glob, sampled_hash
 from hinge.access.streams.parquet import ParquetStream, dataset_stream, lazy_frame_stream
 from hinge.access.streams.text import DelimitedStream, SvmlightStream
-from hinge.datasets.compressed import inner_suffix
+from hinge.datasets.base import inner_suffix
 from hinge.datasets.readers import DELIMITED, SVMLIGHT
 
 if TYPE_CHECKING:

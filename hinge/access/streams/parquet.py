@@ -99,7 +99,7 @@ class RowGroup:
         return columns
 
     def batches(self, names: list[str], rows: int) -> Iterator[list[Any]]:
-        """The same, so many rows at a time."""
+        """The same, a number of rows at a time."""
         found = self.file.iter_batches(batch_size=rows, row_groups=[self.number], columns=names, use_threads=False)
         while True:
             with in_words(self.path):
@@ -272,7 +272,7 @@ class ParquetStream(RowStream):
         turn([column.to_numpy(zero_copy_only=False)[rows] for column in columns], out)
 
     def blocks(self, nbytes: int) -> Iterator[np.ndarray]:
-        """All rows in blocks of at most so many bytes, validated; a larger row group is decoded once for all blocks."""
+        """All rows in blocks of at most this many bytes, validated; a larger row group is decoded once."""
         assert self.names is not None
         start, most = 0, max(1, nbytes // self.row_bytes)
         for group in self._groups:

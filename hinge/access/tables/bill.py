@@ -3,17 +3,12 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hinge.compiled import compiled
-
 PAGE = 4096
 """Bytes of a page, the smallest unit that a disk or a memory map reads."""
 
 FEW = 256  # columns count as few if they are at most one in 256: about one 64-bit word in four is then not empty
 
-_1, _2, _4 = np.uint64(1), np.uint64(2), np.uint64(4)
-_6, _56, _63 = np.uint64(6), np.uint64(56), np.uint64(63)
-_M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
-_M4, _H01 = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+_1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
 class Bill:
@@ -65,7 +60,7 @@ class Bill:
         rows = np.flatnonzero(self.in_part & ~self.whole_rows)
         if self._bits is not None and len(rows):
             others = ~_bits_of(self.whole_columns)
-            count += int(_common_bits(self._bits, rows, np.arange(len(others)), others))
+            count += _common_bits(self._bits, rows, np.arange(len(others)), others)
         return count
 
     @property
@@ -109,7 +104,7 @@ class Bill:
         rows = rows[~self.whole_rows[rows]]
         at, mask = _words_of(columns[~self.whole_columns[columns]], self.d)
         taken = int(np.bitwise_count(mask).sum())
-        return len(rows) * taken - int(_common_bits(self.bits, rows, at, mask))
+        return len(rows) * taken - _common_bits(self.bits, rows, at, mask)
 
     def price_of(self, columns: np.ndarray) -> float:
         """The total price of one cell in each of these columns."""
@@ -117,8 +112,8 @@ class Bill:
 
     def mark(self, rows: np.ndarray, columns: np.ndarray) -> None:
         """Record that all cells rows × columns were read."""
-        rows = np.ascontiguousarray(rows, np.int64)
-        _set_bits(self.bits, rows, *_words_of(columns, self.d))
+        at, mask = _words_of(columns, self.d)
+        self.bits[rows[:, None], at] |= mask
         self.in_part[rows] = True
 
 
@@ -158,37 +153,6 @@ def _words_of(columns: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
     return word[first], np.bitwise_or.reduceat(bit, first) if len(first) else bit
 
 
-@compiled
-def _set_bits(bits, rows, at, mask):
-    every = len(at) == bits.shape[1]
-    for i in rows:
-        if every:  # a plain loop is twice as fast
-            for k in range(len(at)):
-                bits[i, k] |= mask[k]
-        else:
-            for k in range(len(at)):
-                bits[i, at[k]] |= mask[k]
-
-
-@compiled
-def _count(v):
-    """The number of bits set in a word."""
-    v = v - ((v >> _1) & _M1)
-    v = (v & _M2) + ((v >> _2) & _M2)
-    v = (v + (v >> _4)) & _M4
-    return np.int64((v * _H01) >> _56)
-
-
-@compiled
-def _common_bits(bits, rows, at, mask):
+def _common_bits(bits: np.ndarray, rows: np.ndarray, at: np.ndarray, mask: np.ndarray) -> int:
     """Number of bits that these rows have in common with the mask, given by words at the indices `at`."""
-    total = np.int64(0)
-    every = len(at) == bits.shape[1]
-    for i in rows:
-        if every:
-            for k in range(len(at)):
-                total += _count(bits[i, k] & mask[k])
-        else:
-            for k in range(len(at)):
-                total += _count(bits[i, at[k]] & mask[k])
-    return total
+    return int(np.bitwise_count(bits[rows[:, None], at] & mask).sum())

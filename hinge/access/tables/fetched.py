@@ -249,12 +249,6 @@ class Stretched(Fetched):
         self._largest_sq = max(self._largest_sq, float(np.max(squares, initial=0.0)))
         return X
 
-    def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
-        order = np.argsort(rows, kind="stable")  # ascending, so that a stored chunk is read once for all its rows
-        out = np.empty((len(rows), len(columns)))
-        out[order] = super()._block(rows[order], columns)
-        return out
-
     def _cut(self, lo: int, hi: int) -> list[tuple[int, int]]:
         """Ranges of rows that are fetched together."""
         step = max(1, BLOCK_CELLS * self.shape[0] // max(1, self.n_cells))

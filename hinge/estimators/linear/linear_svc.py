@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.device_rows import sent_soundly
 from hinge.access.occupied import Occupied, occupied
-from hinge.access.streams.base import RowStream
-from hinge.access.streams.streamed import Streamed
+from hinge.access.streams.base import RowStream, Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators.data import sources
 from hinge.estimators.data import validation as checks
