@@ -56,15 +56,14 @@ def application() -> typer.Typer:
     """The commands, ready to be called."""
     app = typer.Typer(cls=_Commands, add_completion=True, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback(epilog=CODES)(_common)
-    from hinge.cli.compare import compare
     from hinge.cli.evaluate import evaluate
     from hinge.cli.inspect import inspect
     from hinge.cli.libsvm import linear_predict, linear_train, svm_predict, svm_train
     from hinge.cli.pair import pair
-    from hinge.cli.path import path
     from hinge.cli.predict import predict
     from hinge.cli.reproduce import reproduce
     from hinge.cli.train import train
+    from hinge.cli.two_classes import compare, path
 
     for command in (train, predict, evaluate, inspect, datasets, pair, compare, path, reproduce, warm):
         app.command(epilog=CODES)(_as_command(command))

@@ -45,9 +45,9 @@ def pair(
         console=Console(stderr=True),
         transient=True,
     )
+    place = None if y is None else labels or folder.with_name(f"{folder.name}.labels.npy")
     with ExitStack() as stack:
-        if y is not None:  # the file appears when the stack ends, after the pair
-            place = labels or folder.with_name(f"{folder.name}.labels.npy")
+        if place is not None:  # the file appears when the stack ends, after the pair
             np.save(stack.enter_context(replacing(place)), y, allow_pickle=False)
         stack.enter_context(bar)
         task = bar.add_task(f"writing {folder}", total=None)
@@ -62,8 +62,7 @@ def pair(
         from hinge.access.two_way.reader import open_pair
 
         n, d = open_pair(folder).shape
-        labelled = None if y is None else str(labels or folder.with_name(f"{folder.name}.labels.npy"))
-        show_json({"folder": str(folder), "rows": n, "features": d, "labels": labelled})
+        show_json({"folder": str(folder), "rows": n, "features": d, "labels": place and str(place)})
 
 
 def _rows_and_labels(

@@ -115,8 +115,6 @@ def _columns(fitted: BaseEstimator, X: MatrixLike, model: Path, probabilities: b
 
 
 def _probabilities(fitted: BaseEstimator, X: MatrixLike, model: Path) -> Any:
-    if not hasattr(fitted, "predict_proba"):
-        raise ValueError(f"{model} has learned no probabilities: train it with --probability.")
     try:
         return fitted.predict_proba(X)
     except AttributeError as error:

@@ -21,7 +21,7 @@ import numpy as np
 
 from hinge.cli.options import ReadOptions
 from hinge.datasets import DataFormatError, read
-from hinge.datasets.base import inner_suffix, no_column, opened, smallest_float
+from hinge.datasets.base import inner_suffix, no_column, opened, smallest_float, whole_labels
 from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
 from hinge.datasets.frames import (
     PARQUET,
@@ -364,26 +364,14 @@ def _weights(frame: Frame, column: int) -> np.ndarray:
 
 def matrix_of(kind: Kind, path: Path, how: ReadOptions, labelled: bool) -> tuple[Any, np.ndarray | None, str | None]:
     """An .npy file, mapped, or a Zarr array, its labels, and the position of their column if it is one of its own."""
-    from hinge.access.streams.opening import array_of
+    from hinge.access.streams.opening import array_of, map_array
 
-    X = _mapped(path) if kind is Kind.ARRAY else array_of(path)
+    X = map_array(path) if kind is Kind.ARRAY else array_of(path)
     if how.label is not None:
         at = _position([str(j) for j in range(X.shape[1])], how.label, str(path))
         return X, as_labels(np.asarray(X[:, at])), str(at)
     beside = path.with_name(f"{path.stem}.labels.npy")
     return X, _beside(path, beside, how, X.shape[0], labelled), None
-
-
-def _mapped(path: Path) -> np.ndarray:
-    try:
-        X = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"There is no file {path}: check the name and the current folder.") from error
-    except (ValueError, EOFError, OSError) as error:
-        raise DataFormatError(f"{path} is not a NumPy array of numbers, or damaged: {error}") from error
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise DataFormatError(f"{path} is not a matrix of numbers: rows and columns are needed.")
-    return X
 
 
 def _is_zarr(path: Path) -> bool:
@@ -437,8 +425,6 @@ def _labels(own: np.ndarray | None, how: ReadOptions, n: int) -> np.ndarray | No
 
 def as_labels(y: np.ndarray) -> np.ndarray:
     """Numbers as labels: whole ones where all are."""
-    from hinge.datasets.base import whole_labels
-
     return whole_labels(y) if y.dtype.kind in "fb" else y
 
 
@@ -458,18 +444,14 @@ def is_file(data: str) -> bool:
 
 def stream_label(data: str, how: ReadOptions) -> str | None:
     """The label column of rows that stay on disk, by name; None where the file says it, or there is another file."""
-    path = Path(data)
-    columnar = glob.has_magic(data) or (path.is_dir() and not _is_zarr(path)) or path.suffix.lower() in PARQUET
-    if not columnar:
+    kind, _, files = source_of(data, how)
+    if kind is not Kind.TABLE:
         return how.label
     if how.labels is not None:
         return None
     from hinge.access.streams.parquet import parquet_names
 
-    files = sorted(glob.glob(data, recursive=True)) if glob.has_magic(data) else [data]
-    if not files:
-        raise FileNotFoundError(f"There is no file {data}: check the pattern.")
-    names = parquet_names(Path(files[0]))
+    names = parquet_names(files[0] if isinstance(files, list) else files)
     at = _usual_label(names, True, len(names), None, True) if how.label is None else _position(names, how.label, data)
     assert at is not None
     return names[at]

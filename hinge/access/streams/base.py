@@ -81,9 +81,9 @@ class RowStream(ABC):
         """Functions that together read rows lo to hi, for any order and several threads; not for sparse sources."""
         return [lambda: self.read(lo, hi, out)]
 
-    @abstractmethod
     def labels(self) -> np.ndarray | None:
         """Labels or targets that the source has, one for each row; None if it has none."""
+        return None
 
     @abstractmethod
     def fingerprint(self) -> str:
@@ -370,11 +370,6 @@ def hash_of(*parts: str | bytes | np.ndarray) -> str:
             made.update(part.encode() if isinstance(part, str) else part)
         made.update(b"\0")
     return made.hexdigest()
-
-
-def is_glob(text: str) -> bool:
-    """Whether a name is a pattern for several files."""
-    return any(mark in text for mark in "*?[") and not os.path.exists(text)
 
 
 UNKNOWN = 1 << 31
