@@ -19,7 +19,6 @@ from hinge.cli.rows import (
     choose_columns,
     column_of,
     is_file,
-    known_names,
     labels_from,
     matrix_of,
     of_standard_input,
@@ -27,11 +26,12 @@ from hinge.cli.rows import (
     rows_of_frame,
     source_of,
     standard_input,
+    text_columns,
     without_name,
 )
 from hinge.datasets import DataFormatError, load, read
 from hinge.datasets.base import inner_suffix, number_of, smallest_float, whole_labels
-from hinge.datasets.delimited import TextLayout, labels_of, layout_of, parse_fast, parse_numbers, pieces_of
+from hinge.datasets.delimited import TextLayout, labels_of, parse_fast, parse_numbers, pieces_of
 from hinge.datasets.frames import Frame, MixedRows, as_words, check_names, frame_in, is_words, read_parquet_frames
 from hinge.datasets.readers import svmlight_blocks
 
@@ -278,10 +278,7 @@ def _of_parquet(files: Path | list[Path], how: ReadOptions, wanted: ModelColumns
 
 def _of_text(path: Path, how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
     """The rows of a csv or tsv file: by NumPy's parser until a piece of it holds words or gaps."""
-    layout = layout_of(path, 0, known_names(how, wanted), how.header)
-    names = layout.header or [str(j + 1) for j in range(layout.width)]
-    check_names(names, str(path))
-    label, weight, features = choose_columns(names, layout.header is not None, str(path), how, wanted, True)
+    layout, (label, weight, features) = text_columns(path, how, wanted)
     texts = {features[k] for k in wanted.words}
     if wanted.spelled and label is not None:
         texts.add(label)
@@ -292,8 +289,8 @@ def _of_text(path: Path, how: ReadOptions, wanted: ModelColumns) -> Iterator[Fil
         if rows is None:
             frame = frame_in(piece, layout, path, above, texts, _needed(label, weight, features))
             rows = _of_frame(frame, wanted, label, weight, features)
-        named = [names[j] for j in features] if layout.header else None
-        yield rows._replace(names=named, label=None if label is None else names[label])
+        named = [layout.names[j] for j in features] if layout.header else None
+        yield rows._replace(names=named, label=None if label is None else layout.names[label])
 
 
 def _numbers_in(

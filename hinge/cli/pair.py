@@ -47,7 +47,7 @@ def pair(
     )
     place = None if y is None else labels or folder.with_name(f"{folder.name}.labels.npy")
     with ExitStack() as stack:
-        if place is not None:  # the file appears when the stack ends, after the pair
+        if y is not None and place is not None:  # the file appears when the stack ends, after the pair
             np.save(stack.enter_context(replacing(place)), y, allow_pickle=False)
         stack.enter_context(bar)
         task = bar.add_task(f"writing {folder}", total=None)

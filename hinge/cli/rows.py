@@ -22,7 +22,7 @@ import numpy as np
 from hinge.cli.options import ReadOptions
 from hinge.datasets import DataFormatError, read
 from hinge.datasets.base import inner_suffix, no_column, opened, smallest_float, whole_labels
-from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
+from hinge.datasets.delimited import LABEL_NAMES, TextLayout, layout_of, read_delimited
 from hinge.datasets.frames import (
     PARQUET,
     Frame,
@@ -233,13 +233,10 @@ def _numbers_only(path: Path, how: ReadOptions, labelled: bool) -> FileRows | No
     """The rows of a text file that holds nothing but numbers and labels, in little memory; None where it does not."""
     if how.categorical:
         return None
-    known = known_names(how)
-    layout = layout_of(path, 0, known, how.header)
-    names = layout.header or [str(j + 1) for j in range(layout.width)]
-    check_names(names, str(path))
-    label, weight, features = choose_columns(names, layout.header is not None, str(path), how, None, labelled)
+    layout, (label, weight, features) = text_columns(path, how, None, labelled)
+    names = layout.names
     try:
-        X, y = read_delimited(path, label=0 if label is None else label, known=known, header=how.header)
+        X, y = read_delimited(path, label=0 if label is None else label, header=layout.header is not None)
     except DataFormatError:  # some column holds words or gaps, or what the next reader has a sentence for
         return None
     if label is None:
@@ -253,6 +250,15 @@ def _numbers_only(path: Path, how: ReadOptions, labelled: bool) -> FileRows | No
     named = [names[j] for j in features] if layout.header else None
     own = None if label is None else y
     return FileRows(X, _labels(own, how, len(X)), named, (), mass, None if label is None else names[label])
+
+
+def text_columns(
+    path: Path, how: ReadOptions, wanted: ModelColumns | None, labelled: bool = True
+) -> tuple[TextLayout, tuple[int | None, int | None, list[int]]]:
+    """The layout of a csv or tsv file, and the columns that are chosen from it."""
+    layout = layout_of(path, 0, known_names(how, wanted), how.header)
+    check_names(layout.names, str(path))
+    return layout, choose_columns(layout.names, layout.header is not None, str(path), how, wanted, labelled)
 
 
 def _of_frame(path: Path | list[Path], how: ReadOptions, labelled: bool) -> FileRows:

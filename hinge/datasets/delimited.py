@@ -151,6 +151,11 @@ class TextLayout(NamedTuple):
     width: int
     label: int  # position of the label column
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns; "1", "2", … where the file has none."""
+        return self.header or [str(j + 1) for j in range(self.width)]
+
 
 def read_delimited(
     path: Path,
@@ -371,14 +376,13 @@ def parse_numbers(
 def parse_by_cell(text: TextIO, layout: TextLayout, path: Path, above: int) -> tuple[NDArray[Any], list[str]]:
     """The same cell by cell: slow, but it can say which cell is broken; `above` lines come before the text."""
     codes: dict[str, float] = {}
-    table = []
+    table, names = [], layout.names
     for line, row in rows_of(text, layout.delimiter, path, above):
         where = f"{path}, line {line}"
         if len(row) != layout.width:
             raise DataFormatError(f"{where}: found {len(row)} cells, but the first line has {layout.width}.")
         values = []
-        for column, cell in enumerate(row):
-            name = layout.header[column] if layout.header else str(column + 1)
+        for column, (name, cell) in enumerate(zip(names, row, strict=True)):
             cell = cell.strip()
             if cell.lower() in MISSING:
                 raise DataFormatError(

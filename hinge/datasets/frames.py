@@ -170,7 +170,7 @@ def check_names(names: list[str], source: str) -> None:
 
 def _delimited(path: Path, words: set[str], known: Collection[str], header: bool | None) -> Frame:
     layout = layout_of(path, 0, known, header)
-    names = layout.header or [str(j + 1) for j in range(layout.width)]
+    names = layout.names
     check_names(names, str(path))
     texts, found = {j for j, name in enumerate(names) if name in words}, set[int]()
     every, once = set(range(layout.width)), dict[str, str]()
@@ -218,9 +218,8 @@ def frame_in(
     found = [j for j, column in enumerate(columns) if column is None]
     if found:
         columns, lines = _columns(text, layout, path, above, {*texts, *found}, needed, once)
-    names = layout.header or [str(j + 1) for j in range(layout.width)]
     known = [np.zeros(0) if column is None else column for column in columns]
-    frame = Frame(str(path), names, layout.header is not None, known, lines)
+    frame = Frame(str(path), layout.names, layout.header is not None, known, lines)
     for j in found:
         _check_words(frame, j)
     return frame

@@ -84,8 +84,9 @@ class Calls:
             except Exception as error:  # KeyboardInterrupt is not an Exception, and ends the loop
                 cause = error
         tries = "one call" if self.retries == 0 else f"{self.retries + 1} calls"
+        said = traceback.format_exception_only(cause)[0].strip().removesuffix(".")
         raise OracleError(
-            f"{what} could not be had in {tries}; the last ended with {_in_words(cause)}. "
+            f"{what} could not be had in {tries}; the last ended with {said}. "
             "What was paid for before is kept: ask again once the cause is gone."
         ) from cause
 
@@ -109,11 +110,6 @@ class Calls:
         if error is not None:
             raise error
         return answer
-
-
-def _in_words(cause: Exception | None) -> str:
-    """The kind of an error, and what it says, if it says something."""
-    return traceback.format_exception_only(cause)[0].strip().removesuffix(".")
 
 
 def line_of(answer: Answer, length: int) -> Line:
