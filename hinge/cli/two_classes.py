@@ -14,8 +14,6 @@ from rich.table import Table
 
 from hinge.cli.options import Data, Fill, Format, Json, NoIntercept, OldFormat, Positive, ReadOptions, Test
 from hinge.cli.show import INTERRUPTED, console, make_folder, say, show_json
-from hinge.constraints import FAR
-from hinge.monitoring.progress import progress_bar
 from hinge.report.outcome import csv_text, finite, write_text
 
 if TYPE_CHECKING:
@@ -44,6 +42,7 @@ def two_classes(
 
     from hinge.cli.data import training_data
     from hinge.cli.preparation import check_missing, preparation_of
+    from hinge.constraints import FAR
     from hinge.experiments.sets import hold_out
 
     found = training_data(data, test, how, positive)
@@ -117,6 +116,7 @@ def compare(
     solvers have no bias (LIBSVM always has one). One thread, in turns; clocks hold no evaluation.
     Without test rows a fifth of the rows is held out.
     """
+    from hinge.monitoring.progress import progress_bar
     from hinge.racing import PEERS, Target, all_contestants, default_names, find, results, run_race
 
     if lam is not None and C is not None:
@@ -304,6 +304,7 @@ def path(
     five folds and solves only as far as scores need: here every point has to be proved.
     """
     from hinge.display.pareto import best_of, front_figure, pareto_points, spread_lams
+    from hinge.monitoring.progress import progress_bar
 
     if not (tol > 0 and max_time > 0):
         raise typer.BadParameter("--tol and --max-time take positive numbers.")

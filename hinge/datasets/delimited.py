@@ -158,15 +158,11 @@ class TextLayout(NamedTuple):
 
 
 def read_delimited(
-    path: Path,
-    n_features: int | None = None,
-    label: str | int | None = None,
-    known: Collection[str] = (),
-    header: bool | None = None,
+    path: Path, n_features: int | None = None, label: str | int | None = None, header: bool | None = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Rows and labels of a csv or tsv file; see :func:`hinge.datasets.read`."""
     with in_words(path):
-        layout = layout_of(path, label, known, header)
+        layout = layout_of(path, label, header=header)
         if n_features is not None and layout.width - 1 != n_features:
             raise DataFormatError(
                 f"{path} has {layout.width - 1} columns beside its label, but {n_features} were asked for."
