@@ -283,7 +283,7 @@ class ConvergenceDisplay(Display):
         series = [self._series(name, looks, against, quantity) for name, looks in self.curves.items()]
         if not any(one.x for one in series):
             raise ValueError(
-                f"No look of the run knows its {quantity} at a positive number of "
+                f"No evaluation of the run has its {quantity} at a positive number of "
                 f"{AGAINST[against][1]}: give "
                 "from_estimator the rows, X and y (and X_test and y_test for the error), to measure it."
             )

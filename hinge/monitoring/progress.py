@@ -40,7 +40,7 @@ class ProgressBar:
     def setup(self, estimator: Limits, context: "CallbackContext") -> None:
         """Start drawing."""
         self._progress = progress_bar()
-        self._task = self._progress.add_task("no look yet", total=None)
+        self._task = self._progress.add_task("not evaluated yet", total=None)
         self._gap = math.inf
         self._progress.start()
 

@@ -121,7 +121,7 @@ def line_of(answer: Answer, length: int) -> Line:
             raise ValueError(f"a sparse vector of shape {sparse.shape} came, not ({length},)")
         sparse.sum_duplicates()
         answer = sparse.coords[int(np.argmax(sparse.shape))], sparse.data
-    elif isinstance(answer, Line) and len(answer.at) == 0 and len(answer.values):
+    elif isinstance(answer, Line) and answer.is_whole:
         answer = answer.values
     if not (isinstance(answer, tuple) and len(answer) == 2 and all(np.ndim(part) == 1 for part in answer)):
         return Line(EVERYWHERE, numbers(answer, length))

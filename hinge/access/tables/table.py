@@ -182,9 +182,14 @@ class Line(NamedTuple):
     at: np.ndarray
     values: np.ndarray
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has values at all positions, in order."""
+        return len(self.at) == 0 and len(self.values) > 0
+
     def dense(self, size: int) -> np.ndarray:
         """All `size` cells of the line, with zeros where it has no values."""
-        if len(self.values) == size and not len(self.at):
+        if self.is_whole:
             return self.values
         cells = np.zeros(size)
         cells[self.at] = self.values
@@ -405,7 +410,7 @@ def _products(cells: Stored, w: np.ndarray) -> np.ndarray:
 
 def spelled_out(line: Line) -> Line:
     """A line with all its positions written out."""
-    if len(line.at) == 0 and len(line.values):
+    if line.is_whole:
         return Line(np.arange(len(line.values), dtype=np.int32), line.values)
     return line
 
