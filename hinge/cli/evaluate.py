@@ -150,7 +150,7 @@ def _share(value: float | None) -> str:
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]], shaded: bool = False) -> str:
     """A table; shaded, a confusion matrix whose cells are the darker the more of their row they hold."""
 
-    def cell(value: Any, row: Sequence[Any]) -> str:
+    def cell(value: str | int, row: Sequence[Any]) -> str:
         if not shaded or isinstance(value, str):
             tag = "th" if shaded else "td"
             return f"<{tag}>{escape(str(value))}</{tag}>"

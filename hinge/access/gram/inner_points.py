@@ -3,6 +3,7 @@
 And sums of linear kernel values by way of the weight vector, which is summed in twice the precision.
 """
 
+from collections.abc import Callable
 from threading import get_ident
 
 import numpy as np
@@ -92,6 +93,17 @@ class InnerPoints(Points):
     kernel: Kernel
     sq: np.ndarray
     """Squared norms, in the type of the kernel values, or zeros where `dots` has taken them into account."""
+
+    def __init__(self, n: int, dtype: DTypeLike = np.float32) -> None:
+        super().__init__(n, dtype)
+        self._held: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def _taken_once(self, columns: np.ndarray, take: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """``take(columns)``, kept for the next call of this thread: columns meet several tiles of rows."""
+        held = self._held.get(get_ident())
+        if held is None or held[0] is not columns:
+            held = self._held[get_ident()] = columns, take(columns)
+        return held[1]
 
     def _exactness(self) -> tuple[np.ndarray, float, float, np.ndarray]:
         """Norms N of the points; η, for which inner products are off by η Nᵢ Nⱼ and squared norms by η N²;
@@ -207,7 +219,6 @@ class DensePoints(TablePoints):
         copies = (centre is not None or X.dtype != self.work) and X.size * self.work.itemsize <= most_bytes
         self._moved = (X if centre is None else X - centre).astype(self.work) if copies else None
         self.nbytes = 0 if self._moved is None else self._moved.nbytes
-        self._held: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # the last columns of each thread
 
     def _longest(self) -> int:
         return proved_terms(self.points.shape[1], self.work)
@@ -229,12 +240,8 @@ class DensePoints(TablePoints):
         return part.astype(self.work, copy=False)
 
     def products(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
-        """By one product of matrices; columns that meet several tiles of rows are taken once."""
-        thread = get_ident()
-        held = self._held.get(thread)
-        if held is None or held[0] is not columns:
-            held = self._held[thread] = columns, self._take(columns)
-        mine, theirs = self._take(rows), held[1].T
+        """By one product of matrices."""
+        mine, theirs = self._take(rows), self._taken_once(columns, self._take).T
         if mine.shape[1] == 1:
             np.multiply(mine, theirs, out=out)  # three times as fast
             return
