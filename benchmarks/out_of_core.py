@@ -268,10 +268,10 @@ def kernel(folder, args):
 def fit_kept(path, folder, C):
     """In the child: a fit with a checkpoint at every block."""
     from hinge import LinearSVC
-    from hinge.access.streams import streamed
+    from hinge.access.streams import base
     from hinge.monitoring.checkpoint import Checkpoint
 
-    streamed.HAND, Checkpoint.__init__.__defaults__ = 1 << 21, (0.0,)
+    base.HAND, Checkpoint.__init__.__defaults__ = 1 << 21, (0.0,)
     model = LinearSVC(C=float(C), tol=1e-9, max_iter=30, checkpoint=folder).fit(path, "label")
     return {"w": np.append(model.coef_, model.intercept_).tobytes().hex()}
 

@@ -193,6 +193,7 @@ def test_every_part_has_its_place():
         "compiled",
         "constraints",
         "explain",
+        "prediction",
         "threads",
         "version",
         "types",

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from hinge.access.data import Data
-from hinge.access.gram.weight_vector import add_product
+from hinge.access.gram.inner_points import add_product
 from hinge.access.rows import CSRRows, DenseRows, add_row, cell, counter, dot, held_row, read_row, span, sq_norm
 from hinge.access.structure import as_csr, check_csr
 from hinge.compiled import compiled

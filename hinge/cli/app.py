@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import json
 import multiprocessing
 import os
 import sys
@@ -20,7 +19,7 @@ try:
     from typer.core import TyperGroup
 
     from hinge.cli.options import CODES, READING, Json, ReadOptions
-    from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, say, show_table, silence
+    from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, say, show_json, show_table, silence
 except ImportError:  # `main` says how to get it; the annotations below are not evaluated before that
     typer, TyperGroup = None, object  # type: ignore[assignment, misc]
 
@@ -57,15 +56,14 @@ def application() -> typer.Typer:
     """The commands, ready to be called."""
     app = typer.Typer(cls=_Commands, add_completion=True, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback(epilog=CODES)(_common)
-    from hinge.cli.compare import compare
     from hinge.cli.evaluate import evaluate
     from hinge.cli.inspect import inspect
     from hinge.cli.libsvm import linear_predict, linear_train, svm_predict, svm_train
     from hinge.cli.pair import pair
-    from hinge.cli.path import path
     from hinge.cli.predict import predict
     from hinge.cli.reproduce import reproduce
     from hinge.cli.train import train
+    from hinge.cli.two_classes import compare, path
 
     for command in (train, predict, evaluate, inspect, datasets, pair, compare, path, reproduce, warm):
         app.command(epilog=CODES)(_as_command(command))
@@ -186,7 +184,7 @@ def datasets(ctx: typer.Context, as_json: Json = False) -> None:
             | {"found": str(e.found) if e.found else None, "how": e.how}
             for e in catalog()
         ]
-        typer.echo(json.dumps(entries, indent=1))
+        show_json(entries)
         return
     lines = [["name", "rows", "features", "task", "paper", "where, or how to get it"]]
     for e in catalog():

@@ -19,7 +19,6 @@ from hinge.cli.rows import (
     choose_columns,
     column_of,
     is_file,
-    known_names,
     labels_from,
     matrix_of,
     of_standard_input,
@@ -27,16 +26,14 @@ from hinge.cli.rows import (
     rows_of_frame,
     source_of,
     standard_input,
+    text_columns,
     without_name,
 )
-from hinge.constraints import FAR
 from hinge.datasets import DataFormatError, load, read
-from hinge.datasets.base import number_of, smallest_float, whole_labels
-from hinge.datasets.compressed import inner_suffix
-from hinge.datasets.delimited import TextLayout, labels_of, layout_of, parse_fast, parse_numbers, pieces_of
+from hinge.datasets.base import inner_suffix, number_of, smallest_float, whole_labels
+from hinge.datasets.delimited import TextLayout, labels_of, parse_fast, parse_numbers, pieces_of
 from hinge.datasets.frames import Frame, MixedRows, as_words, check_names, frame_in, is_words, read_parquet_frames
 from hinge.datasets.readers import svmlight_blocks
-from hinge.types import Stored
 
 
 class TrainingData(NamedTuple):
@@ -164,62 +161,6 @@ def error_rate(classes: np.ndarray, predicted: np.ndarray, y: np.ndarray) -> flo
     return float(np.mean(predicted != y))
 
 
-# --- two classes --------------------------------------------------------------------------------
-
-
-class TwoClasses(NamedTuple):
-    """Rows and labels -1 and +1, to train on and to test on."""
-
-    X: Stored
-    y: np.ndarray
-    X_test: Stored
-    y_test: np.ndarray
-    name: str
-
-
-def two_classes(
-    data: str, test: str | None, how: ReadOptions, positive: str | None, seed: int, impute: str | None = None
-) -> TwoClasses:
-    """Training rows and labels of two classes, -1 and +1, test rows and labels, and the name of the data."""
-    from hinge.cli.preparation import check_missing, preparation_of
-    from hinge.experiments.sets import hold_out
-
-    found = training_data(data, test, how, positive)
-    train, y_all = found.train, found.train.y
-    if hasattr(train.X, "row_blocks"):
-        raise ValueError(f"{data} is a pair, which is for hinge train: give the file that it was made from.")
-    assert y_all is not None
-    classes = np.unique(y_all)
-    if len(classes) == 1:
-        raise ValueError(f"{data} has rows of one class only, and two are needed.")
-    if len(classes) != 2:
-        raise ValueError(
-            f"{data} has {len(classes)} classes, and two are needed: name one with --positive, to be told "
-            "from all others."
-        )
-
-    def signed(y: np.ndarray) -> np.ndarray:
-        one = positive if positive in [str(value) for value in classes.tolist()] else str(classes[1])
-        return np.where(np.array([str(value) for value in y.tolist()]) == one, 1, -1).astype(np.int8)
-
-    preparation = preparation_of(train, impute)
-    if impute is None:
-        for part in (train, found.test):
-            if part is not None:
-                check_missing(part)
-    X, y = train.X if preparation is None else preparation.fit_transform(train.X), signed(y_all)
-    largest = max(abs(float(X.max())), abs(float(X.min())))
-    if largest > FAR:
-        raise ValueError(f"{data} has values up to {largest:.1g}, whose squares overflow: scale them first.")
-    if found.test is not None and found.test.y is not None:
-        if set(np.unique(found.test.y).tolist()).isdisjoint(classes.tolist()):
-            raise ValueError(f"No label of the test rows is one of {data}'s: {classes[0]} and {classes[1]}.")
-        X_test = found.test.X if preparation is None else preparation.transform(found.test.X)
-        return TwoClasses(X, y, X_test, signed(found.test.y), found.name)
-    X, y, X_test, y_test = hold_out(X, y, seed=seed)
-    return TwoClasses(X, y, X_test, y_test, f"{found.name} (a fifth held out)" if len(y_test) else found.name)
-
-
 BLOCK = 1 << 22
 """Numbers of a matrix that are read at once."""
 
@@ -337,10 +278,7 @@ def _of_parquet(files: Path | list[Path], how: ReadOptions, wanted: ModelColumns
 
 def _of_text(path: Path, how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
     """The rows of a csv or tsv file: by NumPy's parser until a piece of it holds words or gaps."""
-    layout = layout_of(path, 0, known_names(how, wanted), how.header)
-    names = layout.header or [str(j + 1) for j in range(layout.width)]
-    check_names(names, str(path))
-    label, weight, features = choose_columns(names, layout.header is not None, str(path), how, wanted, True)
+    layout, (label, weight, features) = text_columns(path, how, wanted)
     texts = {features[k] for k in wanted.words}
     if wanted.spelled and label is not None:
         texts.add(label)
@@ -351,8 +289,8 @@ def _of_text(path: Path, how: ReadOptions, wanted: ModelColumns) -> Iterator[Fil
         if rows is None:
             frame = frame_in(piece, layout, path, above, texts, _needed(label, weight, features))
             rows = _of_frame(frame, wanted, label, weight, features)
-        named = [names[j] for j in features] if layout.header else None
-        yield rows._replace(names=named, label=None if label is None else names[label])
+        named = [layout.names[j] for j in features] if layout.header else None
+        yield rows._replace(names=named, label=None if label is None else layout.names[label])
 
 
 def _numbers_in(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hinge.cli.options import Data, Json, ModelFile, Positive, ReadOptions
-from hinge.cli.show import percent, say, show_table
+from hinge.cli.show import percent, say, show_json, show_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +64,7 @@ def evaluate(
         with replacing(html) as stream:
             stream.write(text.encode())
     if as_json:
-        typer.echo(json.dumps(result, indent=1, allow_nan=False))
+        show_json(result)
     else:
         _show(result)
     if html is not None:
@@ -114,7 +113,7 @@ def page(result: dict[str, Any]) -> str:
         classes = result["classes"]
         rows = [(name, *row) for name, row in zip(classes, result["confusion"], strict=True)]
         parts += ["<h2>Confusion matrix</h2><p>Rows are true classes, columns predicted ones.</p>"]
-        parts += [_shaded(classes, rows)]
+        parts += [_table(("", *classes), rows, shaded=True)]
     if result.get("by_class"):
         rows = [
             (one["class"], one["rows"], _share(one["recall"]), _share(one["precision"])) for one in result["by_class"]
@@ -148,23 +147,19 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.2f} %"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    top = f"<tr>{''.join(f'<th>{escape(str(cell))}</th>' for cell in head)}</tr>" if head else ""
-    body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
+def _table(head: Sequence[str], rows: Sequence[Sequence[Any]], shaded: bool = False) -> str:
+    """A table; shaded, a confusion matrix whose cells are the darker the more of their row they hold."""
+
+    def cell(value: str | int, row: Sequence[Any]) -> str:
+        if not shaded or isinstance(value, str):
+            tag = "th" if shaded else "td"
+            return f"<{tag}>{escape(str(value))}</{tag}>"
+        share = value / max(1, sum(row[1:]))
+        return f'<td style="background:rgb(70 130 200 / {0.75 * share:.2f})">{value:,}</td>'
+
+    top = f"<tr>{''.join(f'<th>{escape(str(name))}</th>' for name in head)}</tr>" if head else ""
+    body = "".join(f"<tr>{''.join(cell(value, row) for value in row)}</tr>" for row in rows)
     return f'<div class="wide"><table>{top}{body}</table></div>'
-
-
-def _shaded(classes: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A confusion matrix whose cells are the darker the more of their row they hold."""
-    body = ""
-    for row in rows:
-        total = max(1, sum(row[1:]))
-        cells = "".join(
-            f'<td style="background:rgb(70 130 200 / {0.75 * count / total:.2f})">{count:,}</td>' for count in row[1:]
-        )
-        body += f"<tr><th>{escape(str(row[0]))}</th>{cells}</tr>"
-    head = "".join(f"<th>{escape(name)}</th>" for name in classes)
-    return f'<div class="wide"><table><tr><th></th>{head}</tr>{body}</table></div>'
 
 
 def _picture(points: Sequence[Sequence[float]], x: str, y: str, words: str, dots: bool = False) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hinge.cli.options import Json, ModelFile
-from hinge.cli.show import number, percent, show_table
+from hinge.cli.show import number, percent, show_json, show_table
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -27,7 +25,7 @@ def inspect(
     found = described(model_files.load(model), top)
     found = {"file": str(model), **found}
     if as_json:
-        typer.echo(json.dumps(found, indent=1, allow_nan=False))
+        show_json(found)
     else:
         _show(found)
 
@@ -36,7 +34,7 @@ def described(fitted: BaseEstimator, top: int) -> dict[str, Any]:
     """All there is to say of a fitted model, in JSON's terms."""
     import numpy as np
 
-    from hinge.cli.preparation import columns_of, machine_of, steps_of, training_facts
+    from hinge.cli.preparation import columns_of, machine_of, outcome_of, steps_of, training_facts
 
     machine, columns = machine_of(fitted), columns_of(fitted)
     plain = type(machine)().get_params()
@@ -48,9 +46,7 @@ def described(fitted: BaseEstimator, top: int) -> dict[str, Any]:
     trade = next((name for name in ("slack", "lam", "C", "nu") if getattr(machine, name, None) is not None), None)
     if trade is not None:
         settings = {trade: getattr(machine, trade), **settings}
-    objectives = [float(v) if np.isfinite(v) else None for v in np.atleast_1d(getattr(machine, "objective_", []))]
-    gap = float(getattr(machine, "gap_", math.inf))
-    support = getattr(machine, "support_", None)
+    outcome = outcome_of(machine)
     per_class = getattr(machine, "n_support_", None)
     return {
         "model": type(machine).__name__,
@@ -61,15 +57,9 @@ def described(fitted: BaseEstimator, top: int) -> dict[str, Any]:
         "columns": columns.names or columns.width,
         "features": int(machine.n_features_in_),
         "probabilities": any(len(getattr(machine, name, ())) > 0 for name in ("probA_", "_step_cuts")),
-        "certificate": {
-            "gap": gap if math.isfinite(gap) else None,
-            "tol": float(machine.tol),
-            "objective": objectives if len(objectives) > 1 else (objectives or [None])[0],
-            "stop_reason": getattr(machine, "stop_reason_", None),
-        },
-        "reads": int(getattr(machine, "n_feature_reads_", 0)) or None,
-        "kernel_values": int(getattr(machine, "n_kernel_evals_", 0)) or None,
-        "support_vectors": None if support is None else len(support),
+        "certificate": {name: outcome.pop(name) for name in ("gap", "objective", "stop_reason")}
+        | {"tol": float(machine.tol)},
+        **outcome,
         "support_vectors_by_class": None if per_class is None else [int(n) for n in np.atleast_1d(per_class)],
         "training": training_facts(fitted) or None,
         "weights": _weights(fitted, machine, top),

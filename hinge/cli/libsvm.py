@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Mapping
@@ -107,10 +106,7 @@ def cross_validated(model: BaseEstimator, X: Stored, y: np.ndarray, folds: int, 
     said = cross_val_predict(broken_off(model), X, y, cv=folds)
     if not numbers:
         return f"Cross Validation Accuracy = {100 * np.mean(said == y):g}%"
-    return (
-        f"Cross Validation Mean squared error = {np.mean((said - y) ** 2):g}\n"
-        f"Cross Validation Squared correlation coefficient = {_squared_correlation(said, y):g}"
-    )
+    return "\n".join(f"Cross Validation {line}" for line in _errors(said, y))
 
 
 def verdict(said: np.ndarray, y: np.ndarray, numbers: bool, words: tuple[str, str]) -> str:
@@ -120,28 +116,19 @@ def verdict(said: np.ndarray, y: np.ndarray, numbers: bool, words: tuple[str, st
     if not numbers:
         right = int(np.sum(said == y))
         return f"Accuracy = {100 * right / len(y):g}% ({right}/{len(y)}){words[0]}"
-    return (
-        f"Mean squared error = {np.mean((said - y) ** 2):g}{words[1]}\n"
-        f"Squared correlation coefficient = {_squared_correlation(said, y):g}{words[1]}"
-    )
+    return "\n".join(f"{line}{words[1]}" for line in _errors(said, y))
 
 
-def _squared_correlation(said: np.ndarray, y: np.ndarray) -> float:
+def _errors(said: np.ndarray, y: np.ndarray) -> tuple[str, str]:
+    """The errors of a regression, in the words of the old programs."""
     import numpy as np
 
     with np.errstate(invalid="ignore", divide="ignore"):
-        a, b = said - said.mean(), y - y.mean()
-        return float((a @ b) ** 2 / ((a @ a) * (b @ b)))
-
-
-def write_lines(path: str, lines: list[str]) -> None:
-    """Write predictions to a file that appears whole."""
-    from hinge.files.replacing import replacing
-
-    if path == os.devnull:
-        return
-    with replacing(Path(path)) as stream:
-        stream.write("".join(line + "\n" for line in lines).encode())
+        correlation = np.corrcoef(said, y)[0, 1]
+    return (
+        f"Mean squared error = {np.mean((said - y) ** 2):g}",
+        f"Squared correlation coefficient = {correlation**2:g}",
+    )
 
 
 def spelled(value: float) -> str:
@@ -334,6 +321,7 @@ def _predict(flags: Flags, model: BaseEstimator, X: Stored, y: np.ndarray, outpu
     import numpy as np
 
     from hinge.cli.measures import is_one_class
+    from hinge.files.replacing import replacing
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -343,6 +331,7 @@ def _predict(flags: Flags, model: BaseEstimator, X: Stored, y: np.ndarray, outpu
             head = "labels " + " ".join(spelled(value) for value in model.classes_.tolist())
             chances = np.asarray(model.predict_proba(X))
             lines = [head, *(f"{a} {' '.join(f'{p:g}' for p in row)}" for a, row in zip(lines, chances, strict=True))]
-    write_lines(output, lines)
+    with replacing(output) as stream:  # which writes to devices directly
+        stream.write("".join(line + "\n" for line in lines).encode())
     if "q" not in flags.values:
         typer.echo(verdict(said, y, not hasattr(model, "classes_") and not is_one_class(model), words))

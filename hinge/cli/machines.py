@@ -21,27 +21,18 @@ if TYPE_CHECKING:
 
     from hinge.files.machines import Machine
 
-CLASSES = {
-    "linearsvc": "LinearSVC",
-    "svc": "SVC",
-    "nusvc": "NuSVC",
-    "linearsvr": "LinearSVR",
-    "svr": "SVR",
-    "nusvr": "NuSVR",
-    "oneclass": "OneClassSVM",
+SOURCES = {
+    "linearsvc": ("linear/linear_svc.py", "LinearSVC"),
+    "svc": ("kernel/svc.py", "SVC"),
+    "nusvc": ("kernel/svc.py", "NuSVC"),
+    "linearsvr": ("linear/linear_svr.py", "LinearSVR"),
+    "svr": ("kernel/svr.py", "SVR"),
+    "nusvr": ("kernel/svr.py", "NuSVR"),
+    "oneclass": ("kernel/one_class.py", "OneClassSVM"),
 }
-FILES = {
-    "linearsvc": "linear/linear_svc.py",
-    "svc": "kernel/svc.py",
-    "nusvc": "kernel/svc.py",
-    "linearsvr": "linear/linear_svr.py",
-    "svr": "kernel/svr.py",
-    "nusvr": "kernel/svr.py",
-    "oneclass": "kernel/one_class.py",
-}
-"""Where these are defined."""
+"""The file and the class of each estimator that can be trained."""
 ESTIMATORS = Path(__file__).parents[1] / "estimators"
-ModelName = Enum("ModelName", {name: name for name in CLASSES})  # type: ignore[misc]
+ModelName = Enum("ModelName", {name: name for name in SOURCES})  # type: ignore[misc]
 
 # --- options ------------------------------------------------------------------------------------
 
@@ -66,7 +57,7 @@ def estimator_classes() -> dict[str, Any]:
     """The estimators that can be trained, by the names of the command line."""
     import hinge.estimators as estimators
 
-    return {name: getattr(estimators, of) for name, of in CLASSES.items()}
+    return {name: getattr(estimators, of) for name, (_, of) in SOURCES.items()}
 
 
 def option_of(parameter: str) -> str:
@@ -84,8 +75,9 @@ class Declared(NamedTuple):
 
 def declared(model: str) -> dict[str, Declared]:
     """The parameters of an estimator, by name: parsed, since importing the estimators takes seconds."""
-    body = ast.parse((ESTIMATORS / FILES[model]).read_text("utf-8")).body
-    cls = next(node for node in body if isinstance(node, ast.ClassDef) and node.name == CLASSES[model])
+    file, name = SOURCES[model]
+    body = ast.parse((ESTIMATORS / file).read_text("utf-8")).body
+    cls = next(node for node in body if isinstance(node, ast.ClassDef) and node.name == name)
     init = next(node for node in cls.body if isinstance(node, ast.FunctionDef) and node.name == "__init__").args
     texts = parameter_help(ast.get_docstring(cls) or "")
     found = {}
@@ -101,7 +93,7 @@ def declared(model: str) -> dict[str, Declared]:
 def settings() -> list[inspect.Parameter]:
     """An option for each parameter of any estimator: its name, type, choices and help come from the estimators."""
     takers: dict[str, dict[str, Declared]] = {}
-    for model in CLASSES:
+    for model in SOURCES:
         for name, parameter in declared(model).items():
             takers.setdefault(name, {})[model] = parameter
     aliases = _aliases()
@@ -159,7 +151,7 @@ def _alternatives(hint: ast.expr, aliases: dict[str, ast.expr]) -> Iterator[str]
 def _help_of(name: str, by_model: dict[str, Declared]) -> str:
     """The first sentence of a parameter's documentation, the models that have it, and their defaults."""
     known = dict.fromkeys(f"{one.default}" for one in by_model.values() if one.default is not None)
-    notes = [] if len(by_model) == len(CLASSES) else [", ".join(by_model)]
+    notes = [] if len(by_model) == len(SOURCES) else [", ".join(by_model)]
     notes += [f"default {' or '.join(known)}"] if known and name not in PRESETS else []
     notes += [UNITS[name]] if name in UNITS else []
     text = next((one.help for one in by_model.values() if one.help), "")

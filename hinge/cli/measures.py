@@ -120,7 +120,7 @@ def lines_of(result: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _of_classes(said: _Said, y: np.ndarray, classes: np.ndarray, positive: str | None) -> dict[str, Any]:
-    from sklearn.metrics import confusion_matrix
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
     unknown = sorted({str(value) for value in np.unique(y).tolist()} - {str(value) for value in classes.tolist()})
     if len(unknown) == len(np.unique(y)):
@@ -130,14 +130,21 @@ def _of_classes(said: _Said, y: np.ndarray, classes: np.ndarray, positive: str |
         )
     predicted, known = said.predicted, np.isin(y, classes)
     matrix = confusion_matrix(y[known], predicted[known], labels=classes)
+    # Of each class the share of its rows that were found, and of rows said to be of it that are; nan where none are.
+    precision, recall, _, rows = precision_recall_fscore_support(
+        y[known], predicted[known], labels=classes, zero_division=np.nan
+    )
     result: dict[str, Any] = {
         "kind": "classes",
         "rows": len(y),
         "classes": [str(name) for name in classes],
         "accuracy": float(np.mean(y == predicted)),
-        "balanced_accuracy": _balanced(matrix),
+        "balanced_accuracy": float(np.nanmean(recall)),
         "confusion": matrix.tolist(),
-        "by_class": _by_class(matrix, classes),
+        "by_class": [
+            {"class": str(name), "rows": int(n), "recall": _known(found), "precision": _known(right)}
+            for name, n, found, right in zip(classes, rows, recall, precision, strict=True)
+        ],
         "unknown_labels": unknown,
     }
     which = _positive_at(classes, positive)
@@ -149,23 +156,8 @@ def _of_classes(said: _Said, y: np.ndarray, classes: np.ndarray, positive: str |
     return result
 
 
-def _balanced(matrix: np.ndarray) -> float | None:
-    there = matrix.sum(axis=1) > 0
-    return float(np.mean(np.diag(matrix)[there] / matrix.sum(axis=1)[there])) if there.any() else None
-
-
-def _by_class(matrix: np.ndarray, classes: np.ndarray) -> list[dict[str, Any]]:
-    """Of each class the share of its rows that were found, and of rows said to be of it that are."""
-    right, rows, said = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
-    return [
-        {
-            "class": str(name),
-            "rows": int(rows[k]),
-            "recall": float(right[k] / rows[k]) if rows[k] else None,
-            "precision": float(right[k] / said[k]) if said[k] else None,
-        }
-        for k, name in enumerate(classes)
-    ]
+def _known(share: float) -> float | None:
+    return None if np.isnan(share) else float(share)
 
 
 def _positive_at(classes: np.ndarray, positive: str | None) -> int:

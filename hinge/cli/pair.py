@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
 from hinge.cli.options import Json, Positive, ReadOptions
-from hinge.cli.show import say
+from hinge.cli.show import say, show_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,9 +45,9 @@ def pair(
         console=Console(stderr=True),
         transient=True,
     )
+    place = None if y is None else labels or folder.with_name(f"{folder.name}.labels.npy")
     with ExitStack() as stack:
-        if y is not None:  # the file appears when the stack ends, after the pair
-            place = labels or folder.with_name(f"{folder.name}.labels.npy")
+        if y is not None and place is not None:  # the file appears when the stack ends, after the pair
             np.save(stack.enter_context(replacing(place)), y, allow_pickle=False)
         stack.enter_context(bar)
         task = bar.add_task(f"writing {folder}", total=None)
@@ -63,8 +62,7 @@ def pair(
         from hinge.access.two_way.reader import open_pair
 
         n, d = open_pair(folder).shape
-        labelled = None if y is None else str(labels or folder.with_name(f"{folder.name}.labels.npy"))
-        typer.echo(json.dumps({"folder": str(folder), "rows": n, "features": d, "labels": labelled}, indent=1))
+        show_json({"folder": str(folder), "rows": n, "features": d, "labels": place and str(place)})
 
 
 def _rows_and_labels(
@@ -98,7 +96,7 @@ def _rows_and_labels(
 def _from_parquet(
     path: Path, label: str | None, positive: str | None, nbytes: int
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
-    from hinge.access.tables.columnar import parquet_blocks, parquet_labels, parquet_names
+    from hinge.access.streams.parquet import ParquetStream, parquet_names
     from hinge.datasets.base import Parts
     from hinge.datasets.catalog import binary
     from hinge.datasets.delimited import LABEL_NAMES
@@ -113,6 +111,7 @@ def _from_parquet(
         if not -len(names) <= int(label) < len(names):
             raise ValueError(f"{path} has {len(names)} columns, so --label {label} lies outside them.")
         label = names[int(label)]
-    shape, blocks = parquet_blocks(path, nbytes // 4, label)
-    found = binary(Parts(blocks, parquet_labels(path, label)), positive, None, str(path))
-    return blocks, found.y_train, shape
+    stream = ParquetStream(path, label)
+    blocks, labels = stream.blocks(nbytes // 4), stream.labels()
+    assert labels is not None
+    return blocks, binary(Parts(blocks, labels), positive, None, str(path)).y_train, stream.shape

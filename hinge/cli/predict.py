@@ -83,7 +83,7 @@ def blocks_for(fitted: BaseEstimator, data: str, how: ReadOptions) -> Iterator[F
     """Rows in the form that a model takes them, a block at a time, with labels where there are some."""
     from hinge.cli.data import blocks
     from hinge.cli.preparation import check_missing, columns_of, fills_gaps, machine_of
-    from hinge.datasets.compressed import inner_suffix
+    from hinge.datasets.base import inner_suffix
     from hinge.kernels import Precomputed
 
     if how.unlabelled and inner_suffix(Path(data)) not in (".csv", ".tsv", ".npy", ".parquet", ".pq"):
@@ -115,8 +115,6 @@ def _columns(fitted: BaseEstimator, X: MatrixLike, model: Path, probabilities: b
 
 
 def _probabilities(fitted: BaseEstimator, X: MatrixLike, model: Path) -> Any:
-    if not hasattr(fitted, "predict_proba"):
-        raise ValueError(f"{model} has learned no probabilities: train it with --probability.")
     try:
         return fitted.predict_proba(X)
     except AttributeError as error:

@@ -152,6 +152,20 @@ def feature_names(model: BaseEstimator) -> list[str]:
     return names if len(names) == machine.n_features_in_ else [f"x{j + 1}" for j in range(machine.n_features_in_)]
 
 
+def outcome_of(machine: BaseEstimator) -> dict[str, Any]:
+    """How a fit ended, and what it took, in JSON's terms."""
+    objectives = [float(v) if np.isfinite(v) else None for v in np.atleast_1d(getattr(machine, "objective_", []))]
+    gap = float(getattr(machine, "gap_", np.inf))
+    return {
+        "gap": gap if np.isfinite(gap) else None,
+        "objective": objectives if len(objectives) > 1 else (objectives or [None])[0],
+        "stop_reason": getattr(machine, "stop_reason_", None),
+        "reads": int(getattr(machine, "n_feature_reads_", 0)) or None,
+        "kernel_values": int(getattr(machine, "n_kernel_evals_", 0)) or None,
+        "support_vectors": len(machine.support_) if hasattr(machine, "support_") else None,
+    }
+
+
 def training_facts(model: BaseEstimator) -> dict[str, Any]:
     """What the command line wrote down of a training, where it did."""
     found = getattr(machine_of(model), "training_", None)

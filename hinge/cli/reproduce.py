@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import signal
 import time
@@ -19,7 +18,7 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from hinge.cli.options import Json
-from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, make_folder, number, say, show_table
+from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, make_folder, number, say, show_json, show_table
 from hinge.experiments import Experiment, find, registry
 from hinge.report.outcome import finite
 
@@ -80,7 +79,7 @@ def reproduce(
     title = "The papers' tables and figures, beside ours"
     page = write_report(out, sections, title=title, scale=scale.value, machine=machine(), command=command)
     if as_json:
-        typer.echo(json.dumps(_claims(outcomes, page), indent=1, allow_nan=False))
+        show_json(_claims(outcomes, page))
     else:
         _show_claims(outcomes)
     for note in dict.fromkeys(note for _, outcome in outcomes for note in outcome.notes):
@@ -162,7 +161,7 @@ def _show_names(as_json: bool) -> None:
     every = registry.BY_NAME.items()  # none of them is imported
     if as_json:
         names = [{"name": name, "title": e.title, "paper": e.paper, "place": e.place} for name, e in every]
-        typer.echo(json.dumps(names, indent=1))
+        show_json(names)
         return
     lines = [(name, e.title, f"{e.paper}, {e.place}") for name, e in every]
     if console().width < PIPED_WIDTH:  # no terminal is wide enough for three columns

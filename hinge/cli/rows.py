@@ -21,9 +21,8 @@ import numpy as np
 
 from hinge.cli.options import ReadOptions
 from hinge.datasets import DataFormatError, read
-from hinge.datasets.base import smallest_float
-from hinge.datasets.compressed import inner_suffix, opened
-from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
+from hinge.datasets.base import inner_suffix, no_column, opened, smallest_float, whole_labels
+from hinge.datasets.delimited import LABEL_NAMES, TextLayout, layout_of, read_delimited
 from hinge.datasets.frames import (
     PARQUET,
     Frame,
@@ -234,13 +233,10 @@ def _numbers_only(path: Path, how: ReadOptions, labelled: bool) -> FileRows | No
     """The rows of a text file that holds nothing but numbers and labels, in little memory; None where it does not."""
     if how.categorical:
         return None
-    known = known_names(how)
-    layout = layout_of(path, 0, known, how.header)
-    names = layout.header or [str(j + 1) for j in range(layout.width)]
-    check_names(names, str(path))
-    label, weight, features = choose_columns(names, layout.header is not None, str(path), how, None, labelled)
+    layout, (label, weight, features) = text_columns(path, how, None, labelled)
+    names = layout.names
     try:
-        X, y = read_delimited(path, label=0 if label is None else label, known=known, header=how.header)
+        X, y = read_delimited(path, label=0 if label is None else label, header=layout.header is not None)
     except DataFormatError:  # some column holds words or gaps, or what the next reader has a sentence for
         return None
     if label is None:
@@ -254,6 +250,15 @@ def _numbers_only(path: Path, how: ReadOptions, labelled: bool) -> FileRows | No
     named = [names[j] for j in features] if layout.header else None
     own = None if label is None else y
     return FileRows(X, _labels(own, how, len(X)), named, (), mass, None if label is None else names[label])
+
+
+def text_columns(
+    path: Path, how: ReadOptions, wanted: ModelColumns | None, labelled: bool = True
+) -> tuple[TextLayout, tuple[int | None, int | None, list[int]]]:
+    """The layout of a csv or tsv file, and the columns that are chosen from it."""
+    layout = layout_of(path, 0, known_names(how, wanted), how.header)
+    check_names(layout.names, str(path))
+    return layout, choose_columns(layout.names, layout.header is not None, str(path), how, wanted, labelled)
 
 
 def _of_frame(path: Path | list[Path], how: ReadOptions, labelled: bool) -> FileRows:
@@ -343,9 +348,7 @@ def _position(names: list[str], column: str, source: str) -> int:
         return names.index(column)
     at = column_of(column)
     if isinstance(at, str):
-        near = difflib.get_close_matches(column, names, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(names[:20])}."
-        raise ValueError(f"{source} has no column {column!r}: {hint}")
+        raise no_column(source, column, names)
     if column in names and names.index(column) != at:
         raise ValueError(
             f"{source} has a column called {column!r}, which is not the one at position {at}: rename its columns."
@@ -367,26 +370,14 @@ def _weights(frame: Frame, column: int) -> np.ndarray:
 
 def matrix_of(kind: Kind, path: Path, how: ReadOptions, labelled: bool) -> tuple[Any, np.ndarray | None, str | None]:
     """An .npy file, mapped, or a Zarr array, its labels, and the position of their column if it is one of its own."""
-    from hinge.access.streams.opening import array_of
+    from hinge.access.streams.opening import array_of, map_array
 
-    X = _mapped(path) if kind is Kind.ARRAY else array_of(path)
+    X = map_array(path) if kind is Kind.ARRAY else array_of(path)
     if how.label is not None:
         at = _position([str(j) for j in range(X.shape[1])], how.label, str(path))
         return X, as_labels(np.asarray(X[:, at])), str(at)
     beside = path.with_name(f"{path.stem}.labels.npy")
     return X, _beside(path, beside, how, X.shape[0], labelled), None
-
-
-def _mapped(path: Path) -> np.ndarray:
-    try:
-        X = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"There is no file {path}: check the name and the current folder.") from error
-    except (ValueError, EOFError, OSError) as error:
-        raise DataFormatError(f"{path} is not a NumPy array of numbers, or damaged: {error}") from error
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise DataFormatError(f"{path} is not a matrix of numbers: rows and columns are needed.")
-    return X
 
 
 def _is_zarr(path: Path) -> bool:
@@ -440,8 +431,6 @@ def _labels(own: np.ndarray | None, how: ReadOptions, n: int) -> np.ndarray | No
 
 def as_labels(y: np.ndarray) -> np.ndarray:
     """Numbers as labels: whole ones where all are."""
-    from hinge.datasets.base import whole_labels
-
     return whole_labels(y) if y.dtype.kind in "fb" else y
 
 
@@ -461,18 +450,14 @@ def is_file(data: str) -> bool:
 
 def stream_label(data: str, how: ReadOptions) -> str | None:
     """The label column of rows that stay on disk, by name; None where the file says it, or there is another file."""
-    path = Path(data)
-    columnar = glob.has_magic(data) or (path.is_dir() and not _is_zarr(path)) or path.suffix.lower() in PARQUET
-    if not columnar:
+    kind, _, files = source_of(data, how)
+    if kind is not Kind.TABLE:
         return how.label
     if how.labels is not None:
         return None
-    from hinge.access.tables.columnar import parquet_names
+    from hinge.access.streams.parquet import parquet_names
 
-    files = sorted(glob.glob(data, recursive=True)) if glob.has_magic(data) else [data]
-    if not files:
-        raise FileNotFoundError(f"There is no file {data}: check the pattern.")
-    names = parquet_names(Path(files[0]))
+    names = parquet_names(files[0] if isinstance(files, list) else files)
     at = _usual_label(names, True, len(names), None, True) if how.label is None else _position(names, how.label, data)
     assert at is not None
     return names[at]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
@@ -9,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
@@ -72,10 +73,9 @@ def percent(share: float | None) -> str:
     return "not measured" if share is None else f"{100 * share:.2f} %"
 
 
-def progress_bar() -> Progress:
-    """A bar on standard error, which vanishes at its end."""
-    columns = (TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"))
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+def show_json(value: object) -> None:
+    """Write a result as JSON."""
+    typer.echo(json.dumps(value, indent=1, allow_nan=False))
 
 
 @contextmanager

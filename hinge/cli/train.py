@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import warnings
@@ -17,7 +16,7 @@ from rich.console import Console
 
 from hinge.cli.machines import ModelName
 from hinge.cli.options import OF_DATA, OF_MODEL, Data, Fill, Format, Json, OldFormat, Positive, ReadOptions, Test
-from hinge.cli.show import INTERRUPTED, number, percent, say, show_table
+from hinge.cli.show import INTERRUPTED, number, percent, say, show_json, show_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,7 +105,7 @@ def train(
         model_files.save(fitted, output)
     if not quiet:
         if as_json or format_ is Format.json:
-            typer.echo(json.dumps(result, indent=1, allow_nan=False))
+            show_json(result)
         else:
             _show_result(result, by_default=not trade_off)
     if result["stop_reason"] == "interrupted":
@@ -296,11 +295,10 @@ def _result(fitted: BaseEstimator, found: TrainingData, job: _Job, positive: str
     import numpy as np
 
     from hinge.cli.measures import error_of
-    from hinge.cli.preparation import machine_of
+    from hinge.cli.preparation import machine_of, outcome_of
     from hinge.datasets.frames import MixedRows
 
     model, rows = machine_of(fitted), found.train
-    objectives = [float(value) if np.isfinite(value) else None for value in np.atleast_1d(model.objective_)]
     parameters = {name: value for name, value in model.get_params().items() if value is not None}
     if {"lam", "slack"} & set(parameters):
         parameters.pop("C", None)
@@ -325,15 +323,10 @@ def _result(fitted: BaseEstimator, found: TrainingData, job: _Job, positive: str
         "positive": positive,
         "train_error": train_error,
         "test_error": None if test is None or test.y is None else error_of(fitted, test.X, test.y),
-        "gap": float(model.gap_) if math.isfinite(model.gap_) else None,
-        "objective": objectives if len(objectives) > 1 else objectives[0],
-        "reads": int(getattr(model, "n_feature_reads_", 0)) or None,
-        "kernel_values": int(getattr(model, "n_kernel_evals_", 0)) or None,
+        **outcome_of(model),
         "seconds": 0.0,
-        "stop_reason": model.stop_reason_,
         "solver": solver,
         "solver_reason": "chosen for its shape and progress" if asked == "auto" else "as asked",
-        "support_vectors": len(model.support_) if hasattr(model, "support_") else None,
         "model_file": None,
         "parameters": parameters,
     }

@@ -16,8 +16,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hinge.datasets.base import DataMatrix, Dataset, DatasetNotFoundError, Entry, Parts, Preparation, unit_rows
-from hinge.datasets.compressed import SUFFIXES, inner_suffix
+from hinge.datasets.base import (
+    SUFFIXES,
+    DataMatrix,
+    Dataset,
+    DatasetNotFoundError,
+    Entry,
+    Parts,
+    Preparation,
+    inner_suffix,
+    unit_rows,
+)
 from hinge.datasets.readers import parse_archive, read_parts
 
 HOME_VARIABLE = "HINGE_DATA"

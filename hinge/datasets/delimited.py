@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import math
 import re
@@ -16,8 +15,16 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.datasets.base import DataFormatError, number_of, smallest_float, stack_rows, whole_labels
-from hinge.datasets.compressed import inner_suffix, opened
+from hinge.datasets.base import (
+    DataFormatError,
+    inner_suffix,
+    no_column,
+    number_of,
+    opened,
+    smallest_float,
+    stack_rows,
+    whole_labels,
+)
 
 LABEL_NAMES = ("label", "target", "class", "y")
 MISSING = ("", "na", "nan", "null", "?")
@@ -144,17 +151,18 @@ class TextLayout(NamedTuple):
     width: int
     label: int  # position of the label column
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns; "1", "2", … where the file has none."""
+        return self.header or [str(j + 1) for j in range(self.width)]
+
 
 def read_delimited(
-    path: Path,
-    n_features: int | None = None,
-    label: str | int | None = None,
-    known: Collection[str] = (),
-    header: bool | None = None,
+    path: Path, n_features: int | None = None, label: str | int | None = None, header: bool | None = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Rows and labels of a csv or tsv file; see :func:`hinge.datasets.read`."""
     with in_words(path):
-        layout = layout_of(path, label, known, header)
+        layout = layout_of(path, label, header=header)
         if n_features is not None and layout.width - 1 != n_features:
             raise DataFormatError(
                 f"{path} has {layout.width - 1} columns beside its label, but {n_features} were asked for."
@@ -310,9 +318,7 @@ def _label_column(path: Path, header: list[str] | None, width: int, label: str |
         if header is None:
             raise DataFormatError(f"{path} has no header, so there is no column {label!r}: give its position instead.")
         if label not in header:
-            near = difflib.get_close_matches(label, header, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(header[:20])}."
-            raise DataFormatError(f"{path} has no column {label!r}: {hint}")
+            raise no_column(path, label, header)
         return header.index(label)
     if not -width <= label < width:
         raise DataFormatError(f"{path} has {width} columns, so label={label} lies outside them.")
@@ -366,14 +372,13 @@ def parse_numbers(
 def parse_by_cell(text: TextIO, layout: TextLayout, path: Path, above: int) -> tuple[NDArray[Any], list[str]]:
     """The same cell by cell: slow, but it can say which cell is broken; `above` lines come before the text."""
     codes: dict[str, float] = {}
-    table = []
+    table, names = [], layout.names
     for line, row in rows_of(text, layout.delimiter, path, above):
         where = f"{path}, line {line}"
         if len(row) != layout.width:
             raise DataFormatError(f"{where}: found {len(row)} cells, but the first line has {layout.width}.")
         values = []
-        for column, cell in enumerate(row):
-            name = layout.header[column] if layout.header else str(column + 1)
+        for column, (name, cell) in enumerate(zip(names, row, strict=True)):
             cell = cell.strip()
             if cell.lower() in MISSING:
                 raise DataFormatError(

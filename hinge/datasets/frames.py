@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import math
 from collections import Counter
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hinge.datasets.base import DataFormatError, number_of, stack_rows, whole_labels
+from hinge.datasets.base import DataFormatError, no_column, number_of, stack_rows, whole_labels
 from hinge.datasets.delimited import MISSING, WITH_COMMAS, TextLayout, layout_of, pieces_of, rows_of
 
 if TYPE_CHECKING:
@@ -138,9 +137,7 @@ def read_frame(
         frame = _delimited(path, {*words, *drop}, known, header)
     for name in (*words, *drop):
         if name not in frame.names:
-            near = difflib.get_close_matches(name, frame.names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(frame.names[:20])}."
-            raise DataFormatError(f"{frame.source} has no column {name!r}: {hint}")
+            raise no_column(frame.source, name, frame.names)
     kept = [j for j, name in enumerate(frame.names) if name not in drop]
     columns = [
         as_words(frame.columns[j]) if frame.names[j] in words and not is_words(frame.columns[j]) else frame.columns[j]
@@ -173,7 +170,7 @@ def check_names(names: list[str], source: str) -> None:
 
 def _delimited(path: Path, words: set[str], known: Collection[str], header: bool | None) -> Frame:
     layout = layout_of(path, 0, known, header)
-    names = layout.header or [str(j + 1) for j in range(layout.width)]
+    names = layout.names
     check_names(names, str(path))
     texts, found = {j for j, name in enumerate(names) if name in words}, set[int]()
     every, once = set(range(layout.width)), dict[str, str]()
@@ -221,9 +218,8 @@ def frame_in(
     found = [j for j, column in enumerate(columns) if column is None]
     if found:
         columns, lines = _columns(text, layout, path, above, {*texts, *found}, needed, once)
-    names = layout.header or [str(j + 1) for j in range(layout.width)]
     known = [np.zeros(0) if column is None else column for column in columns]
-    frame = Frame(str(path), names, layout.header is not None, known, lines)
+    frame = Frame(str(path), layout.names, layout.header is not None, known, lines)
     for j in found:
         _check_words(frame, j)
     return frame

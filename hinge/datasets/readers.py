@@ -20,12 +20,15 @@ from hinge.datasets.base import (
     DataFormatError,
     DataMatrix,
     Parts,
+    inner_suffix,
+    members_of,
     most_features,
     number_of,
+    opened,
+    plain_array,
     smallest_float,
     whole_labels,
 )
-from hinge.datasets.compressed import inner_suffix, members_of, opened, plain_array
 from hinge.datasets.delimited import read_delimited
 
 LARGEST_INDEX = 2**31 - 1

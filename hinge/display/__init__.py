@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 _WHERE = {
     "CalibrationDisplay": "calibration",
-    "ConformalDisplay": "conformal",
+    "ConformalDisplay": "calibration",
     "ConvergenceDisplay": "convergence",
     "HardRowsDisplay": "hard_rows",
     "LearningRuntimeDisplay": "convergence",
@@ -16,7 +16,7 @@ __all__ = [*_WHERE]
 
 if TYPE_CHECKING:
     from hinge.display.calibration import CalibrationDisplay as CalibrationDisplay
-    from hinge.display.conformal import ConformalDisplay as ConformalDisplay
+    from hinge.display.calibration import ConformalDisplay as ConformalDisplay
     from hinge.display.convergence import ConvergenceDisplay as ConvergenceDisplay
     from hinge.display.convergence import LearningRuntimeDisplay as LearningRuntimeDisplay
     from hinge.display.hard_rows import HardRowsDisplay as HardRowsDisplay

@@ -1,15 +1,16 @@
-"""How probabilities hold on rows that were not seen: what was said against what was so."""
+"""Whether predictions hold on unseen rows: probabilities, and sets or intervals that have the true label."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from hinge.display.figure import COLOURS
-from hinge.display.watched import Display, axes_or_new
-from hinge.estimators.pipelines import unwrap
+from hinge.display.static import Display, axes_or_new
+from hinge.estimators.pipelines import covered, unwrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,15 +185,14 @@ class CalibrationDisplay(Display):
         CalibrationDisplay
         """
         ax = axes_or_new(ax)
-        bins, colour, other = self.bins, COLOURS[0][0], COLOURS[1][0]
+        bins, other = self.bins, COLOURS[1][0]
         ax.plot([0, 1], [0, 1], color="0.4", linestyle="--", linewidth=1.0, label="as said")
         if bins.lower is not None and bins.upper is not None:
             ax.fill_between(
                 bins.said, bins.lower, bins.upper, color=other, alpha=0.25, linewidth=0, label="Venn-Abers interval"
             )
-        off = np.abs(np.stack([bins.was - bins.low, bins.high - bins.was]))
         label = f"held-out rows, log-loss {self.log_loss:.3f}"
-        ax.errorbar(bins.said, bins.was, off, color=colour, marker="o", markersize=4, capsize=2, lw=1.2, label=label)
+        _draw_shares(ax, bins.said, bins.was, (bins.low, bins.high), label)
         most = float(bins.rows.max())
         ax.vlines(bins.said, 0.0, 0.08 * bins.rows / most, color="0.6", linewidth=3, label=f"rows (most: {most:,.0f})")
         ax.set(xlim=(-0.02, 1.02), ylim=(0.0, 1.02), title=title)
@@ -227,7 +227,121 @@ def binned(
 
 
 def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's intervals of shares among so many rows, which have the true one in 95 of 100 cases."""
+    """Wilson's intervals of shares among a number of rows, which have the true one in 95 of 100 cases."""
     z = 1.96**2 / rows  # the square of the normal law's 97.5% quantile
     middle, half = (share + z / 2) / (1 + z), np.sqrt(z * share * (1 - share) + z * z / 4) / (1 + z)
     return middle - half, middle + half
+
+
+def _draw_shares(
+    ax: Axes, x: np.ndarray, share: np.ndarray, interval: tuple[np.ndarray, np.ndarray], label: str
+) -> None:
+    """Draw shares of rows with their intervals."""
+    off = np.abs(np.stack([share - interval[0], interval[1] - share]))
+    ax.errorbar(x, share, off, color=COLOURS[0][0], marker="o", markersize=4, capsize=2, lw=1.2, label=label)
+
+
+ALPHAS = tuple(np.linspace(0.02, 0.4, 20).round(2).tolist())
+
+
+class ConformalDisplay(Display):
+    """Coverage and size of prediction sets or intervals against the coverage that was asked for.
+
+    Parameters
+    ----------
+    alphas : array of shape (n_alphas,)
+        Shares of rows whose label may be missing.
+    coverage : array of shape (n_alphas,)
+        The share of rows whose label is in the set.
+    size : array of shape (n_alphas,)
+        The mean number of classes in a set, or the mean width of an interval.
+    rows : int
+        Rows that these are of.
+    unit : str
+        What the size is called.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from hinge import LinearSVC
+    >>> from hinge.display import ConformalDisplay
+    >>> X, y = make_classification(1000, flip_y=0.2, random_state=0)
+    >>> model = LinearSVC().fit(X[:500], y[:500])
+    >>> display = ConformalDisplay.from_estimator(model, X[500:], y[500:], alphas=[0.1, 0.2], draw=False)
+    >>> abs(display.coverage - [0.9, 0.8]) < 0.05
+    array([ True,  True])
+    """
+
+    def __init__(self, alphas: ArrayLike, coverage: ArrayLike, size: ArrayLike, rows: int, unit: str = "size") -> None:
+        self.alphas, self.coverage = np.asarray(alphas, np.float64), np.asarray(coverage, np.float64)
+        self.size, self.rows, self.unit = np.asarray(size, np.float64), rows, unit
+        if not self.alphas.shape == self.coverage.shape == self.size.shape or self.alphas.ndim != 1 or rows < 1:
+            raise ValueError("Give one coverage and one size for each alpha, of one row or more.")
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: Items,
+        y: ArrayLike,
+        *,
+        alphas: Sequence[float] = ALPHAS,
+        ax: Axes | None = None,
+        draw: bool = True,
+    ) -> ConformalDisplay:
+        """Of a fitted machine, on rows that took no part in its fit.
+
+        Parameters
+        ----------
+        estimator : estimator of hinge, or a Pipeline that ends with one
+            For classes, with `predict_set`, or for targets, with `predict_interval`.
+        X, y : rows, and their labels or targets
+        alphas : sequence of float
+            Shares of rows whose label may be missing.
+        ax : matplotlib Axes, optional
+        draw : bool
+            Whether to draw immediately.
+
+        Returns
+        -------
+        ConformalDisplay
+        """
+        machine, X = unwrap(estimator, X)
+        found = [covered(machine, X, y, alpha) for alpha in alphas]
+        coverage, size = ([float(np.mean(one[k])) for one in found] for k in (0, 1))
+        unit = "classes in a set" if hasattr(machine, "classes_") else "width of an interval"
+        display = cls(alphas, coverage, size, len(found[0][0]) if found else 0, unit)
+        return display.plot(ax) if draw else display
+
+    def plot(self, ax: Axes | None = None, *, title: str = "") -> ConformalDisplay:
+        """Draw coverage on the left axis, with 95% intervals, and the mean size on the right one.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default a new figure is made.
+        title : str
+
+        Returns
+        -------
+        ConformalDisplay
+        """
+        ax = axes_or_new(ax)
+        asked, other = 1.0 - self.alphas, COLOURS[1][0]
+        ends = [float(asked.min()), float(asked.max())]
+        ax.plot(ends, ends, color="0.4", linestyle="--", linewidth=1.0, label="as asked")
+        interval = wilson(self.coverage, np.full(len(asked), float(self.rows)))
+        _draw_shares(ax, asked, self.coverage, interval, f"coverage of {self.rows:,} rows")
+        ax.set(title=title, xlabel="coverage asked for, 1 - α", ylabel="coverage, with 95% intervals")
+        beside = ax.twinx()
+        finite = np.isfinite(self.size)
+        beside.plot(asked[finite], self.size[finite], color=other, marker="s", markersize=4, lw=1.2, label=self.unit)
+        beside.set_ylabel(f"mean {self.unit}", color=other)
+        lines = [part for one in (ax, beside) for part in one.get_legend_handles_labels()[0]]
+        ax.legend(handles=lines, frameon=False, fontsize=8, loc="upper left")
+        return self._drawn_on(ax)

@@ -6,21 +6,26 @@ growing numbers of training rows: with more data, less work is needed.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from hinge.display.figure import Panel, Series
-from hinge.display.watched import Display, WatchedRecord, Watcher, axes_or_new, checked, compile_for, gaps, watch
+from hinge.display.static import Display, axes_or_new
 from hinge.monitoring import Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
+    from sklearn.base import BaseEstimator
+    from sklearn.callback import CallbackContext
 
-    from hinge.display.watched import Classifier
+    from hinge.estimators import SVC, LinearSVC
     from hinge.types import Items, MatrixLike, Stored
+
+    Classifier: TypeAlias = LinearSVC | SVC
 
 Against = Literal["seconds", "iterations", "reads", "kernel_evals"]
 Quantity = Literal["objective", "gap", "error"]
@@ -32,6 +37,102 @@ AGAINST = {
     "kernel_evals": ("kernel_evals", "kernel evaluations"),
 }
 QUANTITIES = {"objective": "objective", "gap": "gap above the minimum, relative", "error": "error, share of rows"}
+
+
+class WatchedRecord(NamedTuple):
+    """One evaluation of a fit: the record, objective and error, measured without being timed, and the run."""
+
+    record: Record
+    objective: float
+    error: float
+    run: int = 0
+
+
+def checked(estimator: BaseEstimator) -> None:
+    """Raise if the estimator has no callbacks to watch it by."""
+    if not hasattr(estimator, "set_callbacks"):
+        raise TypeError(
+            f"hinge's LinearSVC and SVC can be watched, not {type(estimator).__module__}.{type(estimator).__name__}."
+        )
+
+
+class Watcher:
+    """A scikit-learn callback that measures objective and test error at every evaluation.
+
+    Parameters
+    ----------
+    X_test, y_test : optional
+        Rows to measure the error on.
+    objectives : bool
+        Whether to measure the objective too.
+    """
+
+    def __init__(self, X_test: Items | None = None, y_test: ArrayLike | None = None, objectives: bool = True) -> None:
+        self.X_test, self.objectives = X_test, objectives
+        self.y_test = None if y_test is None else np.asarray(y_test)
+        self.looks: list[WatchedRecord] = []
+
+    def setup(self, estimator: Classifier, context: CallbackContext) -> None:
+        """Begin anew."""
+        self.looks = []
+
+    def teardown(self, estimator: Classifier, context: CallbackContext) -> None:
+        """Nothing is left to do."""
+
+    def on_fit_task_begin(self, estimator: Classifier, context: CallbackContext) -> None:
+        """Nothing is known yet."""
+
+    def on_fit_task_end(
+        self, estimator: Classifier, context: CallbackContext, *, fitted_estimator: Classifier | None = None
+    ) -> bool:
+        """Measure the model. There is none at the end of the fit itself, nor in runs of one of several classes."""
+        record = getattr(context, "record", None)
+        if record is None:
+            return False
+        objective, error = record.objective, record.score
+        if self.X_test is not None and fitted_estimator is not None:
+            error = float(np.mean(fitted_estimator.predict(self.X_test) != self.y_test))
+        if self.objectives and not np.isfinite(objective) and context.measure_objective is not None:
+            objective = context.measure_objective()
+        self.looks.append(WatchedRecord(record, objective, error, context.run))
+        return False
+
+
+def watch(estimator: Classifier, X: Items, y: ArrayLike, watcher: Watcher) -> Classifier:
+    """A copy of the estimator, fitted with `watcher` as its callback; the estimator is left as it is."""
+    from sklearn.base import clone
+
+    copy = clone(estimator).set_callbacks(watcher)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a fit was cut off shows in its curve
+        return copy.fit(X, y)
+
+
+def compile_for(estimator: Classifier, X: Items, y: ArrayLike, rows: int = 100) -> None:
+    """Fit a copy to some rows of each class, so that the next fit is timed without compilation."""
+    from sklearn.base import clone
+    from sklearn.utils import _safe_indexing, get_tags
+
+    if get_tags(estimator).input_tags.pairwise or not hasattr(X, "shape"):
+        return
+    y = np.asarray(y)
+    some = np.sort(np.concatenate([np.flatnonzero(y == label)[:rows] for label in np.unique(y)]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clone(estimator).fit(_safe_indexing(X, some), y[some])
+
+
+def gaps(looks: Sequence[WatchedRecord]) -> list[float]:
+    """The gap at every evaluation, by the best lower bound that any certificate of the run gave."""
+    bounds = [
+        look.record.objective / (1.0 + look.record.certificate)
+        for look in looks
+        if np.isfinite(look.record.certificate) and np.isfinite(look.record.objective)
+    ]
+    if not bounds:
+        return [look.record.certificate for look in looks]
+    bound = max(bounds)
+    return [(look.objective - bound) / bound if bound > 0 else np.inf for look in looks]
 
 
 class ConvergenceDisplay(Display):
@@ -182,7 +283,7 @@ class ConvergenceDisplay(Display):
         series = [self._series(name, looks, against, quantity) for name, looks in self.curves.items()]
         if not any(one.x for one in series):
             raise ValueError(
-                f"No look of the run knows its {quantity} at a positive number of "
+                f"No evaluation of the run has its {quantity} at a positive number of "
                 f"{AGAINST[against][1]}: give "
                 "from_estimator the rows, X and y (and X_test and y_test for the error), to measure it."
             )

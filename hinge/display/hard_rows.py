@@ -9,14 +9,14 @@ import scipy.sparse as sp
 
 from hinge.constraints import count
 from hinge.display.figure import COLOURS
-from hinge.display.watched import Display, axes_or_new
+from hinge.display.static import Display, axes_or_new
 from hinge.estimators.pipelines import unwrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-    from hinge.display.watched import Classifier
+    from hinge.estimators import SVC, LinearSVC
     from hinge.types import Items
 
 
@@ -68,7 +68,7 @@ class HardRowsDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Classifier,
+        estimator: LinearSVC | SVC,
         X: Items,
         y: ArrayLike,
         *,

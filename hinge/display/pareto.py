@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from hinge.display.figure import Figure, Panel, Series
-from hinge.display.watched import Display, axes_or_new
+from hinge.display.static import Display, axes_or_new
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.solvers import Solver, choose, solve

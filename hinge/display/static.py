@@ -1,4 +1,4 @@
-"""Figures drawn by matplotlib, for paper: PNG, and SVG whose text stays text."""
+"""Figures drawn by matplotlib, for paper: PNG, and SVG whose text stays text; and the base class of displays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -41,6 +41,30 @@ SETTINGS: dict[Any, Any] = {
 }
 WIDTHS = {1: 5.2, 2: 4.3, 3: 3.7}  # of one panel, in inches, by the panels in a row
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class Display:
+    """What a display has after `plot`: the axes and the figure that it was drawn on."""
+
+    ax_: Axes
+    figure_: Drawn
+
+    def _drawn_on(self, ax: Axes, drawn: Panel | None = None) -> Self:
+        """Draw a panel, if one is given, and keep the axes."""
+        if drawn is not None:
+            panel(drawn, ax)
+        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+        return self
+
+
+def axes_or_new(ax: Axes | None) -> Axes:
+    """`ax`, or the axes of a new pyplot figure; raises where matplotlib is not installed."""
+    if ax is not None:
+        return ax
+    check_installed()
+    import matplotlib.pyplot as plt
+
+    return plt.subplots()[1]
 
 
 def draw(figure: Figure, axes: Sequence[Axes] | None = None) -> Drawn:

@@ -165,7 +165,7 @@ def _parts_of(path: str | os.PathLike[str]) -> tuple[dict[str, list[str]], np.nd
     count = int(said["nr_class"][0]) - 1
     if len(rows) != int(said["total_sv"][0]) or count < 1:
         raise ValueError(f"it has {len(rows)} support vectors where it says {said['total_sv'][0]}")
-    dual = np.array([[float(word) for word in row[:count]] for row in rows]).reshape(len(rows), count).T
+    dual = np.array([row[:count] for row in rows], np.float64).reshape(len(rows), count).T
     cells = [[word.split(":") for word in row[count:]] for row in rows]
     indices = np.array([int(cell[0]) for row in cells for cell in row], dtype=np.int64)
     values = np.array([float(cell[1]) for row in cells for cell in row])
@@ -187,7 +187,7 @@ def _model_of(path: str | os.PathLike[str], n_features: int | None) -> Any:
         settings["degree"] = int(float(said["degree"][0]))
     model = cls(kernel=name, **settings)
     model.kernel_ = kind(**{key: value for key, value in settings.items() if hasattr(kind(), key)})
-    rho, order = np.array([float(word) for word in said["rho"]]), np.arange(dual.shape[1])
+    rho, order = np.array(said["rho"], np.float64), np.arange(dual.shape[1])
     if cls in (SVC, NuSVC):
         order, dual, rho = _sorted_classes(model, said, dual, rho)
     elif dual.shape[0] != 1 or len(rho) != 1:
@@ -235,9 +235,7 @@ def _sorted_classes(
         raise ValueError(f"it has not the coefficients of {len(pairs)} pairs of classes")
     rank = np.argsort(np.argsort(labels))  # of each class of the file among all
     sign = -1.0 if k == 2 else 1.0  # of two classes, ours have the second as the positive one
-    probabilities = {
-        name: np.array([float(word) for word in said[name]]) for name in ("probA", "probB") if name in said
-    }
+    probabilities = {name: np.array(said[name], np.float64) for name in ("probA", "probB") if name in said}
     if any(values.shape != rho.shape for values in probabilities.values()) or len(probabilities) == 1:
         raise ValueError("it has not the two numbers of a sigmoid for each pair of classes")
     own = np.repeat(np.arange(k), sizes)
@@ -372,7 +370,7 @@ def _linear_model_of(path: str | os.PathLike[str]) -> LinearSVC | LinearSVR:
     if name not in SOLVERS:
         raise ValueError(f"it holds a model of {name}, which is no support vector machine of hinge")
     d, k, bias = int(said["nr_feature"][0]), int(said["nr_class"][0]), float(said["bias"][0])
-    w = np.array([[float(word) for word in row] for row in rows])
+    w = np.array(rows, np.float64)
     regression = name.endswith(("SVR", "SVR_DUAL"))
     wide = 1 if regression or (k == 2 and name != "MCSVM_CS") else k
     if w.shape != (d + (bias >= 0), wide) or d < 1 or not (np.isfinite(w).all() and np.isfinite(bias)):

@@ -17,7 +17,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from hinge.datasets.compressed import members_of, plain_array
+from hinge.datasets.base import members_of, plain_array
 from hinge.files.machines import MACHINES, Machine
 from hinge.files.pipelines import PIPELINE, check_widths, chosen, part_of, stored_part
 from hinge.files.plain_values import NUMBERS_AND_TEXT

@@ -7,8 +7,6 @@ from hinge.kernels.registry import BY_NAME, of_class
 
 _WHERE = {"Function": "hinge.kernels.standard", "Kernel": "hinge.kernels.base", "namespace": "hinge.kernels.base"}
 
-_PARTS = ("base", "exponential", "given", "registry")
-
 __all__ = [*_WHERE, *(entry.class_name for entry in BY_NAME.values())]
 
 if TYPE_CHECKING:
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
-    if name in _PARTS:
-        return import_module(f"{__name__}.{name}")
     entry = of_class(name)
     if entry is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # hinge.monitoring itself needs no scikit-learn
+    from rich.progress import Progress
     from sklearn.callback._callback_context import CallbackContext
 
 
@@ -12,6 +13,15 @@ class Limits(Protocol):
 
     tol: float
     max_time: float | None
+
+
+def progress_bar() -> "Progress":
+    """A bar on standard error, which vanishes at its end; needs rich."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"))
+    return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 class ProgressBar:
@@ -29,17 +39,8 @@ class ProgressBar:
 
     def setup(self, estimator: Limits, context: "CallbackContext") -> None:
         """Start drawing."""
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        self._progress = Progress(
-            TimeElapsedColumn(),
-            BarColumn(),
-            TextColumn("{task.description}"),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._progress.add_task("no look yet", total=None)
+        self._progress = progress_bar()
+        self._task = self._progress.add_task("not evaluated yet", total=None)
         self._gap = math.inf
         self._progress.start()
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
-from hinge.access.streams.streamed import Streamed
+from hinge.access.streams.base import Streamed
 from hinge.constraints import Constraints
 from hinge.monitoring import History, Status
 from hinge.problems import KernelProblem, L1Regularized, Problem, Regularized

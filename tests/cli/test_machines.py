@@ -12,9 +12,8 @@ from command_line import run, said, sentence
 import hinge
 import hinge.estimators
 from hinge.cli.machines import (
-    CLASSES,
-    FILES,
     NOT_OPTIONS,
+    SOURCES,
     broken_off,
     check_learned,
     class_weight_of,
@@ -31,9 +30,9 @@ from hinge.cli.machines import (
 from hinge.solvers import registry
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", SOURCES)
 def test_defaults_are_those_of_python(name):
-    plain = getattr(hinge, CLASSES[name])().get_params()
+    plain = getattr(hinge, SOURCES[name][1])().get_params()
     assert {**plain, "on_interrupt": "keep"} == machine(name, {}).get_params()
 
 
@@ -102,7 +101,7 @@ def test_every_parameter_of_every_estimator_is_an_option_with_help():
     assert parameter_help(inspect.getdoc(hinge.SVC))["coef0"] == "Constant term of the polynomial and sigmoid kernels."
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", SOURCES)
 def test_what_the_source_declares_is_what_python_has(name):
     parameters = inspect.signature(estimator_classes()[name]).parameters
     assert {one: found.default for one, found in declared(name).items()} == {
@@ -162,8 +161,7 @@ class Patient(hinge.LinearSVC):
 
 def test_a_new_parameter_becomes_an_option_by_itself(monkeypatch):
     monkeypatch.setattr(hinge.estimators, "Patient", Patient, raising=False)
-    monkeypatch.setitem(CLASSES, "linearsvc", "Patient")
-    monkeypatch.setitem(FILES, "linearsvc", __file__)
+    monkeypatch.setitem(SOURCES, "linearsvc", (__file__, "Patient"))
     monkeypatch.setenv("COLUMNS", "200")
     out, _ = said(run("train", "--help"))
     assert "--patience" in out and "Rounds without progress before it gives up. (linearsvc; default 7)" in out

@@ -10,7 +10,7 @@ typer = pytest.importorskip("typer", reason="the command line needs typer")
 from typer.testing import CliRunner  # noqa: E402
 
 from hinge.cli import app as cli  # noqa: E402
-from hinge.cli.path import path  # noqa: E402
+from hinge.cli.two_classes import path  # noqa: E402
 
 
 def run(*args):

@@ -1,9 +1,11 @@
+"""Compressed files, damaged and oversized ones."""
+
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hinge.datasets import DataFormatError, compressed, read
+from hinge.datasets import DataFormatError, base, read
 from tests.datasets.made_up import PACK, npz_bytes, written
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -23,8 +25,8 @@ def test_truncated_and_false_compression(tmp_path, packing, kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.bz2", "a.npz.xz", "a.svm.xz"])
 def test_files_that_would_unpack_to_too_much(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(compressed, "LEAST", 1 << 20)
-    monkeypatch.setattr(compressed, "MOST_UNPACKED", 100)
+    monkeypatch.setattr(base, "LEAST", 1 << 20)
+    monkeypatch.setattr(base, "MOST_UNPACKED", 100)
     path = written(tmp_path, name, PACK[Path(name).suffix]((b"1,2\n" if "csv" in name else b"1 1:1\n") * 500_000))
     with pytest.raises(DataFormatError, match="unpacks to more than 100 times its size"):
         read(path)

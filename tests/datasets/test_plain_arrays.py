@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hinge.datasets import DataFormatError, read
-from hinge.datasets.compressed import plain_array
+from hinge.datasets.base import plain_array
 from tests.datasets.made_up import written
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from hinge.display.watched import axes_or_new
+from hinge.display.static import axes_or_new
 
 matplotlib = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
 matplotlib.use("Agg")
@@ -20,6 +20,6 @@ def test_given_axes_are_used_and_new_ones_made(ax):
 
 
 def test_without_matplotlib_a_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install 'hinge\[plot\]'"):
         axes_or_new(None)

@@ -1,3 +1,5 @@
+"""Displays of the coverage of prediction sets and intervals."""
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_regression

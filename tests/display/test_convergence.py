@@ -62,5 +62,5 @@ def test_what_convergence_refuses(noisy):
     fitted = papers_svc().fit(X, y)
     with pytest.raises(ValueError, match="quantity is one of"):
         ConvergenceDisplay.from_estimator(fitted, quantity="loss")
-    with pytest.raises(ValueError, match="knows its error"):
+    with pytest.raises(ValueError, match="has its error"):
         ConvergenceDisplay.from_estimator(fitted, quantity="error")

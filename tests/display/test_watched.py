@@ -1,10 +1,11 @@
+"""Fits that are watched: objective and error at every evaluation."""
+
 import numpy as np
 import pytest
 from papers_svc import papers_svc
 
 from hinge import SVC, LinearSVC
-from hinge.display.convergence import ConvergenceDisplay, LearningRuntimeDisplay
-from hinge.display.watched import Watcher, watch
+from hinge.display.convergence import ConvergenceDisplay, LearningRuntimeDisplay, Watcher, watch
 
 matplotlib = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
 matplotlib.use("Agg")

@@ -42,7 +42,7 @@ TRACED = (
     "hinge/report/outcome.py",
     "hinge/racing/results.py",
     "hinge/cli/pair.py",
-    "hinge/cli/path.py",
+    "hinge/cli/two_classes.py",
     "hinge/cli/reproduce.py",
     "hinge/compiled.py",
     "numba/core/caching.py",

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from hinge import SVC, LinearSVC
-from hinge.datasets.compressed import plain_array
+from hinge.datasets.base import plain_array
 from hinge.files.machines import ATTRIBUTES, MACHINES, NEEDED, machine_of, stored_machine
 from hinge.files.model_files import load, save
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.feature_selection import chi2, f_oneway
 from sklearn.preprocessing import StandardScaler
 
-from hinge.datasets.compressed import plain_array
+from hinge.datasets.base import plain_array
 from hinge.files.plain_values import plain, restored, stored, value_of, width_of
 from hinge.kernels import Gaussian
 from hinge.solvers import SDCA

@@ -21,7 +21,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from hinge.datasets.compressed import plain_array
+from hinge.datasets.base import plain_array
 from hinge.files.plain_values import LEARNED, stored_transformer, transformer_of, width_of
 
 NAN = float("nan")

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from hinge.access.streams.base import Streamed, StretchLayout
 from hinge.access.streams.opening import NpyStream
-from hinge.access.streams.streamed import Streamed, StretchLayout
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
 from hinge.problems.batch import Batch

@@ -6,7 +6,6 @@ counts and caches the values.
 
 import math
 from collections.abc import Sequence
-from threading import get_ident
 from typing import Any, cast
 
 import numpy as np
@@ -79,7 +78,6 @@ class DifferencePoints(InnerPoints):
         self._columns = np.ascontiguousarray(self._rows.T)
         self._norms, self.sq = np.sqrt(sq), np.zeros(self.n, np.float32)
         self.nbytes = 2 * self._rows.nbytes
-        self._held: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # the last columns of each thread
 
     @property
     def off_by(self) -> float:
@@ -93,12 +91,9 @@ class DifferencePoints(InnerPoints):
 
     def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """Minus half the squared distances."""
-        thread = get_ident()
-        held = self._held.get(thread)
-        if held is None or held[0] is not columns:
-            held = self._held[thread] = columns, np.take(self._columns, columns, axis=1)
+        theirs = self._taken_once(columns, lambda numbers: np.take(self._columns, numbers, axis=1))
         least = -SMALLEST / max(self._gamma, 1e-300)
-        _half_distances(self._rows[rows], held[1], np.float32(max(least, -1e38)), out)
+        _half_distances(self._rows[rows], theirs, np.float32(max(least, -1e38)), out)
 
     def _exactness(self) -> tuple[np.ndarray, float, float, np.ndarray]:
         # A distance is off by a share of itself, δ, so its value by δ t e^{-t}, which is at most δ/e.

@@ -286,18 +286,14 @@ class DeviceGram(BaseGram["torch.Tensor"]):
 
     def among(self, i: "torch.Tensor") -> "torch.Tensor":
         """The kernel values of these points among themselves, on the device; of several sets, a line of `i` each."""
-        size = i.shape[-1] * i.numel()
-        self.evals += size
-        self.asked += size
+        self._count(i.shape[-1] * i.numel())
         if i.dim() > 1 and not self._fused:
             return self.xp.stack([self._values(self._factors(j), self._sq[j], self._points[j], self._sq[j]) for j in i])
         return self._values(self._factors(i), self._sq[i], self._points[i], self._sq[i])
 
     def sums(self, rows: "torch.Tensor", i: "torch.Tensor", coef: "torch.Tensor") -> "torch.Tensor":
         """``coef[q] @ K[i[q], rows[q]]`` for every q, in float64."""
-        size = rows.shape[1] * i.numel()
-        self.evals += size
-        self.asked += size
+        self._count(rows.shape[1] * i.numel())
         if self._fused:
             return self._fused_sum(self._points, self._sq, i, coef, rows).to(self.xp.float64)
         out = self.xp.empty(rows.shape, device=self.device, dtype=self._type)
@@ -313,9 +309,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
 
     def values(self, rows: np.ndarray, columns: np.ndarray) -> "torch.Tensor":
         """K[rows, columns], on the device."""
-        size = len(rows) * len(columns)
-        self.evals += size
-        self.asked += size
+        self._count(len(rows) * len(columns))
         i, j = self.array(rows), self.array(columns)
         return self._values(self._factors(i), self._sq[i], self._points[j], self._sq[j])
 
@@ -324,8 +318,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         i = self.array(i)
         coef = self.array(coef).to(self._type)
         if self._fused:
-            self.evals += len(i) * self.n
-            self.asked += len(i) * self.n
+            self._count(len(i) * self.n)
             return self._fused_sum(self._points, self._sq, i, coef).to(self.xp.float64)
         out = self.xp.empty(self.n, device=self.device, dtype=self._type)
         for columns, tile in self._tiles(i):
@@ -383,14 +376,15 @@ class DeviceGram(BaseGram["torch.Tensor"]):
             left += int(cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device))
         return left
 
-    def _tile_columns(self, rows: int) -> int:
-        return max(1024, min(TILE_BYTES, self.free() // 8) // (4 * max(1, rows)))
+    def _count(self, values: int) -> None:
+        self.evals += values
+        self.asked += values
 
     def _tiles(self, i: "torch.Tensor") -> "Iterator[tuple[slice, torch.Tensor]]":
         """Tiles of K[i], in pieces that are halved where the device's memory does not hold them."""
-        self.evals += len(i) * self.n
-        self.asked += len(i) * self.n
-        lo, step = 0, min(self.n, self._tile_columns(len(i)))
+        self._count(len(i) * self.n)
+        fitting = min(TILE_BYTES, self.free() // 8) // (4 * max(1, len(i)))
+        lo, step = 0, min(self.n, max(1024, fitting))
         mine, sq = self._factors(i), self._sq[i]
         while lo < self.n:
             columns = slice(lo, min(lo + step, self.n))

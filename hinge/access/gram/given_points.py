@@ -301,31 +301,23 @@ class PairValues:
     ) -> None:
         """Evaluate ``values[r, at]``, all of them, in one call if the function takes blocks."""
         fresh = np.full((len(r), len(at)), np.nan)
+
+        def keep() -> None:
+            values[r[:, None], at] = fresh
+            if self.store is not None:
+                for k, own in enumerate(~np.isnan(fresh)):
+                    if own.any():
+                        self.store.keep(int(rows[r[k]]), columns[at[own]], fresh[k, own])
+
         try:
             self.points.fill(rows[r], columns[at], fresh)
         except BaseException:
-            self._keep(rows, columns, values, r, at, fresh)
+            keep()
             raise
         finally:
             self._evals += int(np.count_nonzero(~np.isnan(fresh)))
         self._check_symmetry(int(rows[r[0]]), columns[at], fresh[0])
-        self._keep(rows, columns, values, r, at, fresh)
-
-    def _keep(
-        self,
-        rows: np.ndarray,
-        columns: np.ndarray,
-        values: np.ndarray,
-        r: np.ndarray,
-        at: np.ndarray,
-        fresh: np.ndarray,
-    ) -> None:
-        done = ~np.isnan(fresh)
-        values[r[:, None], at] = fresh
-        if self.store is not None:
-            for k, own in enumerate(done):
-                if own.any():
-                    self.store.keep(int(rows[r[k]]), columns[at[own]], fresh[k, own])
+        keep()
 
     def _check_symmetry(self, row: int, columns: np.ndarray, values: np.ndarray) -> None:
         """Evaluate up to eight values with their points exchanged too, in calls where symmetry saves that many."""

@@ -7,14 +7,11 @@ import numpy as np
 
 from hinge.access.gram.base import BaseGram, KernelSums
 from hinge.access.gram.given_points import MOST_FACTORED, FunctionPoints, PairValues, check_own_values, is_positive
-from hinge.access.gram.inner_points import Points
+from hinge.access.gram.inner_points import UNIT, Points, WeightVector
 from hinge.access.gram.row_cache import LEAST_ROWS, PairMemo, RowCache
 from hinge.access.gram.row_store import RowStore
 from hinge.access.gram.rows import TILE_COLUMNS, TILE_ROWS, CachedRows, PassingRows, add_rows, symmetric_sums
-from hinge.access.gram.weight_vector import WeightVector
 from hinge.threads import each
-
-UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 class Gram(BaseGram[np.ndarray]):

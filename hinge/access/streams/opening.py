@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hinge.access.matrix import float_for
-from hinge.access.streams.base import RowStream, WatchedFiles, hash_of, is_glob, sampled_hash
+from hinge.access.streams.base import RowStream, WatchedFiles, hash_of, sampled_hash
 from hinge.access.streams.parquet import ParquetStream, dataset_stream, lazy_frame_stream
 from hinge.access.streams.text import DelimitedStream, SvmlightStream
-from hinge.datasets.compressed import inner_suffix
+from hinge.datasets.base import inner_suffix
 from hinge.datasets.readers import DELIMITED, SVMLIGHT
 
 if TYPE_CHECKING:
@@ -69,12 +69,21 @@ class NpyStream(RowStream):
             out[:] = rows
         return out
 
-    def labels(self) -> None:
-        """None: an array has no labels."""
-        return None
-
     def fingerprint(self) -> str:
         return sampled_hash(self.path)
+
+
+def map_array(path: Path) -> np.ndarray:
+    """The matrix of an .npy file as a memory map; NumPy checks that the file has the declared size."""
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}: check the name and the current folder.")
+    try:
+        X = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # the header's parser and the map raise too many kinds to list
+        raise ValueError(f"{path} is not a NumPy array of numbers, or damaged: {error}") from error
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise ValueError(f"{path} is not a matrix of numbers: rows and columns are needed.")
+    return X
 
 
 class ArrayStream(RowStream):
@@ -120,10 +129,6 @@ class ArrayStream(RowStream):
         if self._map is not None:
             self._map.madvise(mmap.MADV_DONTNEED)  # pages that were read count as memory of this process
         return out
-
-    def labels(self) -> None:
-        """None: an array has no labels."""
-        return None
 
     def fingerprint(self) -> str:
         n = self.shape[0]
@@ -204,7 +209,7 @@ def is_zarr(path: Path) -> bool:
 
 def _of_path(text: str, label: str | None, keep: int, features: ExpectedFeatures | None) -> RowStream:
     width, only = (None, None) if features is None else features
-    if is_glob(text):
+    if glob.has_magic(text) and not os.path.exists(text):
         found = sorted(glob.glob(text, recursive=True))
         if not found:
             raise FileNotFoundError(f"There is no file {text}: check the pattern.")

@@ -1,10 +1,12 @@
 """Streams of Parquet files: a stretch is some row groups, whose columns are decoded a few at a time."""
 
 import ctypes
+import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +16,16 @@ from llvmlite import ir
 from numba import carray, types
 from numba.extending import intrinsic, overload
 
-from hinge.access.streams.base import RowStream, WatchedFiles, hash_of, regrouped
-from hinge.access.tables.columnar import RowGroup, groups_of, has_nulls, labels_of, parquet_files
+from hinge.access.streams.base import RowStream, WatchedFiles, check_values, hash_of, regrouped
 from hinge.compiled import compiled
+from hinge.datasets.base import DataFormatError, no_column
 from hinge.types import Stored
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
     import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
 
 TALL = 128
 """Rows that are transposed at a time, such that the output stays in the cache."""
@@ -69,6 +73,137 @@ def _pointer(context: Any, place: types.Integer, like: types.Array) -> Any:
 @overload(column_at, inline="always")
 def _compiled(place, count, like):
     return lambda place, count, like: carray(_pointer(place, like), count)  # type: ignore[call-arg]
+
+
+ROWS_PER_BYTE = 1 << 14
+"""Most rows for each byte of a file: a column of a single value takes hardly any space."""
+
+
+class RowGroup:
+    """A row group of a Parquet file; `kind` is the type that holds its features."""
+
+    def __init__(self, path: Path, file: "pq.ParquetFile", number: int, kind: np.dtype) -> None:
+        self.path, self.file, self.number, self.kind = path, file, number, kind
+        self._rows = int(file.metadata.row_group(number).num_rows)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def read(self, names: list[str]) -> list[Any]:
+        """These columns, of which no value is missing."""
+        with in_words(self.path):
+            table = self.file.read_row_group(self.number, columns=names, use_threads=False)
+            columns = self._checked(names, table)
+        if any(len(column) != len(self) for column in columns):
+            raise ValueError(f"{self.path} is damaged: its columns have other numbers of values than it says.")
+        return columns
+
+    def batches(self, names: list[str], rows: int) -> Iterator[list[Any]]:
+        """The same, a number of rows at a time."""
+        found = self.file.iter_batches(batch_size=rows, row_groups=[self.number], columns=names, use_threads=False)
+        while True:
+            with in_words(self.path):
+                batch = next(found, None)
+                if batch is None:
+                    return
+                columns = self._checked(names, batch)
+            yield columns
+
+    def _checked(self, names: list[str], table: "pa.Table | pa.RecordBatch") -> list[Any]:
+        for name in names:
+            if table.column(name).null_count:
+                raise ValueError(f"Column {name!r} has missing values in {self.path}: fill or drop them first.")
+        return [table.column(name) for name in names]
+
+
+def labels_of(groups: list[RowGroup], label: str) -> np.ndarray:
+    """One column of all row groups, of numbers or text."""
+    parts = [group.read([label])[0] for group in groups]
+    parts = [part.cast(part.type.value_type) if hasattr(part.type, "value_type") else part for part in parts]
+    labels = np.concatenate([part.to_numpy() for part in parts]) if parts else np.zeros(0)
+    if labels.dtype == object and all(isinstance(value, str) for value in labels):
+        labels = labels.astype(str)
+    if labels.dtype.kind not in "iubfU" or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+        raise ValueError(f"Column {label!r} holds {labels.dtype}, but labels are finite numbers or text.")
+    return labels
+
+
+def parquet_names(path: Path) -> list[str]:
+    """The names of all columns of a Parquet file, or of the first in a folder."""
+    return list(_opened(parquet_files(path)[0]).schema_arrow.names)
+
+
+def groups_of(
+    paths: list[Path], label: str | None = None, only: Sequence[str] | None = None
+) -> tuple[list[RowGroup], list[str]]:
+    """The row groups of some files, and the names of the columns except the labels.
+
+    With `only`, these columns, in this order, whatever others there are.
+    """
+    files = [(path, _opened(path)) for path in paths]
+    with in_words("One of the files"):
+        names, groups = _checked_names(files[0][1].schema_arrow, label, files[0][0], only), list[RowGroup]()
+        for path, file in files:
+            counts = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
+            if min(counts, default=0) < 0 or file.metadata.num_rows > ROWS_PER_BYTE * path.stat().st_size:
+                raise ValueError(f"{path} is damaged: it says that it has {file.metadata.num_rows} rows in {counts}.")
+            if _checked_names(file.schema_arrow, label, path, only) != names:
+                raise ValueError(f"{path} has other columns than {files[0][0]}: all files need the same.")
+            kinds = (file.schema_arrow.field(name).type.to_pandas_dtype() for name in names)
+            kind = np.result_type(np.float32, *kinds)
+            groups += (RowGroup(path, file, g, kind) for g in range(file.num_row_groups))
+    return [group for group in groups if len(group)], names
+
+
+@contextmanager
+def in_words(path: str | os.PathLike) -> Iterator[None]:
+    """Convert any error that pyarrow raises for damaged files to a ValueError that names the file."""
+    try:
+        yield
+    except Exception as error:
+        if type(error) in (ValueError, DataFormatError, MemoryError):
+            raise
+        raise ValueError(f"{path} is not Parquet, or damaged: {error}") from error
+
+
+def _opened(path: Path) -> "pq.ParquetFile":
+    try:
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise ImportError("Parquet files need pyarrow: pip install hinge[arrow].") from error
+    with in_words(path):  # with pre_buffer=True pyarrow also reads the bytes between the columns
+        return pq.ParquetFile(path, pre_buffer=False)
+
+
+def parquet_files(source: Path | list[Path]) -> list[Path]:
+    """A Parquet file, the files in and below a folder sorted by name, or several; all must exist."""
+    named = source if isinstance(source, list) else [source]
+    for path in named:
+        if not path.exists():
+            raise FileNotFoundError(f"There is no Parquet file or folder {path}: check the name.")
+    found = [file for path in named for file in (sorted(path.rglob("*.parquet")) if path.is_dir() else [path])]
+    if not found:
+        raise ValueError(f"There is no .parquet file in {', '.join(map(str, named))}.")
+    return found
+
+
+def _checked_names(schema: "pa.Schema", label: str | None, path: Path, only: Sequence[str] | None) -> list[str]:
+    """The columns of features, which must exist once and hold numbers."""
+    import pyarrow.types as kinds
+
+    wanted = [name for name in schema.names if name != label] if only is None else list(only)
+    for name in [*([] if label is None else [label]), *wanted]:
+        if name not in schema.names:
+            raise no_column(path, name, schema.names)
+    for field in schema:
+        of_numbers = kinds.is_integer(field.type) or kinds.is_floating(field.type) or kinds.is_boolean(field.type)
+        if field.name in wanted and not of_numbers:
+            raise ValueError(
+                f"Column {field.name!r} holds {field.type}, not numbers ({path}): leave it out, or encode it first."
+            )
+    if len(set(schema.names)) < len(schema.names):
+        raise ValueError("Two columns have the same name: rename one of them.")
+    return wanted
 
 
 DECODED = 1 << 24
@@ -133,12 +268,20 @@ class ParquetStream(RowStream):
         """Fill the columns of `out`, from column `first` of the file on."""
         self._files.check(group.path)
         assert self.names is not None
-        names = self.names[first : first + out.shape[1]]
-        columns = group.read(names)
-        for name, column in zip(names, columns, strict=True):
-            if column.null_count:
-                raise ValueError(has_nulls(name, group.path))
+        columns = group.read(self.names[first : first + out.shape[1]])
         turn([column.to_numpy(zero_copy_only=False)[rows] for column in columns], out)
+
+    def blocks(self, nbytes: int) -> Iterator[np.ndarray]:
+        """All rows in blocks of at most this many bytes, validated; a larger row group is decoded once."""
+        assert self.names is not None
+        start, most = 0, max(1, nbytes // self.row_bytes)
+        for group in self._groups:
+            for columns in group.batches(self.names, most):
+                block = np.empty((len(columns[0]), len(columns)), self.dtype)
+                turn([column.to_numpy(zero_copy_only=False) for column in columns], block)
+                check_values(block, start, self.names)
+                start += len(block)
+                yield block
 
     def load(self) -> Stored:
         """All rows, in memory, validated; memory used for decoding is released."""

@@ -67,10 +67,11 @@ class TextStream(RowStream):
                 width = max(width, part.rows.shape[1])
                 if isinstance(part.rows, np.ndarray):
                     cells += part.rows.size
+                    keep -= part.rows.nbytes
                 else:
                     cells += part.rows.nnz
+                    keep -= part.rows.data.nbytes + part.rows.indices.nbytes
                     longest = max(longest, int(np.diff(part.rows.indptr).max(initial=0)))
-                keep -= self._size(part.rows)
                 if self._kept is not None:
                     self._kept.append(part.rows)
                 if keep < 0:
@@ -144,10 +145,6 @@ class TextStream(RowStream):
                     batch = []
             if batch:
                 yield batch
-
-    @staticmethod
-    def _size(rows: Stored) -> int:
-        return int(rows.nbytes if isinstance(rows, np.ndarray) else rows.data.nbytes + rows.indices.nbytes)
 
 
 def _stacked(parts: list[Stored], width: int, dtype: np.dtype) -> Stored:

@@ -84,8 +84,9 @@ class Calls:
             except Exception as error:  # KeyboardInterrupt is not an Exception, and ends the loop
                 cause = error
         tries = "one call" if self.retries == 0 else f"{self.retries + 1} calls"
+        said = traceback.format_exception_only(cause)[0].strip().removesuffix(".")
         raise OracleError(
-            f"{what} could not be had in {tries}; the last ended with {_in_words(cause)}. "
+            f"{what} could not be had in {tries}; the last ended with {said}. "
             "What was paid for before is kept: ask again once the cause is gone."
         ) from cause
 
@@ -111,11 +112,6 @@ class Calls:
         return answer
 
 
-def _in_words(cause: Exception | None) -> str:
-    """The kind of an error, and what it says, if it says something."""
-    return traceback.format_exception_only(cause)[0].strip().removesuffix(".")
-
-
 def line_of(answer: Answer, length: int) -> Line:
     """The answer of an oracle as a `Line`; ValueError if it is invalid."""
     if sp.issparse(answer):
@@ -125,7 +121,7 @@ def line_of(answer: Answer, length: int) -> Line:
             raise ValueError(f"a sparse vector of shape {sparse.shape} came, not ({length},)")
         sparse.sum_duplicates()
         answer = sparse.coords[int(np.argmax(sparse.shape))], sparse.data
-    elif isinstance(answer, Line) and len(answer.at) == 0 and len(answer.values):
+    elif isinstance(answer, Line) and answer.is_whole:
         answer = answer.values
     if not (isinstance(answer, tuple) and len(answer) == 2 and all(np.ndim(part) == 1 for part in answer)):
         return Line(EVERYWHERE, numbers(answer, length))

@@ -128,6 +128,10 @@ class Fetched(Table):
         return compressed((values, index.astype(np.int32), indptr), self.shape[1])
 
 
+NOTHING = Line(EVERYWHERE, np.zeros(0))
+"""What is known of a row of which no cell was read."""
+
+
 class KeptCells:
     """Cells by rows, and whole columns, in memory."""
 
@@ -138,7 +142,7 @@ class KeptCells:
 
     def put(self, i: int, line: Line) -> None:
         """Store cells of row i, in place of those stored before."""
-        if len(line.at) == 0 and len(line.values):  # the whole row
+        if line.is_whole:
             self._rows[i] = line
             return
         index, values = line
@@ -150,15 +154,11 @@ class KeptCells:
 
     def put_column(self, j: int, line: Line) -> None:
         """Store the whole of column j."""
-        column = line.values
-        if len(column) < self.shape[0]:
-            column = np.zeros(self.shape[0])
-            column[line.at] = line.values
-        self._columns[j] = column
+        self._columns[j] = line.dense(self.shape[0])
 
     def row(self, i: int) -> Line:
         """All known cells of row i, in the order of the columns."""
-        own = self._rows.get(i, Line(EVERYWHERE, np.zeros(0)))
+        own = self._rows.get(i, NOTHING)
         if len(own.values) == self.shape[1]:
             return Line(EVERYWHERE, own.values)
         if not self._columns:
@@ -179,8 +179,8 @@ class KeptCells:
     def cells(self, i: int, columns: np.ndarray) -> np.ndarray:
         """Known cells of row i; 0 for cells that are not stored of a sparse row."""
         out = np.zeros(len(columns))
-        own = self._rows.get(i, Line(EVERYWHERE, np.zeros(0)))
-        if len(own.at) == 0 and len(own.values):
+        own = self._rows.get(i, NOTHING)
+        if own.is_whole:
             return own.values[columns]
         if len(own.at):
             index, values = own
@@ -197,8 +197,8 @@ class KeptCells:
             return self._columns[j][rows]
         out = np.zeros(len(rows))
         for k, i in enumerate(rows.tolist()):
-            own = self._rows.get(i, Line(EVERYWHERE, np.zeros(0)))
-            if len(own.at) == 0 and len(own.values):
+            own = self._rows.get(i, NOTHING)
+            if own.is_whole:
                 out[k] = own.values[j]
                 continue
             place = int(own.at.searchsorted(j))
@@ -248,12 +248,6 @@ class Stretched(Fetched):
         squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
         self._largest_sq = max(self._largest_sq, float(np.max(squares, initial=0.0)))
         return X
-
-    def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
-        order = np.argsort(rows, kind="stable")  # ascending, so that a stored chunk is read once for all its rows
-        out = np.empty((len(rows), len(columns)))
-        out[order] = super()._block(rows[order], columns)
-        return out
 
     def _cut(self, lo: int, hi: int) -> list[tuple[int, int]]:
         """Ranges of rows that are fetched together."""

@@ -12,8 +12,7 @@ from hinge.access.data import Data
 from hinge.access.matrix import Matrix, as_matrix, frozen
 from hinge.access.rows import CSRRows, cell, held_row, span
 from hinge.access.structure import check_parts
-from hinge.access.tables.bill import PAGE, pages_of
-from hinge.access.tables.table import EVERYWHERE, Line, Table, compressed
+from hinge.access.tables.table import EVERYWHERE, PAGE, Line, Table, compressed, pages_of
 from hinge.compiled import compiled
 from hinge.types import MatrixLike, Sparse
 

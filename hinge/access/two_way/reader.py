@@ -10,9 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from hinge.access.tables.bill import PAGE, Bill, pages_of
 from hinge.access.tables.fetched import Recent, Stretched
-from hinge.access.tables.table import BLOCK_CELLS, EVERYWHERE, Line
+from hinge.access.tables.table import BLOCK_CELLS, EVERYWHERE, PAGE, Bill, Line, pages_of
 from hinge.access.two_way.header import PARTS, POINTER, WAYS, index_type, read_header
 
 BATCH = 2048

@@ -18,6 +18,8 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from hinge.access.matrix import float_for
+from hinge.access.streams.opening import map_array
+from hinge.access.streams.parquet import ParquetStream
 from hinge.access.structure import as_csr, check_parts
 from hinge.access.two_way.header import POINTER, WAYS, PairHeader, index_type, is_pair
 from hinge.files.replacing import replacing_folder
@@ -114,11 +116,10 @@ class RowSource:
         if isinstance(X, str | os.PathLike):
             path = Path(X)
             if path.suffix != ".npy":
-                from hinge.access.tables.columnar import parquet_blocks
-
-                self.shape, blocks = parquet_blocks(path, memory // 4)
-                return blocks
-            X = _mapped(path)
+                stream = ParquetStream(path)
+                self.shape = stream.shape
+                return stream.blocks(memory // 4)
+            X = map_array(path)
         if not (sp.issparse(X) or hasattr(X, "shape")):
             if not isinstance(X, Iterable):
                 raise TypeError(f"A {type(X).__name__} is neither a matrix nor an iterable of row blocks.")
@@ -135,19 +136,6 @@ class RowSource:
             rows = rows.T if self.turned else rows
         self.shape = int(rows.shape[0]), int(rows.shape[1])
         return _pieces(rows, memory)
-
-
-def _mapped(path: Path) -> np.ndarray:
-    """The array of an .npy file as a memory map; NumPy checks that the file has the declared size."""
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}: check the name.")
-    try:
-        X = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # the header's parser and the map raise too many kinds to list
-        raise ValueError(f"{path} is not a NumPy array of numbers, or damaged: {error}") from error
-    if not isinstance(X, np.ndarray):
-        raise ValueError(f"{path} is an archive, not one array.")
-    return X
 
 
 def cuts(indptr: np.ndarray, limit: int) -> Iterator[tuple[int, int]]:

@@ -11,9 +11,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from hinge.access import Matrix, Table, as_table
-from hinge.access.streams.base import RowStream, allowed_memory, check_values, hash_of, resident
+from hinge.access.streams.base import (
+    RowStream,
+    Streamed,
+    StretchLayout,
+    allowed_memory,
+    check_values,
+    hash_of,
+    resident,
+)
 from hinge.access.streams.opening import ExpectedFeatures, as_stream, is_source
-from hinge.access.streams.streamed import Streamed, StretchLayout
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.attributes import keep_results
 from hinge.estimators.fitting.parameters import on_a_device

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from hinge.access.gram.as_points import ROUNDING, needs_double
 from hinge.access.gram.given_points import as_block
-from hinge.access.gram.weight_vector import weight_vector
+from hinge.access.gram.inner_points import weight_vector
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.tasks import coefficients_of_pairs
 from hinge.kernels import Function, Kernel, Precomputed

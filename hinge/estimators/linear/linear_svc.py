@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.device_rows import sent_soundly
 from hinge.access.occupied import Occupied, occupied
-from hinge.access.streams.base import RowStream
-from hinge.access.streams.streamed import Streamed
+from hinge.access.streams.base import RowStream, Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators.data import sources
 from hinge.estimators.data import validation as checks
@@ -32,7 +31,7 @@ from hinge.estimators.mixins.conformal import PredictionSets
 from hinge.estimators.mixins.few_cells import FewCells
 from hinge.estimators.mixins.probabilities import Judged, without_linear_rows
 from hinge.monitoring.clock import now
-from hinge.prediction.reading_order import first_class
+from hinge.prediction import first_class
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
 from hinge.problems.batch import BatchSolution
 from hinge.problems.svm.idle_rows import CertifiedAnswer

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.occupied import occupied
-from hinge.access.streams.base import RowStream
-from hinge.access.streams.streamed import Streamed
+from hinge.access.streams.base import RowStream, Streamed
 from hinge.calibration.left_out_targets import left_out_targets
 from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans

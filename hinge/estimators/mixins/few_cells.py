@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from hinge.access import Table, as_table
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators.data import validation as checks
-from hinge.prediction import Purchase, ReadingOrder
-from hinge.prediction.reading_order import buy
+from hinge.prediction import Purchase, ReadingOrder, buy
 from hinge.types import MatrixLike, Stored
 
 

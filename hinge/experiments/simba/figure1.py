@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import SparseTable
-from hinge.access.tables.bill import Bill
+from hinge.access.tables.table import Bill
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced

@@ -10,7 +10,7 @@ from hinge.access import Gram, Points
 from hinge.access.gram.base import LinearSums
 from hinge.access.gram.given_points import FunctionPoints, GivenPoints, check_own_values
 from hinge.access.gram.gram import TILE_ROWS
-from hinge.access.gram.weight_vector import WeightVector
+from hinge.access.gram.inner_points import WeightVector
 from hinge.problems.base import Certificate, Problem
 from hinge.problems.batch import BatchCertificate, combine_certificates
 from hinge.problems.svm.examples import FAINT, spread_of

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import Matrix, frozen
-from hinge.access.streams.streamed import Ranges, Streamed
+from hinge.access.streams.base import Ranges, Streamed
 from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, count
 from hinge.problems import Certificate, Problem, Regularized, Solution

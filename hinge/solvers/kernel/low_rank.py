@@ -30,7 +30,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from hinge.access.gram.base import LinearSums
-from hinge.access.gram.weight_vector import weight_vector
+from hinge.access.gram.inner_points import weight_vector
 from hinge.problems import KernelRegularized, sorted_bias
 from hinge.problems.svm.levels import KernelLevels, optimal_level
 from hinge.solvers.kernel.active_rounds import MOST

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import Matrix
-from hinge.access.streams.streamed import Ranges
+from hinge.access.streams.base import Ranges
 from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, count
 from hinge.monitoring import Status, Stop

@@ -1,10 +1,12 @@
+"""Sums of linear kernel values by way of the weight vector."""
+
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.access.gram.weight_vector import WeightVector, weight_vector
+from hinge.access.gram.inner_points import WeightVector, weight_vector
 
 
 def exact(X, i, coef, columns):

@@ -12,7 +12,6 @@ from hinge.access.streams.base import (
     check_values,
     free_memory,
     hash_of,
-    is_glob,
     resident,
     sampled_hash,
 )
@@ -51,11 +50,6 @@ def test_hashes_tell_contents_apart(tmp_path):
     other.write_bytes(bytes(9_999) + b"x")
     assert sampled_hash(one) != sampled_hash(other)
     assert hash_of("a", "b") != hash_of("ab") and hash_of(np.zeros(2)) != hash_of(np.zeros(2, np.float32))
-
-
-def test_a_pattern_is_one_that_is_no_file(tmp_path):
-    (tmp_path / "a[1].npy").write_bytes(b"")
-    assert is_glob(str(tmp_path / "*.npy")) and not is_glob(str(tmp_path / "a[1].npy"))
 
 
 def test_what_is_used_and_what_is_free_are_known():

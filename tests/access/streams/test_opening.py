@@ -46,3 +46,11 @@ def test_names_that_lead_nowhere_are_refused(tmp_path):
     (tmp_path / "x.doc").write_text("")
     with pytest.raises(ValueError, match=r"x.doc is not a kind of file"):
         as_stream(tmp_path / "x.doc")
+
+
+def test_a_pattern_is_one_that_is_no_file(tmp_path):
+    path = tmp_path / "a[1].npy"
+    np.save(path, np.ones((3, 2)))
+    assert as_stream(str(path)).shape == (3, 2)
+    with pytest.raises(FileNotFoundError, match="check the pattern"):
+        as_stream(str(tmp_path / "b[1].npy"))

@@ -1,8 +1,10 @@
+import sys
+
 import numpy as np
 import pytest
 
 from hinge.access.streams.base import DataChanged
-from hinge.access.streams.parquet import ParquetStream, column_at, turn
+from hinge.access.streams.parquet import ParquetStream, column_at, parquet_names, turn
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -72,7 +74,7 @@ def test_columns_that_are_no_numbers_are_named(tmp_path, column, message):
 def test_missing_labels_and_labels_that_are_not_there_are_named(tmp_path):
     write(tmp_path / "a.parquet", more=pa.array([None] + [1.0] * 89))
     with pytest.raises(
-        ValueError, match=r"Column 'label' holds string|There is no column 'lable'.*did you mean 'label'"
+        ValueError, match=r"Column 'label' holds string|a.parquet has no column 'lable': did you mean 'label'"
     ):
         ParquetStream(tmp_path / "a.parquet", "lable")
     pq.write_table(pa.table({"a": [1.0, 2.0], "y": pa.array([1, None])}), tmp_path / "b.parquet")
@@ -94,6 +96,68 @@ def test_files_with_other_columns_and_files_that_change_are_named(tmp_path):
     (tmp_path / "a.parquet").unlink()
     with pytest.raises(DataChanged, match=r"a.parquet is gone"):
         stream.read(0, 5)
+
+
+@pytest.mark.parametrize("nbytes", [1 << 20, 4 * 35 * 7])
+def test_blocks_cover_all_rows(tmp_path, nbytes):
+    blocks = list(ParquetStream(write(tmp_path / "a.parquet"), "label").blocks(nbytes))
+    assert max(block.nbytes for block in blocks) <= nbytes
+    np.testing.assert_array_equal(np.concatenate(blocks), X)
+
+
+def test_blocks_are_validated(tmp_path):
+    write(tmp_path / "a.parquet", more=pa.array([1.0] * 89 + [np.inf]))
+    with pytest.raises(ValueError, match="Column 'more' is inf in row 89"):
+        list(ParquetStream(tmp_path / "a.parquet", "label").blocks(1 << 10))
+
+
+def test_all_kinds_of_numbers(tmp_path):
+    A = np.abs(np.round(X[:, :6]))
+    kinds = [pa.int8(), pa.uint64(), pa.float32(), pa.float64(), pa.int32(), pa.float16()]
+    columns = {f"x{j}": pa.array(A[:, j].astype(kind.to_pandas_dtype())) for j, kind in enumerate(kinds)}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    np.testing.assert_array_equal(ParquetStream(tmp_path / "a.parquet").load(), A)
+
+
+def test_other_sources_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no Parquet file or folder"):
+        ParquetStream(tmp_path / "none.parquet")
+    with pytest.raises(ValueError, match=r"There is no .parquet file in"):
+        ParquetStream(tmp_path)
+    for content in (b"", b"PAR1", b"something else, and long enough", b"\xff" * 8 + b"PAR1"):
+        (tmp_path / "x.parquet").write_bytes(content)
+        with pytest.raises(ValueError, match="is not Parquet, or damaged"):
+            ParquetStream(tmp_path / "x.parquet")
+    table = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["a", "a"])
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match="same name"):
+        ParquetStream(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("read", [ParquetStream, parquet_names])
+def test_without_pyarrow(tmp_path, monkeypatch, read):
+    path = write(tmp_path / "a.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(ImportError, match=r"pip install hinge\[arrow\]"):
+        read(path)
+
+
+@pytest.mark.slow
+def test_no_damage_of_the_footer_ends_the_process(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": np.arange(50.0), "b": np.arange(50.0)}), path)
+    whole, rng, read = path.read_bytes(), np.random.default_rng(0), 0
+    for _ in range(300):
+        broken = bytearray(whole)
+        for at in rng.integers(len(whole) // 2, len(whole) - 4, 3):
+            broken[at] = rng.integers(256)
+        path.write_bytes(broken)
+        try:
+            ParquetStream(path).load()
+            read += 1
+        except (ValueError, MemoryError):
+            pass
+    assert 0 < read < 300
 
 
 def test_pieces_of_a_read_may_be_done_in_any_order(tmp_path):

@@ -1,3 +1,5 @@
+"""Rows of a stream as counted data, of which the next are read in the background."""
+
 import threading
 import time
 
@@ -6,9 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from hinge.access import Matrix
-from hinge.access.streams import streamed
-from hinge.access.streams.base import RowStream
-from hinge.access.streams.streamed import Streamed, StretchLayout
+from hinge.access.streams import base
+from hinge.access.streams.base import RowStream, Streamed, StretchLayout
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((50, 4))) / 8
 
@@ -39,7 +40,7 @@ class Plain(RowStream):
 
 @pytest.fixture(params=["dense", "sparse"])
 def data(request, monkeypatch):
-    monkeypatch.setattr(streamed, "SHORT", 1)
+    monkeypatch.setattr(base, "SHORT", 1)
     rows = X if request.param == "dense" else sp.csr_array(X)
     return Streamed(Plain(rows), 0, StretchLayout(5, 20, 4))
 

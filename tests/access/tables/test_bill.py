@@ -1,7 +1,9 @@
+"""The account of reads."""
+
 import numpy as np
 import pytest
 
-from hinge.access.tables.bill import FEW, PAGE, Bill, _bits_of, _words_of, pages_of
+from hinge.access.tables.table import FEW, PAGE, Bill, _bits_of, _words_of, pages_of
 
 
 def brute(bill):

@@ -4,8 +4,8 @@ import scipy.sparse as sp
 from access.tables.made_up import PRICES, Given, X, dense, sparse
 
 from hinge.access import DenseTable, SparseTable
-from hinge.access.tables.bill import PAGE
 from hinge.access.tables.memory import ProductTable
+from hinge.access.tables.table import PAGE
 
 
 def test_a_table_in_memory_forks_with_an_empty_bill():

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from read_sequences import Mirror, reads, whole
 
-from hinge.access.tables.bill import PAGE
+from hinge.access.tables.table import PAGE
 from hinge.access.two_way import reader as page_file
 from hinge.access.two_way.header import HEADER
 from hinge.access.two_way.reader import DiskTable, open_pair

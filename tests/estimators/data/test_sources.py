@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hinge import LinearSVC, LinearSVR
-from hinge.access.streams import streamed
+from hinge.access.streams import base
 from hinge.estimators.data import sources as streams
 from hinge.solvers import ByPasses
 
@@ -23,8 +23,8 @@ Y = np.where(X[:, 0] + 0.5 * RNG.standard_normal(600) > 0, "yes", "no")
 @pytest.fixture
 def small(monkeypatch):
     """Blocks of some rows, and rows that do not fit."""
-    monkeypatch.setattr(streamed, "HAND", 2000)
-    monkeypatch.setattr(streamed, "SHORT", 1)
+    monkeypatch.setattr(base, "HAND", 2000)
+    monkeypatch.setattr(base, "SHORT", 1)
     monkeypatch.setattr(streams, "OF_A_ROW", 1 << 40)
 
 
@@ -131,9 +131,9 @@ SCRIPT = """
 import sys
 import numpy as np
 from hinge import LinearSVC
-from hinge.access.streams import streamed
+from hinge.access.streams import base
 from hinge.monitoring import checkpoint
-streamed.HAND, streamed.SHORT, checkpoint.EVERY, checkpoint.SHARE = 2000, 1, 0.0, 1.0
+base.HAND, base.SHORT, checkpoint.EVERY, checkpoint.SHARE = 2000, 1, 0.0, 1.0
 Checkpoint = checkpoint.Checkpoint
 Checkpoint.__init__.__defaults__ = (0.0,)
 folder = sys.argv[1]
@@ -148,8 +148,8 @@ np.save(sys.argv[2] + "/coef.npy", np.append(model.coef_, model.intercept_))
 def test_a_fit_that_is_killed_goes_on_to_the_same_bits(rows, monkeypatch):
     y = (Y == "yes").astype(int)
     np.save(rows / "y.npy", y)
-    monkeypatch.setattr(streamed, "HAND", 2000)
-    monkeypatch.setattr(streamed, "SHORT", 1)
+    monkeypatch.setattr(base, "HAND", 2000)
+    monkeypatch.setattr(base, "SHORT", 1)
     whole = LinearSVC(tol=1e-4, checkpoint=rows / "whole").fit(rows / "x.npy", y)
 
     def started(folder):

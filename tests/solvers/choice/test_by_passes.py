@@ -3,8 +3,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from hinge.access.streams.base import Streamed, StretchLayout
 from hinge.access.streams.opening import NpyStream
-from hinge.access.streams.streamed import Streamed, StretchLayout
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
 from hinge.problems import NormConstrained, Regularized

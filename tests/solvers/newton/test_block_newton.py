@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from hinge.access.streams.base import Streamed, StretchLayout
 from hinge.access.streams.opening import NpyStream
-from hinge.access.streams.streamed import Streamed, StretchLayout
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
 from hinge.problems import NormConstrained, Regularized

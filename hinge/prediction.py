@@ -1,4 +1,4 @@
-"""Predictions from some of a row's cells: the order in which to read them, and their purchase in that order."""
+"""Predictions that read cells one after another, for a price, and stop when the class is certain or probable enough."""
 
 from typing import NamedTuple, Self
 
@@ -6,9 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from hinge.access.tables.table import BLOCK_CELLS, Table
+from hinge.access.tables.table import BLOCK_CELLS, Table, checked_prices
 from hinge.constraints import BUDGET, number
 from hinge.types import Stored
+
+__all__ = ["Looks", "Purchase", "ReadingOrder"]
 
 
 class Looks(NamedTuple):
@@ -87,7 +89,7 @@ class ReadingOrder:
         ranges: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
         coef, d = np.atleast_2d(coef).astype(np.float64), coef.shape[-1]
-        price = _checked_prices(prices, d)
+        price = np.ones(d) if prices is None else checked_prices(prices, d)
         moved = np.sqrt((coef**2).sum(axis=0)) * _spreads(X)
         value = moved / np.maximum(price, 1e-300)  # free columns come first
         used = _used(coef)
@@ -275,16 +277,6 @@ def _spreads(X: Stored) -> np.ndarray:
         mean, square = (np.asarray(part.sum(axis=0)).ravel() / X.shape[0] for part in (rows, rows.multiply(rows)))
         return np.sqrt(np.maximum(square - mean**2, 0.0))
     return X.std(axis=0, dtype=np.float64)
-
-
-def _checked_prices(prices: ArrayLike | None, d: int) -> np.ndarray:
-    try:
-        price = np.ones(d) if prices is None else np.asarray(prices, np.float64)
-    except (TypeError, ValueError):
-        price = np.zeros(0)
-    if price.shape != (d,) or not (np.isfinite(price) & (price >= 0)).all():
-        raise ValueError(f"prices must be one number for each of the {d} columns, none of them negative.")
-    return price
 
 
 def _checked_ranges(ranges: tuple[ArrayLike, ArrayLike], d: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,8 +6,7 @@ import scipy.sparse as sp
 
 from hinge.access import as_table
 from hinge.access.tables.oracle import Oracle
-from hinge.prediction import ReadingOrder
-from hinge.prediction.reading_order import buy
+from hinge.prediction import ReadingOrder, buy
 
 CLASSES = np.array(["no", "yes"])
 

@@ -13,7 +13,7 @@ typer = pytest.importorskip("typer", reason="the command line needs typer")
 from typer.testing import CliRunner  # noqa: E402
 
 from hinge.cli import app as cli  # noqa: E402
-from hinge.cli.compare import compare  # noqa: E402
+from hinge.cli.two_classes import compare  # noqa: E402
 
 SMALL = ("--rows", "400", "--max-time", "5", "--repeats", "1", "--lam", "0.01")
 

@@ -1,0 +1,416 @@
+"""``hinge compare``, a race of solvers, and ``hinge path``, the Pareto front of margin and slack: on two classes."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import typer
+from rich.table import Table
+
+from hinge.cli.options import Data, Fill, Format, Json, NoIntercept, OldFormat, Positive, ReadOptions, Test
+from hinge.cli.show import INTERRUPTED, console, make_folder, say, show_json
+from hinge.report.outcome import csv_text, finite, write_text
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from hinge.display.pareto import FrontPoint
+    from hinge.racing import Contestant, Course, Race, Standing
+    from hinge.types import Stored
+
+
+class TwoClasses(NamedTuple):
+    """Rows and labels -1 and +1, to train on and to test on."""
+
+    X: Stored
+    y: np.ndarray
+    X_test: Stored
+    y_test: np.ndarray
+    name: str
+
+
+def two_classes(
+    data: str, test: str | None, how: ReadOptions, positive: str | None, seed: int, impute: str | None = None
+) -> TwoClasses:
+    """Training rows and labels of two classes, -1 and +1, test rows and labels, and the name of the data."""
+    import numpy as np
+
+    from hinge.cli.data import training_data
+    from hinge.cli.preparation import check_missing, preparation_of
+    from hinge.constraints import FAR
+    from hinge.experiments.sets import hold_out
+
+    found = training_data(data, test, how, positive)
+    train, y_all = found.train, found.train.y
+    if hasattr(train.X, "row_blocks"):
+        raise ValueError(f"{data} is a pair, which is for hinge train: give the file that it was made from.")
+    assert y_all is not None
+    classes = np.unique(y_all)
+    if len(classes) == 1:
+        raise ValueError(f"{data} has rows of one class only, and two are needed.")
+    if len(classes) != 2:
+        raise ValueError(
+            f"{data} has {len(classes)} classes, and two are needed: name one with --positive, to be told "
+            "from all others."
+        )
+
+    def signed(y: np.ndarray) -> np.ndarray:
+        one = positive if positive in [str(value) for value in classes.tolist()] else str(classes[1])
+        return np.where(np.array([str(value) for value in y.tolist()]) == one, 1, -1).astype(np.int8)
+
+    preparation = preparation_of(train, impute)
+    if impute is None:
+        for part in (train, found.test):
+            if part is not None:
+                check_missing(part)
+    X, y = train.X if preparation is None else preparation.fit_transform(train.X), signed(y_all)
+    largest = max(abs(float(X.max())), abs(float(X.min())))
+    if largest > FAR:
+        raise ValueError(f"{data} has values up to {largest:.1g}, whose squares overflow: scale them first.")
+    if found.test is not None and found.test.y is not None:
+        if set(np.unique(found.test.y).tolist()).isdisjoint(classes.tolist()):
+            raise ValueError(f"No label of the test rows is one of {data}'s: {classes[0]} and {classes[1]}.")
+        X_test = found.test.X if preparation is None else preparation.transform(found.test.X)
+        return TwoClasses(X, y, X_test, signed(found.test.y), found.name)
+    X, y, X_test, y_test = hold_out(X, y, seed=seed)
+    return TwoClasses(X, y, X_test, y_test, f"{found.name} (a fifth held out)" if len(y_test) else found.name)
+
+
+KernelName = Enum("KernelName", {"rbf": "rbf"})
+
+
+def compare(
+    ctx: typer.Context,
+    data: Data,
+    *,
+    solvers: Annotated[str | None, typer.Option(help="Names with commas between; 'all' for all.")] = None,
+    lam: Annotated[float | None, typer.Option(help="Weight of the norm, in place of C: 1/(C rows).")] = None,
+    C: Annotated[float | None, typer.Option("--C", help="Weight of the losses, 1 by default.")] = None,
+    no_intercept: NoIntercept = False,
+    test: Test = None,
+    kernel: Annotated[KernelName | None, typer.Option(help="Race kernel solvers.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Of exp(-gamma |x - z|^2).")] = None,
+    target: Annotated[tuple[str, float], typer.Option(metavar="gap|error VALUE", help="What is raced to.")] = (
+        "gap",
+        1e-3,
+    ),
+    max_time: Annotated[float, typer.Option(help="Limit in seconds for one run.")] = 5.0,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of each solver.")] = 3,
+    rows: Annotated[int | None, typer.Option(min=2, help="At most so many training rows.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the first run; the next ones count on.")] = 0,
+    positive: Positive = None,
+    impute: Fill = None,
+    how: Annotated[ReadOptions, "label", "drop", "categorical", "zero_based", "header", "fetch"],
+    out: Annotated[Path | None, typer.Option(help="Folder for curves, tables and a report.")] = None,
+    as_json: Json = False,
+    format_: OldFormat = Format.table,
+) -> None:
+    """Race solvers to a common target on the same rows. Ctrl-C ends the race and shows what there is.
+
+    All solve the problem of 'hinge train --loss hinge', with a penalised bias and C = 1; kernel
+    solvers have no bias (LIBSVM always has one). One thread, in turns; clocks hold no evaluation.
+    Without test rows a fifth of the rows is held out.
+    """
+    from hinge.monitoring.progress import progress_bar
+    from hinge.racing import PEERS, Target, all_contestants, default_names, find, results, run_race
+
+    if lam is not None and C is not None:
+        raise typer.BadParameter("give one of --C and --lam.")
+    kind, value = target
+    if kind not in ("gap", "error"):
+        raise typer.BadParameter(f"--target is 'gap' or 'error' and a number, not {kind!r}.")
+    if not (0 < value < math.inf and max_time > 0):
+        raise typer.BadParameter("--target and --max-time take positive numbers.")
+    if kind == "error" and value >= 1:
+        raise typer.BadParameter("an error is a share of the rows, below 1.")
+    if gamma is not None and kernel is None:
+        raise typer.BadParameter("--gamma is for --kernel rbf.")
+    asked = None if solvers is None else [name.strip() for name in solvers.split(",") if name.strip()]
+    if asked == []:
+        raise typer.BadParameter("--solvers names none: leave it out for the usual ones.")
+    everybody = asked is None or "all" in asked
+    make_folder(out)
+    if asked is not None and "all" not in asked:
+        find(asked)  # complains of a name before data is read
+    found = two_classes(data, test, how, positive, seed, impute and impute.value)
+    course = _course(found, rows, lam, C, not no_intercept, kernel is not None, gamma, seed)
+    if kind == "error" and len(course.y_test) == 0:
+        raise ValueError("There are no test rows to measure an error on: give some with --test.")
+    if asked is None:
+        asked = default_names(course)
+    elif "all" in asked:
+        asked = [name for name, one in all_contestants().items() if not _is_other_kind(one, course)]
+    with progress_bar() as bar:
+        task = bar.add_task("", total=None)
+        done = run_race(
+            course,
+            find(asked),
+            target=Target(kind, value),
+            max_time=max_time,
+            repeats=repeats,
+            seed=seed,
+            tell=lambda what, run, total: bar.update(task, description=what, completed=run, total=total or None),
+        )
+    if out is not None:
+        command = shlex.join(["hinge", *sys.argv[1:]])
+        written, sentences = results.write(done, out, command)
+        for sentence in sentences:
+            say(sentence)
+    absent = [
+        reason
+        for peer in PEERS
+        if everybody and peer.name not in asked and not _is_other_kind(peer, course) and (reason := peer.missing())
+    ]
+    if as_json or format_ is Format.json:
+        whole = {**results.as_json(done), "not_installed": absent, "out": None if out is None else str(out)}
+        show_json(whole)
+    else:
+        _show_race(done, absent)
+    if out is not None:
+        say(f"Written to {out}: {', '.join(written)}.")
+    if not done.interrupted and not any(entry.runs for entry in done.entries):
+        raise typer.Exit(1)  # nobody could start, and the table says why
+    if done.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _course(
+    found: TwoClasses,
+    rows: int | None,
+    lam: float | None,
+    C: float | None,
+    intercept: bool,
+    kernel: bool,
+    gamma: float | None,
+    seed: int,
+) -> Course:
+    """Rows, test rows and the objective."""
+    import numpy as np
+
+    from hinge.estimators.data.kernel_input import gamma_value
+    from hinge.kernels import Gaussian
+    from hinge.racing import Course
+    from hinge.racing.course import with_bias
+
+    X, y, X_test, y_test, name = found
+    if rows is not None and rows < len(y):
+        some = np.sort(np.random.default_rng(seed).permutation(len(y))[:rows])
+        X, y = X[some], y[some]
+    if len(np.unique(y)) < 2:
+        raise ValueError("The training rows are of one class: 2 classes are needed. Give more --rows.")
+    if not all(np.isfinite(value) and value > 0 for value in (lam, C, gamma) if value is not None):
+        raise ValueError("--lam, --C and --gamma take positive numbers.")
+    lam = 1.0 / ((1.0 if C is None else C) * len(y)) if lam is None else lam
+    if kernel and gamma is None:
+        gamma = gamma_value("scale", X)
+    if kernel:
+        return Course(X, y, X_test, y_test, lam, Gaussian(gamma) if gamma else None, name)
+    if intercept:
+        X, X_test = with_bias(X), with_bias(X_test)
+    return Course(X, y, X_test, y_test, lam, None, name, intercept)
+
+
+def _is_other_kind(contestant: Contestant, course: Course) -> bool:
+    from hinge.racing import Ours, Peer
+    from hinge.solvers import registry
+
+    if isinstance(contestant, Ours):
+        return (registry.solves(contestant.solver) == "kernel") != (course.kernel is not None)
+    return isinstance(contestant, Peer) and contestant.kernel != (course.kernel is not None)
+
+
+def _show_race(done: Race, absent: list[str]) -> None:
+    lines = done.standings()
+    counted = [("reads", "reads"), ("kernel_evals", "kernel values")]
+    counted = [(name, head) for name, head in counted if any(getattr(line, name) for line in lines)]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("solver", no_wrap=True)
+    for head in ("seconds", "objective", "above min.", "test error", *(head for _, head in counted)):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("status", overflow="fold")
+    for line in lines:
+        table.add_row(line.solver, *_cells(line, [name for name, _ in counted]), line.status)
+    screen = console()
+    screen.print(table)
+    from hinge.racing import Peer, results
+
+    peers = [
+        f"{one.name} is {one.label}, {one.package} {one.version()}"
+        for one in (entry.contestant for entry in done.entries)
+        if isinstance(one, Peer) and not one.missing()
+    ]
+    biased = [entry.name for entry in done.entries if entry.contestant.bias != "none" and entry.runs]
+    own = [f"{name} has a bias, and is measured from the minimum with a bias" for name in biased]
+    notes = [results.conditions(done), *own, *peers, *absent]
+    for note in notes:
+        screen.print(note.rstrip(".") + ".", style="dim", soft_wrap=True)
+    if done.interrupted:
+        say("The race was interrupted: this is what there was until then.", style="yellow")
+
+
+def _cells(line: Standing, counted: list[str]) -> list[str]:
+    seconds = "-" if line.seconds is None else f"{line.seconds:.3g}"
+    objective = "-" if line.objective is None else f"{line.objective:.6g}"
+    above = "-" if line.suboptimality is None else f"{line.suboptimality:.1e}"
+    error = "-" if line.test_error is None else f"{100 * line.test_error:.2f} %"
+    amounts = [getattr(line, name) for name in counted]
+    return [seconds, objective, above, error, *("-" if n is None else f"{n:,.0f}" for n in amounts)]
+
+
+HEADS = {
+    "lam": "λ",
+    "norm": "‖w‖",
+    "margin": "margin",
+    "loss": "mean hinge",
+    "nu": "ν",
+    "train_error": "train error",
+    "test_error": "test error",
+    "reads": "reads",
+    "gap": "gap",
+}
+
+
+def path(
+    ctx: typer.Context,
+    data: Data,
+    *,
+    points: Annotated[int, typer.Option(min=2, help="Values of λ.")] = 20,
+    lam_from: Annotated[float | None, typer.Option(help="Largest λ; by default all rows err there.")] = None,
+    lam_to: Annotated[float | None, typer.Option(help="Smallest λ.")] = None,
+    test: Test = None,
+    tol: Annotated[float, typer.Option(help="Certified relative gap of each answer.")] = 1e-3,
+    max_time: Annotated[float, typer.Option(help="Limit in seconds for one λ.")] = 10.0,
+    no_intercept: NoIntercept = False,
+    free_intercept: Annotated[
+        bool, typer.Option("--free-intercept", "--intercept", help="A bias that is not penalised.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Same seed, same answers.")] = 0,
+    positive: Positive = None,
+    impute: Fill = None,
+    how: Annotated[ReadOptions, "label", "drop", "categorical", "zero_based", "header", "fetch"],
+    out: Annotated[Path | None, typer.Option(help="Folder for the figure and the table.")] = None,
+    as_json: Json = False,
+    format_: OldFormat = Format.table,
+) -> None:
+    """Follow the trade-off of margin and slack over a grid of λ, each answer with a proof of how good it is.
+
+    The problem is the one of 'hinge train --loss hinge', whose C is 1/(λ rows). Without test rows a fifth of the
+    rows is held out. Ctrl-C shows the points that are there. To choose a C take 'hinge train --tune', which judges by
+    five folds and solves only as far as scores need: here every point has to be proved.
+    """
+    from hinge.display.pareto import best_of, front_figure, pareto_points, spread_lams
+    from hinge.monitoring.progress import progress_bar
+
+    if not (tol > 0 and max_time > 0):
+        raise typer.BadParameter("--tol and --max-time take positive numbers.")
+    make_folder(out)
+    X, y, X_test, y_test, name = two_classes(data, test, how, positive, seed, impute and impute.value)
+    bias: Literal["none", "free", "penalized"] = "none" if no_intercept else "free" if free_intercept else "penalized"
+    lams = spread_lams(X, y, points)
+    if lam_from is not None or lam_to is not None:
+        lams = _between(
+            float(lams[0]) if lam_from is None else lam_from, float(lams[-1]) if lam_to is None else lam_to, points
+        )
+    tested = len(y_test) > 0
+    found: list[FrontPoint] = []
+    interrupted = False
+    try:
+        with progress_bar() as bar:
+            task = bar.add_task(f"λ = {lams[0]:.3g}", total=len(lams))
+            for point in pareto_points(
+                X,
+                y,
+                lams,
+                X_test=X_test if tested else None,
+                y_test=y_test,
+                tol=tol,
+                max_time=max_time,
+                bias=bias,
+                seed=seed,
+            ):
+                found.append(point)
+                following = lams[min(len(found), len(lams) - 1)]
+                bar.update(task, completed=len(found), description=f"λ = {following:.3g}")
+    except KeyboardInterrupt:
+        interrupted = True
+        if not found:
+            raise
+    words = {"none": "no bias", "free": "a free bias", "penalized": "a penalised bias"}[bias]
+    late = sum(point.gap > tol for point in found)
+    cut = f", but {late} that the time limit cut short" if late else ""
+    caption = (
+        f"{name}: {X.shape[0]:,} rows of {X.shape[1]:,} features, {words}; {len(found)} values of λ, each "
+        f"answer certified to a relative gap of {tol:g} or less{cut}. "
+        "No answer at all lies in the shaded region: the dual values prove it."
+    )
+    best = ""
+    if any(math.isfinite(point.test_error) for point in found):
+        least = best_of(found)
+        n = X.shape[0]
+        best = f" The lowest held-out error, {100 * least.test_error:.2f} %, is at λ = {least.lam:.3g}"
+        best += f" (--C {1 / (least.lam * n):.3g} of hinge train)."
+    if out is not None:
+        rows = [finite(point._asdict()).values() for point in found]
+        write_text(out / "path.csv", csv_text(found[0]._fields, rows))
+        written = ["path.csv"]
+        try:
+            from hinge.display.static import save
+
+            save(front_figure(found, name, caption), out)
+            written += ["path.png", "path.svg"]
+        except ImportError as error:
+            say(f"No figure was drawn. {error}")
+    if as_json or format_ is Format.json:
+        whole = {
+            "data": name,
+            "rows": int(X.shape[0]),
+            "features": int(X.shape[1]),
+            "intercept": bias,
+            "interrupted": interrupted,
+            "best_lam": best_of(found).lam if best else None,
+            "points": [finite(point._asdict()) for point in found],
+            "out": None if out is None else str(out),
+        }
+        show_json(whole)
+    else:
+        _show_points(found, caption + best, tol)
+    if out is not None:
+        say(f"Written to {out}: {', '.join(written)}.")
+    if interrupted:
+        say("It was interrupted: these are the points until then.", style="yellow")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _between(first: float, last: float, points: int) -> Any:
+    import numpy as np
+
+    if not (math.isfinite(first) and math.isfinite(last) and first > last > 0):
+        raise ValueError(f"--lam-from must be above --lam-to, and both positive; they are {first:g} and {last:g}.")
+    return np.geomspace(first, last, points)
+
+
+def _show_points(found: list[FrontPoint], caption: str, tol: float, wide: int = 100) -> None:
+    """Show the points; a terminal of fewer columns than `wide` has no space for all numbers."""
+    screen = console()
+    shown = [name for name in HEADS if screen.width >= wide or name not in ("norm", "nu", "reads")]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in shown:
+        table.add_column(HEADS[name], justify="right", no_wrap=True)
+    for p in found:
+        words = {name: _word(name, getattr(p, name)) for name in shown}
+        words["gap"] += "" if p.gap <= tol else f" ({p.status})"
+        table.add_row(*words.values())
+    screen.print(table)
+    screen.print(caption.replace("shaded region", "region below these"), style="dim", soft_wrap=True)
+
+
+def _word(name: str, value: float) -> str:
+    if not math.isfinite(value):
+        return "-"
+    form = {"reads": ",d", "gap": ".1e", "lam": ".3g", "nu": ".3g"}.get(name, ".4g")
+    return f"{100 * value:.2f} %" if name.endswith("error") else format(value, form)
