@@ -78,8 +78,10 @@ READING = {
     "label": Annotated[str | None, _of_data(help="Label column of a csv or Parquet file: name or position.")],
     "labels": Annotated[Path | None, _of_data(help="File of the labels: .npy, or text with one a line.")],
     "weight": Annotated[str | None, _of_data("--sample-weight-column", help="Column of the rows' weights.")],
-    "drop": Annotated[str | None, _of_data(help="Columns to leave out, with commas between.")],
-    "categorical": Annotated[str | None, _of_data(help="Columns of numbers that are names, with commas between.")],
+    "drop": Annotated[list[str] | None, _of_data(help="Columns to leave out, with commas between.")],
+    "categorical": Annotated[
+        list[str] | None, _of_data(help="Columns of numbers that are names, with commas between.")
+    ],
     "zero_based": Annotated[bool, _of_data("--zero-based", help="Features of svmlight files count from 0.")],
     "fetch": Annotated[bool, _of_data("--fetch", help="Download a set that is not here.")],
     "unlabelled": Annotated[bool, _of_data("--no-labels", help="The file holds features only.")],

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import itertools
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +15,9 @@ from hinge.datasets.frames import MixedRows, is_missing
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
+
+MANY = 100
+"""Of fewer rows nothing is said of which numbers a column has; so many words are tried as dates."""
 
 PREPARE, MODEL = "prepare", "model"
 """Names of the steps of a pipeline."""
@@ -60,6 +66,66 @@ def check_missing(rows: FileRows) -> None:
                 f"{where}, column {name}: the value is missing{others}; fill it, drop the row, or train with "
                 "--impute median, which keeps what to fill in with the model."
             )
+
+
+class Column(NamedTuple):
+    """What becomes of a column of a file.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "words"}
+    levels : int
+        Features that it becomes: one, or one for each word.
+    doubt : str
+        What speaks against learning from it as it is; empty if nothing does.
+    """
+
+    name: str
+    kind: str
+    levels: int
+    doubt: str
+
+
+def described_columns(rows: FileRows) -> list[Column]:
+    """Each column of a file that names them, with a doubt about those that look like dates, ids or constants."""
+    if rows.names is None or not isinstance(rows.X, np.ndarray | MixedRows):
+        return []
+    return [_described(name, rows.X[:, j], j in rows.words) for j, name in enumerate(rows.names)]
+
+
+def _described(name: str, values: np.ndarray, words: bool) -> Column:
+    n = len(values)
+    if words:
+        found = {str(value) for value in values.tolist() if value is not None}
+        doubt = ""
+        if found and all(map(_is_date, itertools.islice(found, MANY))):
+            doubt = f"holds dates, each of its {len(found):,} a feature of its own"
+        return Column(name, "words", len(found), doubt)
+    numbers = np.asarray(values, np.float64)
+    steps = np.unique(np.diff(numbers)) if n >= MANY else np.empty(0)
+    if len(steps) == 1 and steps[0] != 0.0:
+        return Column(name, "number", 1, "counts the rows, as an id does")
+    return Column(name, "number", 1, "is the same in all rows" if n > 1 and np.ptp(numbers) == 0.0 else "")
+
+
+def _is_date(text: str) -> bool:
+    with suppress(ValueError):
+        datetime.fromisoformat(text)
+        return len(text) >= len("2020-01-31")
+    return False
+
+
+def advice_on_scale(rows: FileRows) -> str:
+    """What to say of a fit that did not converge, if its columns of numbers differ much in size."""
+    X = rows.X
+    if not isinstance(X, np.ndarray | MixedRows):
+        return ""
+    spreads = [float(np.asarray(X[:, j], np.float64).std()) for j in range(X.shape[1]) if j not in rows.words]
+    spreads = [one for one in spreads if one > 0.0]
+    if not spreads or max(spreads) <= 100.0 * min(spreads):
+        return ""
+    return f"Columns differ in size by a factor of {max(spreads) / min(spreads):.0e}: train with --scale."
 
 
 def joined(preparation: BaseEstimator | None, model: BaseEstimator) -> Any:

@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -434,9 +434,9 @@ def as_labels(y: np.ndarray) -> np.ndarray:
     return whole_labels(y) if y.dtype.kind in "fb" else y
 
 
-def split_names(text: str | None) -> tuple[str, ...]:
-    """Names with commas between."""
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+def split_names(texts: Iterable[str] | None) -> tuple[str, ...]:
+    """Names with commas between, of an option that may be given several times."""
+    return tuple(name.strip() for text in texts or () for name in text.split(",") if name.strip())
 
 
 def is_file(data: str) -> bool:

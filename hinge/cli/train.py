@@ -146,7 +146,17 @@ def _train(
     """Rows in memory, or a pair on disk: the fitted model, and what there is to say of it."""
     from hinge.cli import data as source
     from hinge.cli.machines import check_learned
-    from hinge.cli.preparation import MODEL, check_missing, joined, keep_names, machine_of, preparation_of
+    from hinge.cli.preparation import (
+        MODEL,
+        advice_on_scale,
+        check_missing,
+        described_columns,
+        joined,
+        keep_names,
+        machine_of,
+        preparation_of,
+    )
+    from hinge.monitoring import Status
     from hinge.monitoring.clock import now
 
     found = source.training_data(data, test, how, positive, labelled=job.name != "oneclass")
@@ -156,7 +166,10 @@ def _train(
     for part in (rows, found.test):
         if part is not None and job.impute is None:
             check_missing(part)
-    preparation = preparation_of(rows, job.impute, job.scale)
+    preparation, columns = preparation_of(rows, job.impute, job.scale), described_columns(rows)
+    for column in columns if not job.quiet else []:
+        if column.doubt:
+            say(f"Column {column.name} {column.doubt}: --drop {column.name} leaves it out.", style="yellow")
     machine = job.machine(rows.y)
     X, y = rows.X, None if job.name == "oneclass" else rows.y
     extra: dict[str, Any] = {}
@@ -181,6 +194,12 @@ def _train(
     facts["seconds"] = now() - began
     keep_names(fitted, rows.names)
     result = {**_result(fitted, found, job, positive), **extra, **facts}
+    if columns:
+        result["columns"] = [column._asdict() for column in columns]
+        result["encoded_features"], result["dropped"] = sum(column.levels for column in columns), list(how.drop or ())
+    short = not Status[result["stop_reason"].upper()].is_success
+    if short and not (job.scale or job.quiet) and (advice := advice_on_scale(rows)):
+        say(advice, style="yellow")
     machine.training_ = {name: result.get(name) for name in FACTS if result.get(name) is not None}
     if "cv_scores" in machine.training_:
         machine.training_["cv_scores"] = tuple(machine.training_["cv_scores"])
@@ -346,6 +365,18 @@ def _warn_of_one_class(quiet: bool) -> Iterator[None]:
         say(f"{found} Try --class-weight balanced, a larger --C, or --tune.", style="yellow")
 
 
+def _columns_in_words(result: dict[str, Any], most: int = 12) -> str:
+    """How many columns are numbers, which hold words and how many, and which were dropped."""
+    numbers = sum(column["kind"] == "number" for column in result["columns"])
+    words = [
+        f"{column['name']} {column['levels']:,} words" for column in result["columns"] if column["kind"] == "words"
+    ]
+    parts = [f"{numbers:,} of numbers"] if numbers else []
+    parts += [", ".join(words[:most]) + (f" and {len(words) - most:,} more of words" if words[most:] else "")]
+    parts += ["without " + ", ".join(map(str, result["dropped"]))] if result["dropped"] else []
+    return "; ".join(part for part in parts if part)
+
+
 def _show_result(result: dict[str, Any], by_default: bool) -> None:
     from hinge.calibration.expected_error import error_in_words
     from hinge.monitoring import Status
@@ -382,7 +413,11 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     show_table(
         [
             ("data", result["data"]),
-            ("rows x features", f"{result['rows']:,} x {result['features']:,}, {cells:,} cells stored"),
+            (
+                "rows x features",
+                f"{result['rows']:,} x {result.get('encoded_features', result['features']):,}, {cells:,} cells stored",
+            ),
+            *([("columns", _columns_in_words(result))] if "columns" in result else []),
             *([("label", f"column {result['label']}")] if result["label"] else []),
             (
                 "trade-off",

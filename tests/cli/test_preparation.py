@@ -7,8 +7,10 @@ from shop_table import HEAD, shop
 
 import hinge
 from hinge.cli.preparation import (
+    advice_on_scale,
     check_missing,
     columns_of,
+    described_columns,
     feature_names,
     fills_gaps,
     joined,
@@ -58,3 +60,31 @@ def test_gaps_in_rows_to_predict(tmp_path):
     assert "the value is missing" in sentence(run("predict", tmp_path / "m", holed))
     said(run("train", whole, "--impute", "most_frequent", "-o", tmp_path / "m", "--quiet"))
     assert len(said(run("predict", tmp_path / "m", holed))[0].split()) == 40
+
+
+def test_columns_that_should_not_be_learned_from_are_named(tmp_path):
+    rng, days = np.random.default_rng(0), np.arange("2020-01-01", "2020-07-19", dtype="datetime64[D]")
+    lines = ["id,day,age,town,same,y"]
+    lines += [f"{1000 + k},{days[k // 4]},{rng.integers(90)},t{k % 3},1,{'ab'[k % 2]}" for k in range(200)]
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(lines))
+    columns = described_columns(read_rows(str(path), ReadOptions()))
+    assert [(column.name, column.kind, column.levels) for column in columns] == [
+        ("id", "number", 1),
+        ("day", "words", 50),
+        ("age", "number", 1),
+        ("town", "words", 3),
+        ("same", "number", 1),
+    ]
+    says = ["counts the rows", "holds dates", "", "", "is the same in all rows"]
+    assert all(bool(part) == bool(column.doubt) for part, column in zip(says, columns, strict=True))
+    assert all(part in column.doubt for part, column in zip(says, columns, strict=True))
+    out, err = said(run("train", path, "--drop", "id,day", "--drop", "town", "--max-iter", 50))
+    assert "rows x features  200 x 2" in out and "2 of numbers; without id, day, town" in out
+    assert "Column same is the same in all rows: --drop same leaves it out." in err and "Column id" not in err
+
+
+def test_a_fit_that_ends_early_hears_of_scales():
+    X = np.array([[1.0, 1e6], [2.0, 5e6], [3.0, -1e6]])
+    assert "factor of 3e+06: train with --scale" in advice_on_scale(FileRows(X, None))
+    assert advice_on_scale(FileRows(X / [1.0, 1e6], None)) == ""
