@@ -324,7 +324,7 @@ def row_table(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Array
         raise TypeError(f"Tables of rows are for LinearSVC, SVC and NuSVC, not for a {type(model).__name__}.")
     rows, labels, codes, weight = model._rows_to_judge(X, y, sample_weight, False)
     weight = np.ones(len(codes)) if weight is None else weight
-    scores = model._scores(rows)
+    scores = model._scores_of(rows)
     judged = model._left_out(rows, labels, codes, weight, scores, every=True)
     n_classes = len(model.classes_)
     pairs = class_pairs(n_classes) if model._one_vs_one else None

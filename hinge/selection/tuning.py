@@ -189,7 +189,7 @@ def tune(
         chosen.fit(X, y, sample_weight=sample_weight)
         if max_time is not None:
             chosen.set_params(max_time=own)
-        known = search.error_of(chosen, place)
+        known = search.error_of(chosen, place, X)
     board = search.board.scores[np.searchsorted(search.Cs, asked_Cs)]
     board = board[:, [search.gammas.index(one) for one in asked_gammas]]
     return Tuned(chosen, C, gamma, asked_Cs, asked_gammas, board, best, known.error, known.std, n_fits)
@@ -363,15 +363,15 @@ class _Search:
             best += f", gamma={self.gammas[place[1]]:.4g}"
         sys.stderr.write(f"[hinge] {gamma}{what}: {len(done)} {'value' if len(done) == 1 else 'values'} of C{best}\n")
 
-    def error_of(self, chosen: Tunable, place: tuple[int, int] | None) -> Estimate:
-        """The error of the chosen model by leave-one-out; by its folds if that is not available."""
+    def error_of(self, chosen: Tunable, place: tuple[int, int] | None, X: Items) -> Estimate:
+        """The error of the model fitted to X by leave-one-out; by its folds if that is not available."""
         data = self.data
         if self.left_out is not None and self.left_out[0] == place:
             model = self.left_out[1]
             return estimate(model, data.y, model._scores(None), data.weight)
         shares = self._shares(None) and (self.linear or KernelPath.fits(self.model, data))
         if shares and chosen.stop_reason_ != "max_time":
-            values = left_out_scores(chosen, data.X, data.y, data.weight)
+            values = left_out_scores(chosen, X, data.y, data.weight)
             return estimate(with_values(chosen, data, values), data.y, values, data.weight)
         if place is None or self.scoring.name != "accuracy":
             return Estimate(np.nan, np.nan)

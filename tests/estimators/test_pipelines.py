@@ -1,5 +1,8 @@
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import cross_val_score
@@ -7,10 +10,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import hinge
-from hinge import SVC, SVR, LinearSVC, LinearSVR
+from hinge import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hinge.display import CalibrationDisplay, ConformalDisplay, HardRowsDisplay
 from hinge.estimators.pipelines import unwrap
-from hinge.explain import feature_table, influential_rows, row_table
+from hinge.explain import feature_table, influential_rows, removable_rows, row_table, suspicious_rows
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +77,23 @@ def test_other_models_are_refused_in_a_sentence(classes):
     for function in (hinge.predict_set, hinge.predict_interval):
         with pytest.raises(TypeError, match=f"RidgeClassifier has no {function.__name__}: give an estimator"):
             function(model, classes[0])
+
+
+@pytest.mark.parametrize("model", [LinearSVC(), SVC(), NuSVC(), LinearSVR(), SVR(), NuSVR(), OneClassSVM()], ids=str)
+def test_names_of_columns_are_not_missed_where_rows_were_given_with_them(model):
+    X, y = make_classification(80, 4, random_state=0)
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=["a", "b", "c", "d"])
+    fitted = clone(model).fit(frame, y)
+    calls = [lambda: fitted.predict(frame)]
+    if hasattr(fitted, "calibrate"):
+        calls += [lambda: fitted.calibrate(frame, y), lambda: suspicious_rows(fitted, frame, y)]
+    if hasattr(fitted, "conformalize"):
+        calls += [lambda: fitted.conformalize(frame, y), lambda: clone(model).fit(frame, y).conformalize()]
+    if hasattr(fitted, "compress"):
+        calls += [lambda: fitted.compress(frame, n_support=10)]
+    if isinstance(model, LinearSVC | LinearSVR | SVC | SVR):
+        calls += [lambda: removable_rows(fitted, frame, y)]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*valid feature names")
+        for call in calls:
+            call()

@@ -192,7 +192,7 @@ class KernelClassifier(KernelMachine, PredictionSets):
         self._require_dual()
         factors = per_class_weights(self.class_weight, y, self.classes_) if self._weighs_classes else None
         tasks = tasks_of(codes, len(self.classes_), weight, factors, None, one_vs_one=self._one_vs_one)
-        scores = self._scores(X) if scores is None else scores
+        scores = self._scores_of(X) if scores is None else scores
         judged: list[Judged] = []
         for k, task in enumerate(tasks):
             rows = slice(None) if task.rows is None else task.rows

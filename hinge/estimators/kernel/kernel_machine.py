@@ -397,10 +397,13 @@ class KernelMachine(Compressible, FittedHTML, ToSklearn):
         """Whether class pairs were solved, rather than each class against the rest."""
         return len(self.classes_) > 2 and self.dual_coef_.shape[0] < len(self.classes_)
 
-    def _scores(self, X: Items, *, exact: bool = False) -> np.ndarray:
-        """The values of all decision functions, for every row; in float64 if `exact` or if `tol` is small."""
+    def _scores(self, X: Items) -> np.ndarray:
+        """The values of all decision functions, for every row."""
         check_is_fitted(self, "support_")
-        X = new_data(self, X)
+        return self._scores_of(new_data(self, X))
+
+    def _scores_of(self, X: KernelData, *, exact: bool = False) -> np.ndarray:
+        """The same for validated rows; in float64 if `exact` or if `tol` is small."""
         vectors = self.support_ if is_precomputed(self.kernel_) else self.support_vectors_
         if self.n_support_.min(initial=0) < 0 or self.n_support_.sum() != len(self.support_):
             raise ValueError(
@@ -550,7 +553,7 @@ class KernelRegressor(KernelMachine, PredictionIntervals):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         self._require_dual()
         (X, t, weight), kernel = self._rows_of_fit(X, y, sample_weight), self.kernel_
-        f = (self._scores(X) if scores is None else scores)[:, 0]
+        f = (self._scores_of(X) if scores is None else scores)[:, 0]
         beta, bound = np.zeros(len(t)), float(self._bound or 1.0) * (np.ones(len(t)) if weight is None else weight)
         beta[self.support_] = self._dense_dual[0]
         points = as_points(dense_if_small(X), of_items(kernel), exact=len(t) <= EXACT_POINTS)

@@ -212,7 +212,7 @@ class_weight_
     ) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
         """The classes of rows; and for each binary problem, its rows and what the certificate proves of them."""
         X, labels, codes, weight = self._rows_to_judge(X, y, sample_weight, False)
-        factors, scores = per_class_weights(self.class_weight, labels, self.classes_), self._scores(X, exact=True)
+        factors, scores = per_class_weights(self.class_weight, labels, self.classes_), self._scores_of(X, exact=True)
         found = []
         for k, task in enumerate(
             tasks_of(codes, len(self.classes_), weight, factors, None, one_vs_one=self._one_vs_one)

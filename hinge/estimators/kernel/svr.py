@@ -167,7 +167,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         task, beta = regression_task(t, weight, None), np.zeros(len(t))
         beta[self.support_] = self._dense_dual[0]
         rows = slice(None) if task.rows is None else task.rows
-        return t, [self._certified_answer(X, task, 0, self._scores(X, exact=True)[rows, 0], beta[rows])]
+        return t, [self._certified_answer(X, task, 0, self._scores_of(X, exact=True)[rows, 0], beta[rows])]
 
 
 class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, BaseEstimator):

@@ -112,8 +112,12 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
         if table is not None:
             return scores_of(table, self.coef_, self.intercept_)
         if not isinstance(X, np.ndarray) and is_source(X):
-            return scored(self, X, lambda rows: linear_scores(rows, self.coef_, self.intercept_))
-        return linear_scores(checks.validated(self, X, reset=False), self.coef_, self.intercept_)
+            return scored(self, X, self._scores_of)
+        return self._scores_of(checks.validated(self, X, reset=False))
+
+    def _scores_of(self, X: Stored) -> np.ndarray:
+        """The same for validated rows."""
+        return linear_scores(X, self.coef_, self.intercept_)
 
     def _certified_answer(self, problem: Regularized, X: Stored, k: int) -> CertifiedAnswer:
         """What the certificate proves of the rows of run k; raises if they are not those of the fit."""

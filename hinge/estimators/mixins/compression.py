@@ -35,7 +35,7 @@ class Compressible:
     kernel_: Kernel
     compression_: dict[str, float]
     _loss: Loss
-    _scores: Callable[[Items], np.ndarray]
+    _scores_of: Callable[[Any], np.ndarray]
     predict: Callable[[Items], np.ndarray]
 
     @property
@@ -95,8 +95,8 @@ class Compressible:
             raise ValueError("A linear model is one weight vector, coef_: there is nothing to compress.")
         if is_precomputed(self.kernel_):
             raise ValueError("compress needs points, and a precomputed kernel has none: give the kernel itself.")
-        X = new_data(self, X)
-        f = self._scores(X)
+        given, X = X, new_data(self, X)
+        f = self._scores_of(X)
         equations = _equations_of(self, X, f)
         K, squares, sums, _ = equations
         least = len(K) * float(np.finfo(np.float64).eps * squares.diagonal().max(initial=0.0))
@@ -105,13 +105,13 @@ class Compressible:
         m = len(order) if tol is None else min(16, len(order))
         while True:
             small = _with_vectors(self, equations, np.sort(order[:m]))
-            change = float(np.abs(small._scores(X) - f).max(initial=0.0))
+            change = float(np.abs(small._scores_of(X) - f).max(initial=0.0))
             if tol is None or change <= tol or m == len(order):
                 break
             m = min(2 * m, len(order))
         small.compression_["largest_change"] = change
         if not self._loss.two_sided:
-            other = small.predict(X) != self.predict(X)
+            other = small.predict(given) != self.predict(given)
             small.compression_["changed"] = float(np.mean(other))
         return small
 

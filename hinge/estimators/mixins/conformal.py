@@ -154,7 +154,7 @@ class PredictionSets(Probabilities, Conformal):
         self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         X, _, codes, weight = self._rows_to_judge(X, y, sample_weight, True)
-        return self._scores(X), codes, weight
+        return self._scores_of(X), codes, weight
 
     def _left_out_scores(
         self,
@@ -166,7 +166,7 @@ class PredictionSets(Probabilities, Conformal):
         every: bool = False,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         X, labels, codes, weight = self._rows_to_judge(X, y, sample_weight, False)
-        values = np.array(self._scores(X) if scores is None else scores, np.float64)
+        values = np.array(self._scores_of(X) if scores is None else scores, np.float64)
         judged = self._left_out(X, labels, codes, weight, values, every=every, counted=True)
         for k, (one, label) in enumerate(zip(judged, self._labels(codes), strict=True)):
             values[:, k] = spread_over(values[:, k], label, one.rows, one.f)

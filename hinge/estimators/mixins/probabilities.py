@@ -374,6 +374,10 @@ class Probabilities(RefersToRows):
         """The values of all decision functions, for every row."""
         raise NotImplementedError
 
+    def _scores_of(self, X: Any) -> np.ndarray:
+        """The same for validated rows."""
+        raise NotImplementedError
+
     def _codes_of(self, scores: np.ndarray) -> np.ndarray:
         """The index of the predicted class, from decision values."""
         raise NotImplementedError
@@ -413,7 +417,7 @@ class Probabilities(RefersToRows):
     def _held_out(self, X: Items, codes: np.ndarray) -> list[Judged]:
         """The same form for rows that took no part in the fit."""
         tasks = tasks_of(codes, len(self.classes_), None, None, None, one_vs_one=self._one_vs_one)
-        each = zip(tasks, self._scores(X).T, strict=True)
+        each = zip(tasks, self._scores_of(X).T, strict=True)
         return [as_they_are(task, f if task.rows is None else f[task.rows]) for task, f in each]
 
     def _steps(self, scores: np.ndarray) -> list[tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]]:
