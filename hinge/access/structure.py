@@ -47,8 +47,12 @@ def as_csr(X: Sparse) -> tuple[sp.csr_array, bool]:
             raise _broken(f"{error}".rstrip(".")) from error
     ascending, finite = check_csr(X)
     if not ascending or not len(X.indices) == len(X.data) == X.indptr[-1]:
-        X = _own(X)
-    if not ascending and _has_repeats(X):
+        # The same arrays, without unused entries, in a new matrix whose flags are not set.
+        kind, end = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix, int(X.indptr[-1])
+        X = kind((X.data[:end], X.indices[:end], X.indptr), shape=X.shape)
+    # Repeated indices are assumed without a test if that would need more memory than the data.
+    large = X.shape[1] > max(1 << 20, 8 * len(X.indices))
+    if not ascending and (large or _repeats(X.indices, X.indptr, X.shape[1])):
         X = X.copy()  # the caller's matrix is never written
         X.sum_duplicates()
         finite = finite and (X.dtype.kind != "f" or bool(np.isfinite(X.data).all()))
@@ -126,20 +130,8 @@ def _check_whole(name: str, part: ArrayLike) -> None:
         raise _broken(f"{name} is of {kind} and shape {np.shape(part)}, not one-dimensional int32 or int64")
 
 
-def _has_repeats(X: sp.csr_array) -> bool:
-    """Whether a row may have a repeated index; assumed without a test if that would need more memory than the data."""
-    large = X.shape[1] > max(1 << 20, 8 * len(X.indices))
-    return large or bool(_repeats(X.indices, X.indptr, X.shape[1]))
-
-
 def _broken(what: str) -> ValueError:
     return ValueError(f"The sparse matrix is broken: {what}. Build it again, from its rows or its coordinates.")
-
-
-def _own(X: sp.csr_array) -> sp.csr_array:
-    """The same arrays, without unused entries, in a new matrix whose flags are not set."""
-    kind, end = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix, int(X.indptr[-1])
-    return kind((X.data[:end], X.indices[:end], X.indptr), shape=X.shape)
 
 
 def _read_only(a: np.ndarray) -> np.ndarray:

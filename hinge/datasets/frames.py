@@ -284,17 +284,17 @@ def _check_words(frame: Frame, j: int) -> None:
     column, name = frame.columns[j], frame.names[j]
     counts = Counter(column[~is_missing(column)].tolist())
     total, slips = sum(counts.values()), {word for word in counts if number_of(word) is None}
+    row = next(i for i, value in enumerate(column) if value in slips)
+    found = f"{frame.place(row)}, column {name}: found {column[row][:40]!r}"
     if all(map(WITH_COMMAS.fullmatch, slips)):
-        row = next(i for i, value in enumerate(column) if value in slips)
         raise DataFormatError(
-            f"{frame.place(row)}, column {name}: found {column[row][:40]!r}, a number with commas; write numbers with "
-            "a decimal point and without separators of thousands, or name the column in --categorical."
+            f"{found}, a number with commas; write numbers with a decimal point and without separators of thousands, "
+            "or name the column in --categorical."
         )
     if 2 * sum(counts[word] for word in slips) < total:
-        row = next(i for i, value in enumerate(column) if value in slips)
         raise DataFormatError(
-            f"{frame.place(row)}, column {name}: found {column[row][:40]!r} where the others are numbers; mend it, "
-            "leave it empty and give --impute, or name the column in --categorical."
+            f"{found} where the others are numbers; mend it, leave it empty and give --impute, or name the column in "
+            "--categorical."
         )
 
 

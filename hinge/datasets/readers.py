@@ -132,8 +132,13 @@ def fault_of(line: bytes, n_features: int | None, zero_based: bool) -> str:
             colon = b""
         if not colon:
             return f"found {_show(token)} where a pair index:value was expected, such as 3:0.5."
-        if index < 0 or (index == 0 and not zero_based):
-            return _below_first(token, index)
+        if index < 0:
+            return f"the index in {_show(token)} is negative."
+        if index == 0 and not zero_based:
+            return (
+                f"found index 0 in {_show(token)}, but indices start at 1;"
+                " pass zero_based=True (--zero-based on the command line) if this file counts from 0."
+            )
         if index + zero_based > LARGEST_INDEX:
             return f"the index in {_show(token)} is larger than {LARGEST_INDEX}, the largest that is supported."
         if n_features is not None and index + zero_based > n_features:
@@ -152,15 +157,6 @@ def fault_of(line: bytes, n_features: int | None, zero_based: bool) -> str:
     return ""
 
 
-def _below_first(token: bytes, index: int) -> str:
-    if index == 0:
-        return (
-            f"found index 0 in {_show(token)}, but indices start at 1;"
-            " pass zero_based=True (--zero-based on the command line) if this file counts from 0."
-        )
-    return f"the index in {_show(token)} is negative."
-
-
 def _show(token: bytes) -> str:
     text = token.decode("utf-8", "backslashreplace")
     return repr(text if len(text) <= 40 else text[:37] + "...")
@@ -170,15 +166,8 @@ EXPECTED = "X and y, or data, indices, indptr, shape and y, or X_train, y_train,
 COVERTYPE = {"num", "wilderness", "soil", "cover_type"}
 
 
-def read_archive(path: Path, label: str | None = None) -> Parts:
-    """The parts of an .npz file; see :func:`hinge.datasets.read` for the keys."""
-    with opened(path) as stream:
-        content = stream.read()
-    return parse_archive(content, str(path), label)
-
-
 def parse_archive(content: bytes, name: str, label: str | None = None) -> Parts:
-    """The parts of an .npz file given as bytes; `name` is used in messages."""
+    """The parts of an .npz file given as bytes, see :func:`hinge.datasets.read` for the keys; for messages its name."""
     arrays = _arrays(content, name)
     try:
         return _parts(arrays, label)
@@ -419,7 +408,8 @@ def read_parts(files: list[Path], label: str | int | None = None) -> Parts:
     if inner_suffix(path) == ".npz":
         if label is not None and not isinstance(label, str):
             raise ValueError(f"label must be the name of an array of the npz file, but is {label!r}.")
-        return read_archive(path, label)
+        with opened(path) as stream:
+            return parse_archive(stream.read(), str(path), label)
     X, y = read(path, label=label)
     if len(files) == 1:
         return Parts(X, y)

@@ -46,20 +46,16 @@ def _has_instruction() -> bool:
         return bool(features.get("avx512vnni") and features.get("avx512f"))
     if platform.machine() not in ("aarch64", "arm64"):
         return False
-    return bool(features.get("dotprod")) or "dotprod" in _implied(llvm.get_host_cpu_name())
+    # Processors with the instruction, by name, where the system does not list it.
+    names = ("neoverse", "cortex-a7", "cortex-a55", "cortex-a65", "cortex-x", "apple-m", "apple-a1", "ampere")
+    name, older = llvm.get_host_cpu_name(), ("cortex-a72", "cortex-a73")
+    return bool(features.get("dotprod")) or (name.startswith(names) and not name.startswith(older))
 
 
 def available() -> bool:
     """Whether this processor has the instruction, and code is compiled for this processor at all."""
     asked = config.DISABLE_JIT, config.CPU_NAME, config.CPU_FEATURES  # type: ignore[attr-defined]
     return not any(asked) and bool(config.ENABLE_AVX) and _has_instruction()  # type: ignore[attr-defined]
-
-
-def _implied(cpu: str) -> str:
-    """Features that the name of a processor stands for, where the system does not list them."""
-    base = ("neoverse", "cortex-a7", "cortex-a55", "cortex-a65", "cortex-x", "apple-m", "apple-a1", "ampere")
-    older = ("cortex-a72", "cortex-a73")
-    return "dotprod" if cpu.startswith(base) and not cpu.startswith(older) else ""
 
 
 def _instruction(builder, x86):
