@@ -16,6 +16,7 @@ from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegressi
 from hinge.problems.svm.penalized import L1Regularized, Penalized
 from hinge.problems.svm.regularized import Regularized
 from hinge.problems.svm.slack_constrained import NormConstrained, Scalarization, SlackConstrained, scalarizations
+from hinge.problems.svm.structured import Structured, StructuredSolution
 
 __all__ = [
     "Certificate",
@@ -48,6 +49,8 @@ __all__ = [
     "SlackGame",
     "Solution",
     "Strategies",
+    "Structured",
+    "StructuredSolution",
     "scalarizations",
     "sorted_bias",
 ]

@@ -24,6 +24,7 @@ from hinge.problems import (
     OneClass,
     Regularized,
     SlackConstrained,
+    Structured,
 )
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.linear import MatrixGame
@@ -195,6 +196,35 @@ class MulticlassCase(Case):
 
     def certified(self, seed):
         problem, best = optima.multiclass(seed, self.k, self.scale, self.weighted)
+
+        def check(certificate, answer):
+            assert certificate.objective == pytest.approx(problem.objective(answer), rel=1e-9)
+            optima.assert_covers(certificate, best, best, slack=1e-8)
+
+        return problem, check
+
+
+@dataclass(frozen=True, eq=False)
+class StructuredCase(MulticlassCase):
+    """Methods for structured outputs, with classes for outputs."""
+
+    answer = ("w", "alpha", "loss")
+
+    def problem(self, X, y, lam=0.05, weight=None):
+        rows = X.toarray() if hasattr(X, "toarray") else X
+        classes, d = np.arange(self.k), rows.shape[1]
+        return Structured(
+            rows,
+            classes[np.arange(len(y)) % self.k] if y.min() < 0 else y,
+            lam,
+            features=lambda x, label: np.outer(x, classes == label).ravel(),
+            loss=lambda label, other: float(label != other),
+            decode=lambda w, x, label: int(np.argmax(x @ w.reshape(d, self.k) + (classes != label))),
+        )
+
+    def certified(self, seed):
+        given, best = optima.multiclass(seed, self.k, 0.0, False)
+        problem = self.problem(given.matrix.whole(), np.array(given.labels, int), given.lam)
 
         def check(certificate, answer):
             assert certificate.objective == pytest.approx(problem.objective(answer), rel=1e-9)
@@ -613,6 +643,10 @@ MULTICLASS = {
     "multiclass-pegasos-last": MulticlassCase(S.MulticlassPegasos(False, "last"), scale=0.7, weighted=True),
     "multiclass-pegasos-random": MulticlassCase(S.MulticlassPegasos(output="random"), k=9),
 }
+STRUCTURED = {
+    "structured-pegasos": StructuredCase(S.StructuredPegasos()),
+    "structured-pegasos-last": StructuredCase(S.StructuredPegasos(batch_size=7, average=False), T=40),
+}
 INTERIOR = {
     "interior-point": LinearCase(S.InteriorPoint(), T=3, seed_moves="nothing", tol=1e-6),
     "interior-point-free": LinearCase(
@@ -696,6 +730,7 @@ ONE_NORM = {
 FAMILIES = {
     "linear": LINEAR,
     "multiclass": MULTICLASS,
+    "structured": STRUCTURED,
     "interior point": INTERIOR,
     "1-norm": ONE_NORM,
     "kernel": KERNEL,
