@@ -11,7 +11,7 @@ from hinge.problems.svm.kernel_slack import KernelSlackConstrained
 from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
 from hinge.problems.svm.linear import LinearProblem
 from hinge.problems.svm.linear_one_class import OneClass
-from hinge.problems.svm.multiclass import Multiclass
+from hinge.problems.svm.multiclass import Multiclass, MulticlassSlackConstrained
 from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression
 from hinge.problems.svm.penalized import L1Regularized, Penalized
 from hinge.problems.svm.regularized import Regularized
@@ -38,6 +38,7 @@ __all__ = [
     "MaxMargin",
     "MaxMin",
     "Multiclass",
+    "MulticlassSlackConstrained",
     "NormConstrained",
     "OneClass",
     "Penalized",

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from hinge.solvers.base import Result as Result
     from hinge.solvers.base import Solver as Solver
     from hinge.solvers.cells.frugal import Frugal as Frugal
+    from hinge.solvers.cells.multiclass_simba import MulticlassSimba as MulticlassSimba
     from hinge.solvers.cells.probe import Probe as Probe
     from hinge.solvers.cells.simba import Simba as Simba
     from hinge.solvers.cells.thrifty import Thrifty as Thrifty

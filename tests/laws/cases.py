@@ -20,6 +20,7 @@ from hinge.problems import (
     KernelSlackConstrained,
     L1Regularized,
     Multiclass,
+    MulticlassSlackConstrained,
     NormConstrained,
     OneClass,
     Regularized,
@@ -362,7 +363,7 @@ class CellCase(Case):
         return Regularized(X, y, lam, bias=self.bias)
 
     def certified(self, seed):
-        if not isinstance(self.solver, S.Simba):
+        if not isinstance(self.solver, S.Simba | S.MulticlassSimba):
             problem, best = optima.noisy(seed, self.bias, False)
             return problem, lambda certificate, answer: self._covered(certificate, best)
         problem, best = self._level(seed)
@@ -377,6 +378,30 @@ class CellCase(Case):
         problem = self.problem(*tiny_rows(60 + seed, 30, zeros=0.7))
         best = S.solve_slack(problem, stop=Stop(tol=1e-7)).certificate
         return problem, (best.objective + best.bound) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassCellCase(CellCase):
+    """Methods for several classes that read rows and columns."""
+
+    k: int = 4
+
+    def data(self, n=None):
+        X, y = super().data(n)
+        return X, (y > 0) + (X[:, 2] > 0) + (X[:, 3] > 0) * (self.k - 3) + 0  # 0 to k - 1
+
+    def problem(self, X, y, lam=0.05, weight=None):
+        labels = np.arange(len(y)) % self.k if y.min() < 0 else y  # of data with two labels, some
+        return MulticlassSlackConstrained(X, labels, self.nu, n_classes=self.k)
+
+    @cache  # noqa: B019
+    def _level(self, seed):
+        """By Lemma 2.1: the ν and the margin that the optimum for some λ has."""
+        X, y = self.data(60 + seed)
+        given = Multiclass(X, y, 0.01, n_classes=self.k)
+        W = S.solve(given, S.MulticlassSDCA(), stop=Stop(tol=1e-9, max_iter=10**6)).solution.w
+        unit = np.sqrt(2) * np.linalg.norm(W)
+        return MulticlassSlackConstrained(X, y, given.mean_loss(W) / unit, n_classes=self.k), 1 / unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -702,6 +727,10 @@ CELLS = {
     "probe": CellCase(S.Probe(columns=5, rows=12), T=110),
     "probe-free": CellCase(S.Probe(columns=30, rows=3, patience=9), bias="free", T=180),
 }
+MULTICLASS_CELLS = {
+    "multiclass-simba": MulticlassCellCase(S.MulticlassSimba()),
+    "multiclass-simba-last": MulticlassCellCase(S.MulticlassSimba("last", radius=20.0), k=7),
+}
 SADDLE = {
     "primal-dual": SaddleCase(S.PrimalDual()),
     "primal-dual-game": SaddleCase(S.PrimalDual(rate=1.0), kind="game"),
@@ -735,6 +764,7 @@ FAMILIES = {
     "1-norm": ONE_NORM,
     "kernel": KERNEL,
     "cells": CELLS,
+    "multiclass cells": MULTICLASS_CELLS,
     "saddle": SADDLE,
     "nu": NU,
 }
