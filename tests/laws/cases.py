@@ -699,6 +699,7 @@ KERNEL = {
     "kernel-pegasos": KernelCase(S.KernelPegasos()),
     "kernel-pegasos-last": KernelCase(S.KernelPegasos(average=False)),
     "kernel-pegasos-batch": KernelCase(S.KernelPegasos(batch_size=5, projection=True)),
+    "kernel-pegasos-budget": KernelCase(S.KernelPegasos(batch_size=2, projection=True, budget=9)),
     "kernel-sdca": KernelCase(S.KernelSDCA()),
     "kernel-sdca-weighted": KernelCase(S.KernelSDCA(block=3), weighted=True),
     "kernel-perceptron": KernelCase(S.KernelPerceptron(passes=3)),

@@ -234,8 +234,9 @@ class MulticlassSlackConstrained(MulticlassProblem):
     For two classes it is `SlackConstrained` without a bias, with w₁ = -w₀ = w/√2. At given W the inner maximum is the
     water level γ of the margins. Every p of the simplex over rows and wrong classes bounds the optimum from above:
 
-    .. math:: D(p) = \\tfrac1{\\sqrt2}\\Big(\\sum_k\\Big\\|\\sum_i\\Big([k = y_i]\\sum_l p_{il} - p_{ik}\\Big)x_i\\Big\\|^2
-              \\Big)^{\\!1/2} + \\nu n\\max_i\\sum_k p_{ik} .
+    .. math:: D(p) = \\tfrac1{\\sqrt2}\\Big(\\sum_k\\Big\\|
+              \\sum_i\\Big([k = y_i]\\sum_l p_{il} - p_{ik}\\Big)x_i\\Big\\|^2\\Big)^{\\!1/2}
+              + \\nu n\\max_i\\sum_k p_{ik} .
 
     The certificate is the relative gap :math:`(D - \\gamma)/\\gamma`. An answer's `w` has the shape (d + 1, k), as of
     `Multiclass`, with zeros in the last row; its `alpha`, of shape (n, k), is p, of any sum.

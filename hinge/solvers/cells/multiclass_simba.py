@@ -55,7 +55,8 @@ class MulticlassSimba(Solver[MulticlassSlackConstrained, MulticlassSimbaState]):
     :math:`\\eta_t = \\sqrt{\\log(n(K - 1))/t}`, a pair that is drawn moves W as a row moves w in `Simba`. A column j is
     drawn with probability :math:`\\|w_t(j)\\|^2/\\|w_t\\|^2`, and estimates the margins of all pairs,
 
-    .. math:: v_t(i, k) = x_i(j)\\,\\frac{w_t(j, y_i) - w_t(j, k)}{\\sqrt2}\\,\\frac{\\|w_t\\|^2}{\\|w_t(j)\\|^2} + \\xi_t(i),
+    .. math:: v_t(i, k) = x_i(j)\\,\\frac{w_t(j, y_i) - w_t(j, k)}{\\sqrt2}\\,\\frac{\\|w_t\\|^2}{\\|w_t(j)\\|^2}
+              + \\xi_t(i),
 
     which is unbiased, since the probability cancels. So an iteration reads n + d cells, whatever the number of classes,
     and costs O((n + d)K). The slack of a row goes to the rows of the largest :math:`\\sum_k p_t(i, k)`. For two classes
