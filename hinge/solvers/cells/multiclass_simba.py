@@ -167,7 +167,7 @@ def _add_pair(u, w_sum, at, x, y, k, step, unit):
     """Lines 5 to 7: w and j, which is -1 where w = 0."""
     for c in range(len(x)):
         j = at[c] if len(at) else c
-        u[j, y] += step * x[c]
+        u[j, y] += step * x[c]  # 5
         u[j, k] -= step * x[c]
     w = u / max(1.0, np.sqrt(sq_length(u.ravel())))  # 6
     w_sum += w
@@ -177,9 +177,10 @@ def _add_pair(u, w_sum, at, x, y, k, step, unit):
 @compiled
 def _reweigh(p, labels, at, x, w, size, eta, amount):
     """The ξ of line 5, and lines 8 to 13; `w` has the weights of the column, `size` is ‖w‖²/√2."""
-    xi, ratio, total = greedy_slack(p.sum(axis=1), amount), size / sq_length(w), 0.0
+    xi = greedy_slack(p.sum(axis=1), amount)  # 5: ξ
+    ratio, total = size / sq_length(w), 0.0
     column = whole(at, x, len(p))
-    for i in range(len(p)):
+    for i in range(len(p)):  # 8
         y = labels[i]
         for k in range(p.shape[1]):
             if k != y:
