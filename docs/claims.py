@@ -23,7 +23,8 @@ UNMEASURED = {
     "pegasos": "Lemma 1, Theorem 1 and Corollary 1 (`hinge.bounds.pegasos_gap`); "
     "structured data (section 4), which `StructuredPegasos` learns.",
     "talk": "The error decomposition, and the bound of the refined analysis of DCA.",
-    "simba": "Several classes, structured and latent SVMs, and the 1-norm, which section 7 announces.",
+    "simba": "Structured and latent SVMs, and the 1-norm, which section 7 announces; several classes, which it "
+    "announces too, are measured in [few reads](../few_reads.md).",
     "sbp": "Figure 1, an illustration; Forest of Table 2, whose optimum takes hours on a CPU.",
     "survey": "Lemmas 2.1 to 2.6, apart from the theorems that follow from them; Garber and Hazan's second paper, of "
     "which the survey has three sentences.",
