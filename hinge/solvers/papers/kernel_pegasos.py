@@ -121,7 +121,8 @@ class KernelPegasos(KernelRowSolver[KernelRegularized, KernelPegasosState]):
         return reason
 
     def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> KernelPegasosState:
-        return KernelPegasosState(*np.zeros((6, problem.n)), 1.0, 0.0, 0.0, 0, key_of(seed))
+        v, g, u, h, gone_v, gone_u = np.zeros((6, problem.n))
+        return KernelPegasosState(v, g, u, h, gone_v, gone_u, 1.0, 0.0, 0.0, 0, key_of(seed))
 
     def advance(self, problem: KernelRegularized, state: KernelPegasosState, n_iter: int) -> KernelPegasosState:
         y = problem.y

@@ -118,8 +118,9 @@ class StructuredPegasos(Solver[Structured, StructuredPegasosState]):
     def init(
         self, problem: Structured, seed: int = 0, start: StructuredSolution | None = None
     ) -> StructuredPegasosState:
-        d, n = np.zeros((2, problem.d)), np.zeros((2, problem.n), np.int64)
-        return StructuredPegasosState(*d, *n, np.zeros(2), 0.0, 0, key_of(seed))
+        v, late_v = np.zeros((2, problem.d))
+        N, late_N = np.zeros((2, problem.n), np.int64)
+        return StructuredPegasosState(v, late_v, N, late_N, np.zeros(2), 0.0, 0, key_of(seed))
 
     def advance(self, problem: Structured, state: StructuredPegasosState, n_iter: int) -> StructuredPegasosState:
         v, late_v, N, late_N, losses, length, begun, key = state
