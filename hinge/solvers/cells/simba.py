@@ -1,6 +1,6 @@
 """SIMBA: sublinear importance-sampling bi-stochastic algorithm, Hazan, Koren and Srebro 2011.
 
-Algorithm 1 of the paper, with b_t of its section 2 and η for the ν of line 11::
+Algorithm 1 of the paper, with b_t of "Incorporating a bias term" and η for the ν of line 11::
 
     input: ε > 0, 0 ≤ ν ≤ 1, X ∈ R^{n×d} with ‖x_i‖ ≤ 1                            # 1
     T ← 100² ε⁻² log n, η ← √(log(n)/T), u_0 ← 0, q_1 ← 1                          # 2

@@ -63,8 +63,8 @@ class Pegasos(Solver[Regularized, PegasosState]):
     ----------
     batch_size : int or "all"
         k; or all rows in each iteration, :math:`A_t = S`, the sub-gradient projection method of Corollary 1. The bounds
-        of Theorems 2 and 3 do not depend on k, so that by them k = 1, the default, reads least
-        (``hinge reproduce pegasos-figure3`` measures it).
+        of Theorems 2 and 3 do not depend on k, so that by them k = 1, the default, reads least; at a fixed number of
+        rows read, larger k are no better (``hinge reproduce pegasos-figure3``).
     projection : bool
         Whether to project on the ball of radius :math:`1/\\sqrt\\lambda`.
     output : {"weighted", "last", "uniform", "random"}
