@@ -17,10 +17,11 @@ sys.path.insert(0, str(HERE.parent))
 # One thread for each example, and Numba's cache where the caller has put it: pages come out the same everywhere.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from docs import reference, unfold  # noqa: E402
+from docs import read, reference, unfold  # noqa: E402
 from hinge.version import __version__  # noqa: E402
 
 reference.write(HERE / "api")
+read.write(HERE / "papers" / "read.md")
 unfold.unfold()
 
 project = "hinge"

@@ -17,6 +17,8 @@ TARGET = Path(__file__).with_name("lists.md")
 KINDS = {
     "linear": "The linear SVM, by rows in memory",
     "multiclass": "The linear SVM of several classes at once, by rows in memory",
+    "multiclass cells": "The linear SVM of several classes at once, by rows and columns",
+    "structured": "The linear SVM of structured outputs, by a user's decoder",
     "cells": "The linear SVM, by rows, columns and cells",
     "1-norm": "The linear SVM with the 1-norm, by columns in memory",
     "kernel": "The kernel SVM",

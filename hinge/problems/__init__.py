@@ -11,11 +11,12 @@ from hinge.problems.svm.kernel_slack import KernelSlackConstrained
 from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
 from hinge.problems.svm.linear import LinearProblem
 from hinge.problems.svm.linear_one_class import OneClass
-from hinge.problems.svm.multiclass import Multiclass
+from hinge.problems.svm.multiclass import Multiclass, MulticlassSlackConstrained
 from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression
 from hinge.problems.svm.penalized import L1Regularized, Penalized
 from hinge.problems.svm.regularized import Regularized
 from hinge.problems.svm.slack_constrained import NormConstrained, Scalarization, SlackConstrained, scalarizations
+from hinge.problems.svm.structured import Structured, StructuredSolution
 
 __all__ = [
     "Certificate",
@@ -37,6 +38,7 @@ __all__ = [
     "MaxMargin",
     "MaxMin",
     "Multiclass",
+    "MulticlassSlackConstrained",
     "NormConstrained",
     "OneClass",
     "Penalized",
@@ -48,6 +50,8 @@ __all__ = [
     "SlackGame",
     "Solution",
     "Strategies",
+    "Structured",
+    "StructuredSolution",
     "scalarizations",
     "sorted_bias",
 ]

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from hinge.solvers.base import Result as Result
     from hinge.solvers.base import Solver as Solver
     from hinge.solvers.cells.frugal import Frugal as Frugal
+    from hinge.solvers.cells.multiclass_simba import MulticlassSimba as MulticlassSimba
     from hinge.solvers.cells.probe import Probe as Probe
     from hinge.solvers.cells.simba import Simba as Simba
     from hinge.solvers.cells.thrifty import Thrifty as Thrifty
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from hinge.solvers.papers.sbp import SBP as SBP
     from hinge.solvers.papers.sgd import SGD as SGD
     from hinge.solvers.papers.smo import SMO as SMO
+    from hinge.solvers.papers.structured_pegasos import StructuredPegasos as StructuredPegasos
     from hinge.solvers.papers.uniform_dca import UniformDCA as UniformDCA
     from hinge.solvers.saddle.by_turns import ByTurns as ByTurns
     from hinge.solvers.saddle.core_set import CoreSet as CoreSet

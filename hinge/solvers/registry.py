@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:  # its import needs a compiler
     from hinge.solvers.base import Solver
 
-Solves = Literal["linear", "multiclass", "cells", "1-norm", "kernel", "nu", "max-min"]
+Solves = Literal["linear", "multiclass", "multiclass cells", "structured", "cells", "1-norm", "kernel", "nu", "max-min"]
 """The linear SVM, by rows in memory; the multiclass SVM in one problem (names are "multiclass" and that of a binary
-solver); the linear SVM by rows, columns and cells; with the 1-norm; the kernel SVM; with ν; max-min problems."""
+solver), by rows, or with a given slack by rows and columns; that of structured outputs; the linear SVM by rows, columns
+and cells; with the 1-norm; the kernel SVM; with ν; max-min problems."""
 
 
 class Registered(NamedTuple):
@@ -64,6 +65,8 @@ BY_NAME: dict[str, Registered] = {
     "multiclasssdca": Registered("hinge.solvers.ascent.multiclass_sdca", "MulticlassSDCA", "multiclass"),
     "multiclassnewton": Registered("hinge.solvers.newton.multiclass_newton", "MulticlassNewton", "multiclass"),
     "multiclasspegasos": Registered("hinge.solvers.papers.multiclass_pegasos", "MulticlassPegasos", "multiclass"),
+    "multiclasssimba": Registered("hinge.solvers.cells.multiclass_simba", "MulticlassSimba", "multiclass cells"),
+    "structuredpegasos": Registered("hinge.solvers.papers.structured_pegasos", "StructuredPegasos", "structured"),
     "simba": Registered("hinge.solvers.cells.simba", "Simba", "cells"),
     "frugal": Registered("hinge.solvers.cells.frugal", "Frugal", "cells"),
     "probe": Registered("hinge.solvers.cells.probe", "Probe", "cells"),

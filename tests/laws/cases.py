@@ -20,10 +20,12 @@ from hinge.problems import (
     KernelSlackConstrained,
     L1Regularized,
     Multiclass,
+    MulticlassSlackConstrained,
     NormConstrained,
     OneClass,
     Regularized,
     SlackConstrained,
+    Structured,
 )
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.linear import MatrixGame
@@ -204,6 +206,35 @@ class MulticlassCase(Case):
 
 
 @dataclass(frozen=True, eq=False)
+class StructuredCase(MulticlassCase):
+    """Methods for structured outputs, with classes for outputs."""
+
+    answer = ("w", "alpha", "loss")
+
+    def problem(self, X, y, lam=0.05, weight=None):
+        rows = X.toarray() if hasattr(X, "toarray") else X
+        classes, d = np.arange(self.k), rows.shape[1]
+        return Structured(
+            rows,
+            classes[np.arange(len(y)) % self.k] if y.min() < 0 else y,
+            lam,
+            features=lambda x, label: np.outer(x, classes == label).ravel(),
+            loss=lambda label, other: float(label != other),
+            decode=lambda w, x, label: int(np.argmax(x @ w.reshape(d, self.k) + (classes != label))),
+        )
+
+    def certified(self, seed):
+        given, best = optima.multiclass(seed, self.k, 0.0, False)
+        problem = self.problem(given.matrix.whole(), np.array(given.labels, int), given.lam)
+
+        def check(certificate, answer):
+            assert certificate.objective == pytest.approx(problem.objective(answer), rel=1e-9)
+            optima.assert_covers(certificate, best, best, slack=1e-8)
+
+        return problem, check
+
+
+@dataclass(frozen=True, eq=False)
 class L1Case(Case):
     """Methods that pay for the 1-norm."""
 
@@ -332,7 +363,7 @@ class CellCase(Case):
         return Regularized(X, y, lam, bias=self.bias)
 
     def certified(self, seed):
-        if not isinstance(self.solver, S.Simba):
+        if not isinstance(self.solver, S.Simba | S.MulticlassSimba):
             problem, best = optima.noisy(seed, self.bias, False)
             return problem, lambda certificate, answer: self._covered(certificate, best)
         problem, best = self._level(seed)
@@ -347,6 +378,30 @@ class CellCase(Case):
         problem = self.problem(*tiny_rows(60 + seed, 30, zeros=0.7))
         best = S.solve_slack(problem, stop=Stop(tol=1e-7)).certificate
         return problem, (best.objective + best.bound) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassCellCase(CellCase):
+    """Methods for several classes that read rows and columns."""
+
+    k: int = 4
+
+    def data(self, n=None):
+        X, y = super().data(n)
+        return X, (y > 0) + (X[:, 2] > 0) + (X[:, 3] > 0) * (self.k - 3) + 0  # 0 to k - 1
+
+    def problem(self, X, y, lam=0.05, weight=None):
+        labels = np.arange(len(y)) % self.k if y.min() < 0 else y  # of data with two labels, some
+        return MulticlassSlackConstrained(X, labels, self.nu, n_classes=self.k)
+
+    @cache  # noqa: B019
+    def _level(self, seed):
+        """By Lemma 2.1: the ν and the margin that the optimum for some λ has."""
+        X, y = self.data(60 + seed)
+        given = Multiclass(X, y, 0.01, n_classes=self.k)
+        W = S.solve(given, S.MulticlassSDCA(), stop=Stop(tol=1e-9, max_iter=10**6)).solution.w
+        unit = np.sqrt(2) * np.linalg.norm(W)
+        return MulticlassSlackConstrained(X, y, given.mean_loss(W) / unit, n_classes=self.k), 1 / unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -613,6 +668,10 @@ MULTICLASS = {
     "multiclass-pegasos-last": MulticlassCase(S.MulticlassPegasos(False, "last"), scale=0.7, weighted=True),
     "multiclass-pegasos-random": MulticlassCase(S.MulticlassPegasos(output="random"), k=9),
 }
+STRUCTURED = {
+    "structured-pegasos": StructuredCase(S.StructuredPegasos()),
+    "structured-pegasos-last": StructuredCase(S.StructuredPegasos(batch_size=7, average=False), T=40),
+}
 INTERIOR = {
     "interior-point": LinearCase(S.InteriorPoint(), T=3, seed_moves="nothing", tol=1e-6),
     "interior-point-free": LinearCase(
@@ -640,6 +699,7 @@ KERNEL = {
     "kernel-pegasos": KernelCase(S.KernelPegasos()),
     "kernel-pegasos-last": KernelCase(S.KernelPegasos(average=False)),
     "kernel-pegasos-batch": KernelCase(S.KernelPegasos(batch_size=5, projection=True)),
+    "kernel-pegasos-budget": KernelCase(S.KernelPegasos(batch_size=2, projection=True, budget=9)),
     "kernel-sdca": KernelCase(S.KernelSDCA()),
     "kernel-sdca-weighted": KernelCase(S.KernelSDCA(block=3), weighted=True),
     "kernel-perceptron": KernelCase(S.KernelPerceptron(passes=3)),
@@ -667,6 +727,10 @@ CELLS = {
     "thrifty-free": CellCase(S.Thrifty(budget=2000.0), bias="free", T=60),
     "probe": CellCase(S.Probe(columns=5, rows=12), T=110),
     "probe-free": CellCase(S.Probe(columns=30, rows=3, patience=9), bias="free", T=180),
+}
+MULTICLASS_CELLS = {
+    "multiclass-simba": MulticlassCellCase(S.MulticlassSimba()),
+    "multiclass-simba-last": MulticlassCellCase(S.MulticlassSimba("last", radius=20.0), k=7),
 }
 SADDLE = {
     "primal-dual": SaddleCase(S.PrimalDual()),
@@ -696,10 +760,12 @@ ONE_NORM = {
 FAMILIES = {
     "linear": LINEAR,
     "multiclass": MULTICLASS,
+    "structured": STRUCTURED,
     "interior point": INTERIOR,
     "1-norm": ONE_NORM,
     "kernel": KERNEL,
     "cells": CELLS,
+    "multiclass cells": MULTICLASS_CELLS,
     "saddle": SADDLE,
     "nu": NU,
 }

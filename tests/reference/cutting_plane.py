@@ -12,13 +12,13 @@ def cutting_plane(X, y, lam, iterations, *, weight=None):
     for _ in range(iterations):
         W = np.vstack([W, (y * (X @ w) < 1) & (c > 0)])  # the most violated constraint
         A, b = W @ ((c * y)[:, None] * X), W @ c
-        beta = _most(A, b, lam, np.append(beta, 0.0))
+        beta = most(A, b, lam, np.append(beta, 0.0))
         w = beta @ A / lam
         bounds.append(b @ beta - lam / 2 * w @ w)
     return w, beta @ W, np.array(bounds)
 
 
-def _most(A, b, lam, beta):
+def most(A, b, lam, beta):
     """The maximum of bᵀβ - ‖Aᵀβ‖²/(2λ) over β ≥ 0, Σβ ≤ 1."""
     found = minimize(
         lambda x: (x @ A) @ (A.T @ x) / (2 * lam) - b @ x,

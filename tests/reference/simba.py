@@ -36,6 +36,34 @@ def simba(X, y, nu, n_iter, unit, *, bias=False, T=None, eta_scale=1.0, cap=None
     return w_sum / n_iter, b_sum / n_iter, p_sum / n_iter, w, xi_sum / n_iter
 
 
+def simba_of_classes(X, y, k, nu, n_iter, unit):
+    """The means of W and p over pairs of a row and a wrong class, the same lines for several classes."""
+    n, d = X.shape
+    pairs = [(i, c) for i in range(n) for c in range(k) if c != y[i]]
+    psi = np.zeros((len(pairs), d, k))
+    for at, (i, c) in enumerate(pairs):
+        psi[at, :, y[i]], psi[at, :, c] = X[i] / np.sqrt(2), -X[i] / np.sqrt(2)
+    row = np.array([i for i, _ in pairs])
+    U, p = np.zeros((d, k)), np.full(len(pairs), 1 / len(pairs))
+    W_sum, p_sum = np.zeros((d, k)), np.zeros(len(pairs))
+    for t in range(1, n_iter + 1):
+        eta = np.sqrt(np.log(len(pairs)) / t)
+        U = U + psi[inverse(p, unit(2 * t))] / np.sqrt(2 * t)  # 4, 5
+        xi = greedy(np.bincount(row, p), nu)
+        W = U / max(1, np.linalg.norm(U))  # 6
+        W_sum, p_sum = W_sum + W, p_sum + p
+        if not W.any():
+            continue
+        j = inverse((W**2).sum(axis=1), unit(2 * t + 1))  # 7
+        v = psi[:, j] @ W[j] * (W**2).sum() / (W[j] @ W[j]) + xi[row]  # 9
+        v = np.clip(v, -1 / eta, 1 / eta)  # 10
+        q = p * (1 - eta * v + eta**2 * v**2)  # 11
+        p = q / q.sum()  # 13
+    mean = np.zeros((n, k))
+    mean[row, [c for _, c in pairs]] = p_sum / n_iter
+    return W_sum / n_iter, mean
+
+
 def inverse(p, unit):
     """The inverse of the cumulative sum."""
     return int(np.searchsorted(np.cumsum(p), unit * p.sum(), side="right"))

@@ -1,5 +1,6 @@
-"""The SVM of all classes jointly (Crammer and Singer): primal, dual, and the duality gap."""
+"""The SVM of all classes jointly (Crammer and Singer), with a given λ or a given slack: primal, dual, duality gap."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,73 @@ from hinge.compiled import compiled
 from hinge.problems.base import Certificate, OnData, Solution, rounded_gap, rounding
 from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.penalized import checked_lam, lam_of
+from hinge.problems.svm.slack_constrained import Basins, best_level
 from hinge.types import MatrixLike
 
 
-class Multiclass(OnData[Solution], Examples[Solution]):
+class MulticlassProblem(OnData[Solution], Examples[Solution]):
+    """Rows of several classes: their margins at W, and combinations of rows by dual weights.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or Matrix
+    labels : array of shape (n,)
+        Class numbers, 0 to k - 1.
+    n_classes : int, optional
+        k, if not all classes occur.
+    weight : array of shape (n,), optional
+    bias_scale : float
+        Value of a constant feature; 0 for none.
+    """
+
+    def __init__(
+        self,
+        X: MatrixLike | Data,
+        labels: ArrayLike,
+        n_classes: int | None = None,
+        weight: ArrayLike | None = None,
+        bias_scale: float = 0.0,
+    ) -> None:
+        OnData.__init__(self, as_matrix(X))
+        # `Examples` is used with all labels +1 and with margins for responses: the hinge loss is then the right one.
+        Examples.__init__(self, self.matrix.shape[0], np.ones(np.shape(labels), np.int8), weight)
+        self.d = self.matrix.shape[1]
+        self.labels, self.k = _checked_labels(labels, n_classes)
+        self.bias_scale = float(bias_scale)
+        if not 0.0 <= self.bias_scale < np.inf:
+            raise ValueError(f"bias_scale must be a number of at least 0, got {bias_scale!r}.")
+
+    def margins(self, W: np.ndarray, rows: np.ndarray, billed: bool = True) -> np.ndarray:
+        """The margins of some rows: positive where the right class has the highest response."""
+        out = np.empty(len(rows))
+        A = self.matrix.rows if billed else self.matrix.unbilled
+        _margins(A, rows, self.labels, np.ascontiguousarray(W), self.bias_scale, out)
+        return out
+
+    def largest_norm(self) -> float:
+        """The largest norm of a row with its constant feature; not billed."""
+        return float(np.hypot(self.matrix.largest_norm(), self.bias_scale))
+
+    def combination(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """:math:`\\lambda W(p)`, and each row's sum of p over the wrong classes; rows where it is 0 are not read."""
+        Z, mass = np.zeros((self.d + 1, self.k)), np.zeros(self.n)
+        for lo, hi in self.matrix.row_blocks():
+            share = np.full(hi - lo, self.share(lo, hi))
+            _combine(self.matrix.rows, self.labels, p, share, self.bias_scale, lo, hi, Z, mass)
+        return Z, mass
+
+    def combination_norm(self, Z: np.ndarray, linear: float) -> float:
+        """An upper bound on ‖λW(p)‖, of which Z is the computed value and `linear` the sum of all cᵢpᵢₖ."""
+        norm = float(np.linalg.norm(Z))
+        # The sum of p[i, k] over wrong classes enters Z twice: with the right class, and spread over the wrong ones.
+        return norm + rounding(Z.size, norm) + rounding(self.n + self.k, 2.0 * linear * self.largest_norm())
+
+    def linear_term(self, mass: np.ndarray) -> float:
+        """:math:`\\sum_i c_i` times the sum of p over the wrong classes of row i."""
+        return sum(float((mass[lo:hi] * self.share(lo, hi)).sum()) for lo, hi in self.blocks())
+
+
+class Multiclass(MulticlassProblem):
     """One weight vector for each class, all found by one problem.
 
     .. math::
@@ -77,15 +141,8 @@ class Multiclass(OnData[Solution], Examples[Solution]):
         weight: ArrayLike | None = None,
         bias_scale: float = 0.0,
     ) -> None:
-        OnData.__init__(self, as_matrix(X))
-        # `Examples` is used with all labels +1 and with margins for responses: the hinge loss is then the right one.
-        Examples.__init__(self, self.matrix.shape[0], np.ones(np.shape(labels), np.int8), weight)
-        self.d = self.matrix.shape[1]
-        self.labels, self.k = _checked_labels(labels, n_classes)
+        super().__init__(X, labels, n_classes, weight, bias_scale)
         self.lam = checked_lam(lam)
-        self.bias_scale = float(bias_scale)
-        if not 0.0 <= self.bias_scale < np.inf:
-            raise ValueError(f"bias_scale must be a number of at least 0, got {bias_scale!r}.")
 
     @classmethod
     def from_C(cls, X: MatrixLike | Data, labels: ArrayLike, C: float, **options: Any) -> "Multiclass":
@@ -93,13 +150,6 @@ class Multiclass(OnData[Solution], Examples[Solution]):
         problem = cls(X, labels, 1.0, **options)
         problem.lam = lam_of(C, problem.total)
         return problem
-
-    def margins(self, W: np.ndarray, rows: np.ndarray, billed: bool = True) -> np.ndarray:
-        """The margins of some rows: positive where the right class has the highest response."""
-        out = np.empty(len(rows))
-        A = self.matrix.rows if billed else self.matrix.unbilled
-        _margins(A, rows, self.labels, np.ascontiguousarray(W), self.bias_scale, out)
-        return out
 
     def mean_loss(self, W: np.ndarray, error: float = 0.0, billed: bool = True) -> float:
         """The mean loss in one pass; an upper bound on it if margins have errors of up to `error`."""
@@ -144,10 +194,6 @@ class Multiclass(OnData[Solution], Examples[Solution]):
         size = self.largest_norm() * float(np.linalg.norm(W, axis=0).max())
         return rounding(self.matrix.max_row_cells + 1, 2.0 * size + 1.0)
 
-    def largest_norm(self) -> float:
-        """The largest norm of a row with its constant feature; not billed."""
-        return float(np.hypot(self.matrix.largest_norm(), self.bias_scale))
-
     def dual(self, solution: Solution) -> float:
         """D at a feasible point made from the solution's p; -inf where the solution has no p.
 
@@ -158,13 +204,10 @@ class Multiclass(OnData[Solution], Examples[Solution]):
         if solution.alpha is None:
             return -np.inf
         Z, mass = self.combination(solution.alpha)
-        linear = sum(float((mass[lo:hi] * self.share(lo, hi)).sum()) for lo, hi in self.blocks())
+        linear = self.linear_term(mass)
         if not linear > 0.0:
             return 0.0
-        norm = float(np.linalg.norm(Z))
-        # The sum of p[i, k] over wrong classes enters Z twice: with the right class, and spread over the wrong ones.
-        norm += rounding(Z.size, norm) + rounding(self.n + self.k, 2.0 * linear * self.largest_norm())
-        quadratic = norm * norm / self.lam
+        quadratic = self.combination_norm(Z, linear) ** 2 / self.lam
         scale = min(1.0 / float(mass.max()), linear / quadratic if quadratic > 0 else np.inf)
         return scale * (linear - rounding(self.terms + 2 * self.k, linear)) - 0.5 * scale**2 * quadratic
 
@@ -181,13 +224,77 @@ class Multiclass(OnData[Solution], Examples[Solution]):
         p[right] = np.maximum(1.0 - p.sum(axis=1), 0.0)
         return p
 
-    def combination(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """:math:`\\lambda W(p)`, and each row's sum of p over the wrong classes; rows where it is 0 are not read."""
-        Z, mass = np.zeros((self.d + 1, self.k)), np.zeros(self.n)
-        for lo, hi in self.matrix.row_blocks():
-            share = np.full(hi - lo, self.share(lo, hi))
-            _combine(self.matrix.rows, self.labels, p, share, self.bias_scale, lo, hi, Z, mass)
-        return Z, mass
+
+class MulticlassSlackConstrained(MulticlassProblem):
+    """Maximise the margin between all classes where the slacks of the rows may have the mean ν.
+
+    .. math:: \\max_{\\sum_k\\|w_k\\|^2 \\le 1}\\ \\max_{\\xi \\ge 0,\\ \\frac1n\\sum_i\\xi_i \\le \\nu}\\
+              \\min_i\\min_{k \\ne y_i}\\ \\tfrac1{\\sqrt2}\\langle w_{y_i} - w_k, x_i\\rangle + \\xi_i
+
+    For two classes it is `SlackConstrained` without a bias, with w₁ = -w₀ = w/√2. At given W the inner maximum is the
+    water level γ of the margins. Every p of the simplex over rows and wrong classes bounds the optimum from above:
+
+    .. math:: D(p) = \\tfrac1{\\sqrt2}\\Big(\\sum_k\\Big\\|
+              \\sum_i\\Big([k = y_i]\\sum_l p_{il} - p_{ik}\\Big)x_i\\Big\\|^2\\Big)^{\\!1/2}
+              + \\nu n\\max_i\\sum_k p_{ik} .
+
+    The certificate is the relative gap :math:`(D - \\gamma)/\\gamma`. An answer's `w` has the shape (d + 1, k), as of
+    `Multiclass`, with zeros in the last row; its `alpha`, of shape (n, k), is p, of any sum.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, Matrix or Table
+    labels : array of shape (n,)
+        Class numbers, 0 to k - 1.
+    nu : float
+        The mean slack at unit norm.
+    n_classes : int, optional
+        k, if not all classes occur.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hinge import Stop, solve
+    >>> from hinge.problems import MulticlassSlackConstrained
+    >>> from hinge.solvers import MulticlassSimba
+    >>> X, y = load_iris(return_X_y=True)
+    >>> problem = MulticlassSlackConstrained(X, y, nu=0.1)
+    >>> result = solve(problem, MulticlassSimba(), stop=Stop(tol=0, max_iter=2000))
+    >>> result.certificate.objective <= result.certificate.bound  # the margin, and a bound on it
+    True
+    """
+
+    def __init__(self, X: MatrixLike | Data, labels: ArrayLike, nu: float, *, n_classes: int | None = None) -> None:
+        super().__init__(X, labels, n_classes)
+        if not 0 <= nu <= 1:
+            raise ValueError(f"nu must lie in [0, 1], got {nu!r}: it is the mean slack at unit norm.")
+        self.nu = float(nu)
+
+    def objective(self, solution: Solution) -> float:
+        """The largest margin (water level) of any multiple of W in the unit ball; reads not billed."""
+        return best_level(self._basins(solution.w, billed=False), self.nu)[0]
+
+    def certificate(self, solution: Solution) -> Certificate:
+        """The interval [γ, D(p)], in two passes; all rounding included."""
+        basins = self._basins(solution.w, billed=True)
+        gamma, _, s = best_level(basins, self.nu)
+        error = rounding(self.matrix.max_row_cells + solution.w.size, 2.0 * self.largest_norm())
+        gamma -= s * (error + basins.error(self.nu / s)) if s > 0 else rounding(0, gamma)
+        gamma = max(gamma, self.nu - rounding(0, self.nu))
+        if solution.alpha is None:
+            return Certificate(gamma, np.inf, np.inf)
+        Z, mass = self.combination(solution.alpha)
+        linear = self.linear_term(mass)
+        if not linear > 0.0:
+            return Certificate(gamma, np.inf, np.inf)
+        upper = (self.combination_norm(Z, linear) / math.sqrt(2.0) + self.nu * float(mass.max())) / linear
+        upper += rounding(self.terms + 2 * self.k, upper)
+        return Certificate(gamma, upper, rounded_gap(upper, gamma, gamma))
+
+    def _basins(self, W: np.ndarray, billed: bool) -> Basins:
+        m = np.concatenate([self.margins(W, np.arange(lo, hi), billed) for lo, hi in self.matrix.row_blocks()])
+        m /= np.sqrt(2.0) * (float(np.linalg.norm(W)) or 1.0)
+        return Basins(m, np.ones(self.n), np.broadcast_to(np.asarray(self.share()), (self.n,)), free=False)
 
 
 def _checked_labels(labels: ArrayLike, n_classes: int | None) -> tuple[np.ndarray, int]:

@@ -1,4 +1,21 @@
-"""SIMBA: sublinear importance-sampling bi-stochastic algorithm, Hazan, Koren and Srebro 2011."""
+"""SIMBA: sublinear importance-sampling bi-stochastic algorithm, Hazan, Koren and Srebro 2011.
+
+Algorithm 1 of the paper, with b_t of "Incorporating a bias term" and η for the ν of line 11::
+
+    input: ε > 0, 0 ≤ ν ≤ 1, X ∈ R^{n×d} with ‖x_i‖ ≤ 1                            # 1
+    T ← 100² ε⁻² log n, η ← √(log(n)/T), u_0 ← 0, q_1 ← 1                          # 2
+    for t = 1 to T                                                                 # 3
+        choose i_t ← i with probability p_t(i)                                     # 4
+        u_t ← u_{t-1} + x_{i_t}/√(2T),  ξ_t ← argmax_{ξ ∈ Ξ_ν} p_tᵀξ               # 5
+        w_t ← u_t / max{1, ‖u_t‖}                                                  # 6
+        choose j_t ← j with probability w_t(j)²/‖w_t‖²                             # 7
+        for i = 1 to n                                                             # 8
+            ṽ_t(i) ← x_i(j_t) ‖w_t‖²/w_t(j_t) + ξ_t(i) + y_i b_t                   # 9
+            v_t(i) ← clip(ṽ_t(i), 1/η)                                             # 10
+            q_{t+1}(i) ← q_t(i) (1 - η v_t(i) + η² v_t(i)²)                        # 11
+        p_{t+1} ← q_{t+1}/‖q_{t+1}‖₁                                               # 13
+    return w̄ = 1/T Σ w_t                                                           # 15
+"""
 
 import math
 import warnings

@@ -46,7 +46,7 @@ def choose_point(arrays, y, t, key, free, amount, refresh):
     s = numbers[()]
     s.b = sign_of((p * y).sum()) if free else 0.0
     s.b_sum += s.b
-    return pick(p, draw_unit(key, 2 * t))
+    return pick(p, draw_unit(key, 2 * t))  # 4
 
 
 @compiled
@@ -55,10 +55,10 @@ def add_point(arrays, at, x, step, t, key, limit):
     if sq_length(x) > limit:
         return OUTSIDE, 0.0
     u, w_sum, _, _, _ = arrays
-    u += step * whole(at, x, len(u))
-    w = u / max(1.0, np.sqrt(sq_length(u)))
+    u += step * whole(at, x, len(u))  # 5
+    w = u / max(1.0, np.sqrt(sq_length(u)))  # 6
     w_sum += w
-    j = pick(w * w, draw_unit(key, 2 * t + 1))
+    j = pick(w * w, draw_unit(key, 2 * t + 1))  # 7
     return j, (sq_length(w) / w[j] if j >= 0 else 0.0)
 
 
@@ -66,11 +66,11 @@ def add_point(arrays, at, x, step, t, key, limit):
 def reweigh(arrays, y, at, x, ratio, eta, t, amount, refresh):
     """Line 5 for ξ, and lines 8 to 13."""
     _, _, p, _, numbers = arrays
-    b, xi, xj = numbers[()].b, greedy_slack(p, amount), whole(at, x, len(y))
-    for i in range(len(y)):
-        v = y[i] * xj[i] * ratio + xi[i] + y[i] * b
-        p[i] = max(p[i] * factor(eta * v), FLOOR)
-    p /= p.sum()
+    b, xi, xj = numbers[()].b, greedy_slack(p, amount), whole(at, x, len(y))  # 5: ξ
+    for i in range(len(y)):  # 8
+        v = y[i] * xj[i] * ratio + xi[i] + y[i] * b  # 9
+        p[i] = max(p[i] * factor(eta * v), FLOOR)  # 10 and 11
+    p /= p.sum()  # 13
 
 
 @compiled

@@ -1,4 +1,17 @@
-"""Pegasos: primal estimated sub-gradient solver for SVM."""
+"""Pegasos: primal estimated sub-gradient solver for SVM.
+
+Figure 1 of the paper::
+
+    INPUT: S, λ, T, k
+    INITIALIZE: choose w_1 with ‖w_1‖ ≤ 1/√λ                       # 1
+    FOR t = 1, 2, ..., T                                           # 2
+        choose A_t ⊆ S, where |A_t| = k                            # 3
+        set A_t⁺ = {(x, y) ∈ A_t : y⟨w_t, x⟩ < 1}                  # 4
+        set η_t = 1/(λt)                                           # 5
+        set w_{t+½} = (1 - η_t λ) w_t + (η_t/k) Σ_{A_t⁺} y x       # 6
+        set w_{t+1} = min{1, (1/√λ)/‖w_{t+½}‖} w_{t+½}             # 7
+    OUTPUT: w_{T+1}                                                # 8
+"""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -49,7 +62,9 @@ class Pegasos(Solver[Regularized, PegasosState]):
     Parameters
     ----------
     batch_size : int or "all"
-        k; or all rows in each iteration, :math:`A_t = S`, the sub-gradient projection method of Corollary 1.
+        k; or all rows in each iteration, :math:`A_t = S`, the sub-gradient projection method of Corollary 1. The bounds
+        of Theorems 2 and 3 do not depend on k, so that by them k = 1, the default, reads least; at a fixed number of
+        rows read, larger k are no better (``hinge reproduce pegasos-figure3``).
     projection : bool
         Whether to project on the ball of radius :math:`1/\\sqrt\\lambda`.
     output : {"weighted", "last", "uniform", "random"}
@@ -160,26 +175,23 @@ def _pegasos(
 ):
     n, k = len(y), len(rows)
     radius = 1.0 / np.sqrt(lam)
-    for t in range(t0 + 1, t0 + n_iter + 1):
-        eta = 1.0 / (lam * t)
-        # Choose A_t and read it at w_t.
+    for t in range(t0 + 1, t0 + n_iter + 1):  # 2
         for j in range(k):
             c = (t - 1) * k + j
-            i = (draw_index(key, 2 * (c // block_rows), n) + c % block_rows) % n
+            i = (draw_index(key, 2 * (c // block_rows), n) + c % block_rows) % n  # 3
             rows[j] = i
             row = read_row(A, i)
             responses[j] = z.s.a * (dot(A, row, z.v) + constant * z.s.v0)
         b = z.s.b
         if bias == EXACT:
             b = _best_bias(y, rows, responses)
-        # (1 - η_t λ) w_t
-        shrink(z, 1.0 - 1.0 / t)
-        # + (η_t / k) Σ over A_t⁺ of y x
+        eta = 1.0 / (lam * t)  # 5
+        shrink(z, 1.0 - 1.0 / t)  # 6: (1 - η_t λ) w_t
         pull = 0.0
         for j in range(k):
             i = rows[j]
             yi = np.float64(y[i])
-            if yi * (responses[j] + b) < 1.0:
+            if yi * (responses[j] + b) < 1.0:  # 4
                 s = rescale * (weight[i] if len(weight) > 1 else weight[0])
                 row = held_row(A, i)
                 response, sq = (1.0 - 1.0 / t) * responses[j], 0.0
@@ -187,7 +199,7 @@ def _pegasos(
                     sq = sq_norm(A, row) + constant * constant
                     if k > 1:  # w has moved within the batch
                         response = z.s.a * (dot(A, row, z.v) + constant * z.s.v0)
-                add(A, row, z, i, s * eta / k, yi, constant, response, sq)
+                add(A, row, z, i, s * eta / k, yi, constant, response, sq)  # 6: + (η_t/k) y x
                 pull += s * yi / k
         if bias == SUBGRADIENT:
             z.s.b += pull / np.sqrt(t)
@@ -196,7 +208,7 @@ def _pegasos(
         elif bias == EXACT:
             z.s.b = b
         if projection:
-            project(z, radius)  # (4)
+            project(z, radius)  # 7
         count_iterate(z, output, t, key)
 
 

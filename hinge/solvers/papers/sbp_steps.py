@@ -6,7 +6,18 @@ the mean level has the same number m of wet points in both, and any split of the
 is split evenly. (The mean of the levels p and q is largest, for a given volume W₊(p) + W₋(q), where W₊'(p) = W₋'(q),
 and these derivatives are the counts of wet points.)
 
-A compiled iteration is five passes over n numbers, where array operations would take a dozen.
+The algorithm of section 3.4 of the paper for one point an iteration, without a bias::
+
+    v_0 ← 0, the responses c_i = y_i⟨w, φ(x_i)⟩ ← 0                                # 1
+    for t = 1, 2, ..., T                                                           # 2
+        η ← 1/√t                                                                   # 3
+        γ ← the water level of c with the volume νn                                # 4
+        choose j uniformly among the points with c_j ≤ γ                           # 5
+        w ← w + η y_j φ(x_j);  c_i ← c_i + η y_i y_j K(x_i, x_j) for all i         # 6
+        w ← w/max{1, ‖w‖}, and c alike                                             # 7
+    return w̄ = 1/T Σ w_t                                                           # 8
+
+In the code w = s v. A compiled iteration is five passes over n numbers, where array operations would take a dozen.
 """
 
 import math
@@ -168,25 +179,25 @@ def _while_held(y, v, a, u, ua, averages, volume, eta, uniform, units, t, slab, 
     """The iterations until a row is missing: how many, the point of that row or -1, and the averages."""
     s, sq, A, W, gamma = averages
     c = np.empty(len(y))
-    for k in range(len(units)):
+    for k in range(len(units)):  # 2
         for i in range(len(y)):
             c[i] = y[i] * v[i]
-        level, count = lowest_level(c, volume / s, gamma)  # step 1: levels are homogeneous, so s can wait
-        j = _wet_point(c, level, int(units[k] * count))  # step 2
+        level, count = lowest_level(c, volume / s, gamma)  # 4: levels are homogeneous, so s can wait
+        j = _wet_point(c, level, int(units[k] * count))  # 5
         if slot_of[j] < 0:
             return k, j, (s, sq, A, W, gamma)
         gamma, row = level, slab[slot_of[j]]
         omega = 1.0 if uniform else t + k + 1.0
-        step = eta / math.sqrt(t + k + 1.0) / s
+        step = eta / math.sqrt(t + k + 1.0) / s  # 3
         delta = step * y[j]
         sq += delta * (2.0 * v[j] + delta * row[j])
-        _add(row, delta, A, v, u)  # step 3, by (3.4)
+        _add(row, delta, A, v, u)  # 6, by (3.4)
         a[j] += step
         ua[j] += step * A
         if not sq < LARGEST:
             return k + 1, -1, (s, sq, A, W, gamma)
-        s = min(s, 1.0 / math.sqrt(max(sq, 1e-300)))
-        A += omega * s
+        s = min(s, 1.0 / math.sqrt(max(sq, 1e-300)))  # 7
+        A += omega * s  # 8
         W += omega
     return len(units), -1, (s, sq, A, W, gamma)
 

@@ -1,4 +1,16 @@
-"""Stochastic dual coordinate ascent word for word as the talk has it: rows drawn with replacement."""
+"""Stochastic dual coordinate ascent word for word as the talk has it: rows drawn with replacement.
+
+The slide "The stochastic DCA algorithm"::
+
+    initialize α = (0, ..., 0) and w = 0                                           # 1
+    for t = 1, 2, ..., T                                                           # 2
+        choose i ∈ [m] uniformly at random                                         # 3
+        τ_i = max{-α_i, min{1 - α_i, λm(1 - y_i⟨w, x_i⟩)/‖x_i‖²}}                  # 4
+        α_i = α_i + τ_i                                                            # 5
+        w = w + τ_i/(λm) y_i x_i                                                   # 6
+
+In the code v = λm w.
+"""
 
 from dataclasses import dataclass
 
@@ -59,8 +71,8 @@ class UniformDCA(SDCA):
 
 @compiled
 def _ascend(A, y, Lam, n_iter, alpha, v, sq, epoch, key):
-    for t in range(epoch.t, epoch.t + n_iter):
-        i = draw_index(key, t, len(y))
+    for t in range(epoch.t, epoch.t + n_iter):  # 2
+        i = draw_index(key, t, len(y))  # 3
         row = read_row(A, i)
         if np.isnan(sq[i]):
             sq[i] = sq_norm(A, row)
@@ -68,8 +80,8 @@ def _ascend(A, y, Lam, n_iter, alpha, v, sq, epoch, key):
             alpha[i] = 1.0  # an empty row loses one whatever w is
             continue
         yi = np.float64(y[i])
-        new = dual_step(alpha[i], (Lam - yi * dot(A, row, v)) / sq[i])
+        new = dual_step(alpha[i], (Lam - yi * dot(A, row, v)) / sq[i])  # 4: α_i + τ_i
         if new != alpha[i]:
-            add_row(A, row, (new - alpha[i]) * yi, v)
-            alpha[i] = new
+            add_row(A, row, (new - alpha[i]) * yi, v)  # 6
+            alpha[i] = new  # 5
     epoch.t += n_iter

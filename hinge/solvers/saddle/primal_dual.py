@@ -1,4 +1,22 @@
-"""The generic sublinear primal-dual algorithm: Algorithm 2 of the survey; 1, 3 and 4 are instances of it."""
+"""The generic sublinear primal-dual algorithm: Algorithm 2 of the survey; 1, 3 and 4 are instances of it.
+
+::
+
+    T ← max{T_ε(LRA), log(n)/ε²}, x_1 ← LRA(initial), w_1 ← 1, η ← √(log(n)/T)/100        # 1
+    for t = 1 to T                                                                        # 2
+        for i ∈ [n]                                                                       # 3
+            ṽ_t(i) ← Sample(x_t, c_i)                                                     # 4
+            v_t(i) ← clip(ṽ_t(i), 1/η)                                                    # 5
+            w_{t+1}(i) ← w_t(i) (1 - η v_t(i) + η² v_t(i)²)                               # 6
+        p_t ← w_t/‖w_t‖₁                                                                  # 8
+        choose i_t ← i with probability p_t(i)                                            # 9
+        x_{t+1} ← LRA(x_t, c_{i_t})                                                       # 10
+    return x̄ = 1/T Σ x_t                                                                  # 12
+
+The sublinear perceptron is this algorithm on `MaxMargin`, where c_i(x) = ⟨a_i, x⟩, Sample reads one column (its lines 7
+and 9) and LRA adds the row i_t over √(2T) and projects (its lines 4 and 6); the sublinear SDP is the same on
+`Semidefinite`.
+"""
 
 import math
 import warnings
@@ -189,24 +207,24 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         log_n, reach = _log(problem.n), problem.scale * math.sqrt(problem.second_moment)
         T = self.horizon(problem) if self.steps == "fixed" else 0
         rate = self.rate or (1.0 if T else 0.5)
-        for t in range(begun + 1, begun + n_iter + 1):
+        for t in range(begun + 1, begun + n_iter + 1):  # 2
             eta = rate * math.sqrt(log_n / (T or t))
             x = problem.respond(p, y if problem.primal != "gradient" else problem.project(y))
             x_sum += x
             if problem.averages:
                 p_sum += p
-            i = pick(p, draw_unit(key, 2 * t))
-            v = problem.estimate_values(x, draw_unit(key, 2 * t + 1))
+            i = pick(p, draw_unit(key, 2 * t))  # 9, with the p of the iteration before, as in Algorithm 1
+            v = problem.estimate_values(x, draw_unit(key, 2 * t + 1))  # 3 and 4
             if problem.primal != "response":
                 g = problem.sample_gradient(i, x)
-                self._step(problem, y, g, T or t, t)
+                self._step(problem, y, g, T or t, t)  # 10
                 g_sum += g
             drawn[i] += 1
             if v is not None:  # else x = 0, which tells nothing of the functions
                 v = np.asarray(v, np.float64)
                 if v.shape != p.shape:
                     raise ValueError(f"estimate_values must give {problem.n} numbers; it gave {v.shape}.")
-                s.clipped += reweigh(p, v, eta / reach)
+                s.clipped += reweigh(p, v, eta / reach)  # 5, 6 and 8
                 s.expected += min(1.0, eta * eta)
         return state._replace(t=begun + n_iter)
 

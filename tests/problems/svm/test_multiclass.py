@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
-from hinge.problems import Multiclass, Solution
+from hinge.problems import Multiclass, MulticlassSlackConstrained, SlackConstrained, Solution
 
 X = np.array([[3.0, 4.0], [0.0, 1.0], [2.0, 0.0]])
 Y = np.array([0, 1, 2])
@@ -153,3 +153,31 @@ def test_large_columns_of_small_weights_are_no_large_rounding(kind):
     assert rough.objective > exact * (1 + 1e-6)
     assert (fine.bound, fine.gap) == (rough.bound, problem.relative(fine.objective, rough.bound))
     assert problem.sharpened(answer, rough, rough.gap) is rough
+
+
+@pytest.mark.parametrize("nu", [0.0, 0.1])
+def test_with_a_given_slack_two_classes_are_the_binary_problem(nu):
+    rng = np.random.default_rng(0)
+    X, y, w, alpha = rng.standard_normal((30, 4)), rng.integers(0, 2, 30), rng.standard_normal(4), rng.random(30)
+    W = np.zeros((5, 2))
+    W[:-1, 1], W[:-1, 0] = w, -w
+    p = np.zeros((30, 2))
+    p[np.arange(30), 1 - y] = alpha
+    several, two = MulticlassSlackConstrained(X, y, nu), SlackConstrained(X, 2 * y - 1, nu)
+    one, other = several.certificate(Solution(W, 0.0, p)), two.certificate(Solution(w, 0.0, alpha))
+    assert several.objective(Solution(W)) == pytest.approx(two.objective(Solution(w)), rel=1e-12)
+    assert one.objective == pytest.approx(other.objective, rel=1e-12)
+    assert one.bound == pytest.approx(other.bound, rel=1e-12)
+    assert several.certificate(Solution(W)).bound == several.certificate(Solution(W, 0.0, 0 * p)).bound == np.inf
+
+
+def test_the_bound_with_a_given_slack_by_hand():
+    # p on one pair: the norm of (x, -x)/√2 is ‖x‖, and all slack goes to that row.
+    X, y = np.array([[3.0, 4.0], [1.0, 0.0], [0.0, 2.0]]), np.arange(3)
+    p = np.zeros((3, 3))
+    p[0, 2] = 7.0
+    certificate = MulticlassSlackConstrained(X, y, 0.2).certificate(Solution(np.zeros((3, 3)), 0.0, p))
+    assert certificate.bound == pytest.approx(5.0 + 0.2 * 3, rel=1e-12) and certificate.bound > 5.6
+    assert certificate.objective == pytest.approx(0.2, rel=1e-12)  # of w = 0
+    with pytest.raises(ValueError, match="nu must lie in"):
+        MulticlassSlackConstrained(X, y, 1.5)

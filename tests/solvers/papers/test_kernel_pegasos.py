@@ -165,3 +165,34 @@ def test_what_it_cannot_solve(tiny):
         solve(KernelRegularized(gram, y, 0.1, weight=np.ones(60)), KernelPegasos())
     with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1"):
         KernelPegasos(0)
+
+
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_a_budget_of_support_vectors(tiny, batch_size, average):
+    problem, T = problem_of(tiny, 0.03), 150
+    key = key_of(2)
+    draws = [[int(draw_index(key, t * batch_size + j, 60)) for j in range(batch_size)] for t in range(T)]
+    K = matrix_of(problem)
+    beta = kernel_pegasos(K, tiny[1], 0.03, draws, projection=True, average=average, budget=7)
+    found = answer(KernelPegasos(batch_size, True, average, budget=7), problem, T, seed=2)
+    assert 0 < np.count_nonzero(found.beta) <= 7
+    np.testing.assert_allclose(found.beta, beta, rtol=0, atol=1e-12 * np.abs(beta).max())
+    np.testing.assert_allclose(found.responses, K @ beta, rtol=0, atol=1e-11 * np.abs(K @ beta).max())
+
+
+@pytest.mark.parametrize("average", [True, False])
+def test_the_certificate_with_a_budget_covers_the_optimum(tiny, average):
+    problem = problem_of(tiny, 0.03)
+    best = solve(problem_of(tiny, 0.03), SMO(), stop=Stop(tol=1e-8)).certificate
+    result = solve(problem, KernelPegasos(average=average, budget=12), stop=Stop(tol=0, max_iter=3000))
+    exact = result.solution._replace(responses=matrix_of(problem) @ result.solution.beta)
+    assert problem.objective(exact) <= result.certificate.objective * (1 + 1e-12)
+    assert result.certificate.bound <= best.objective
+    assert result.certificate.gap >= problem.objective(exact) / best.objective - 1 - 1e-6
+    assert (result.solution.path >= np.abs(result.solution.beta)).all()
+
+
+def test_a_budget_that_is_never_reached_changes_nothing(tiny):
+    free, wide = (answer(KernelPegasos(budget=b), problem_of(tiny, 0.03), 200) for b in (None, 60))
+    np.testing.assert_array_equal(free.beta, wide.beta)
