@@ -85,19 +85,14 @@ class _Commands(TyperGroup):
             alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
             alone.command(name, epilog=CODES)(_as_command(unwrap(plain), settings()))
             command = typer.main.get_command(alone)
-            _plain_types(command)
+        for option in getattr(command, "params", ()):
+            kind = getattr(option, "type_descriptor", None) or option.type  # the former since typer has no click
+            choices = [str(getattr(one, "value", one)) for one in getattr(kind, "choices", None) or ()]
+            if getattr(option, "is_flag", False):  # whose type says nothing
+                option.metavar = ""
+            elif len("|".join(choices)) > 20 and option.metavar is None:  # too long for the column of types
+                option.metavar, option.help = "<name>", f"{option.help or ''} One of {', '.join(choices)}."
         return name, command, rest
-
-
-def _plain_types(command: Any) -> None:
-    """Show no type beside flags, nor choices too long for the column of types, which go to the help."""
-    for option in command.params:
-        kind = getattr(option, "type_descriptor", None) or option.type  # the former since typer has no click
-        choices = [str(getattr(one, "value", one)) for one in getattr(kind, "choices", None) or ()]
-        if getattr(option, "is_flag", False):
-            option.metavar = ""
-        elif len("|".join(choices)) > 20 and option.metavar is None:
-            option.metavar, option.help = "<name>", f"{option.help or ''} One of {', '.join(choices)}."
 
 
 def _show_version(wanted: bool) -> None:

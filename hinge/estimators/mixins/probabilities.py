@@ -374,9 +374,8 @@ class Probabilities(RefersToRows):
         """The values of all decision functions, for every row."""
         raise NotImplementedError
 
-    def _scores_of(self, X: Any) -> np.ndarray:
-        """The same for validated rows."""
-        raise NotImplementedError
+    _scores_of: Callable[[Any], np.ndarray]
+    """The same for validated rows."""
 
     def _codes_of(self, scores: np.ndarray) -> np.ndarray:
         """The index of the predicted class, from decision values."""
