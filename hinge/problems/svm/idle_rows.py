@@ -70,12 +70,18 @@ def idle_margins(answer: CertifiedAnswer) -> tuple[np.ndarray, np.ndarray]:
     e = answer.norms * answer.radius + answer.error
     down = up = np.zeros(len(e))
     if answer.free:
-        low, high = -_largest_bias(answer, e, -1.0), _largest_bias(answer, e, 1.0)
+        low, high = bias_bounds(answer)
         down, up = np.full(len(e), answer.b - low), np.full(len(e), high - answer.b)
     f = answer.r + answer.b
     if answer.loss.two_sided:
         return answer.loss.epsilon - np.abs(answer.y - f), e + np.maximum(down, up)
     return answer.y * f - 1.0, e + np.where(answer.y > 0, down, up)
+
+
+def bias_bounds(answer: CertifiedAnswer) -> tuple[float, float]:
+    """Lower and upper bounds on every bias that is optimal for some responses within their errors."""
+    e = answer.norms * answer.radius + answer.error
+    return -_largest_bias(answer, e, -1.0), _largest_bias(answer, e, 1.0)
 
 
 def _largest_bias(answer: CertifiedAnswer, e: np.ndarray, side: float, halvings: int = 60) -> float:
