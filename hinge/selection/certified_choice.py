@@ -141,34 +141,56 @@ class ErrorBounds(NamedTuple):
         return max(0.0, self.chosen - float(self.lower.min()))
 
 
-def mixture(one: FittedPair, other: FittedPair, C: float) -> tuple[float, np.ndarray, np.ndarray]:
-    """The share of the other pair in a mixture for C, with the dual weights and the g of the mixture."""
-    t = 0.0 if other.C == one.C else (C - one.C) / (other.C - one.C)
-    return t, (1.0 - t) * one.a + t * other.a, (1.0 - t) * one.g + t * other.g
+class Mixing(NamedTuple):
+    """How two fits of one problem are mixed for a C between theirs.
+
+    The share of the other fit is linear in C, log C or 1/C, for `power` 1, 0 or -1: w is about linear in C where few rows
+    have reached their margin, and in 1/C where few are beyond it. Dual weights with an upper bound stay feasible if it is
+    linear in C.
+    """
+
+    one: FittedPair
+    other: FittedPair
+    power: int
+
+    def share(self, C: np.ndarray | float) -> np.ndarray:
+        """The share of the other fit."""
+        if self.one.C == self.other.C:
+            return np.zeros(np.shape(C))
+        low, high, here = (np.log(x) if self.power == 0 else x**self.power for x in (self.one.C, self.other.C, np.asarray(C)))
+        return np.clip((here - low) / (high - low), 0.0, 1.0)
+
+    def gap(self, C: float, t: float, s: np.ndarray, loss: Loss) -> tuple[float, float]:
+        """Upper bounds on G of the mixture, and on the sum L of its losses."""
+        one, other = self.one, self.other
+        a, g = (1.0 - t) * one.a + t * other.a, (1.0 - t) * one.g + t * other.g
+        error, mass, farthest = max(one.error, other.error), float(a.sum()), float(np.abs(g).max())
+        slack = float(a @ g)
+        paid = float(s @ loss.values(g, error))
+        conjugate = 0.5 * loss.curvature / C * float((a * a) @ (1.0 / s)) if loss.curvature else 0.0
+        short = C * paid + conjugate - slack + error * mass
+        # Where the bias is free, the classes of a balance but for the rounding of their sums: this allows for it, too.
+        short += rounding(2 * len(a), C * paid + conjugate + mass * farthest)
+        return max(short, 0.0) + 0.5 * max(one.apart, other.apart) ** 2, paid + rounding(len(a), paid)
+
+    def radii(self, ends: np.ndarray, s: np.ndarray, loss: Loss) -> np.ndarray:
+        """For each cell a bound on the distance of :math:`w_C` from :math:`\\tfrac12(w + z)`."""
+        one, other, t = self.one, self.other, self.share(ends)
+        G, L = np.array([self.gap(C, at, s, loss) for C, at in zip(ends.tolist(), t.tolist(), strict=True)]).T
+        u, v = (p - q for p, q in zip(one.w, other.w, strict=True))
+        lost = float(np.abs(u).sum()) * (one.faint + other.faint)
+        part = math.sqrt(max(float(u @ v) * (1.0 - 1e-9) - lost, 0.0)) * np.diff(t)
+        both = part**2 + np.maximum(part - one.apart - other.apart, 0.0) ** 2
+        step = np.diff(ends)
+        curved = step * (L[:-1] - L[1:]) + rounding(len(s), 1.0) * step * L[:-1] - 0.5 * both
+        return np.sqrt(np.maximum(G[:-1], G[1:]) + 0.25 * np.maximum(curved, 0.0)) * (1.0 + 1e-12)
 
 
-def gap_at(one: FittedPair, other: FittedPair, C: float, s: np.ndarray, loss: Loss) -> tuple[float, float]:
-    """Upper bounds on G of the mixture for C, and on the sum L of its losses."""
-    _, a, g = mixture(one, other, C)
-    error, mass, farthest = max(one.error, other.error), float(a.sum()), float(np.abs(g).max())
-    paid = float(s @ loss.values(g.copy(), error))
-    conjugate = 0.5 * loss.curvature / C * float((a * a) @ (1.0 / s))
-    size = C * paid + conjugate + mass * farthest
-    short = C * paid + conjugate - float(a @ g) + error * mass + rounding(2 * len(a), size)
-    # Where the bias is free, the classes of a balance but for the rounding of their sums, which `size` allows for.
-    return max(short, 0.0) + 0.5 * max(one.apart, other.apart) ** 2, paid + rounding(len(a), paid)
-
-
-def radii(one: FittedPair, other: FittedPair, ends: np.ndarray, s: np.ndarray, loss: Loss) -> np.ndarray:
-    """For each cell a bound on the distance of :math:`w_C` from :math:`\\tfrac12(w + z)`."""
-    G, L = np.array([gap_at(one, other, C, s, loss) for C in ends.tolist()]).T
-    u, v = (p - q for p, q in zip(one.w, other.w, strict=True))
-    moved = math.sqrt(max(float(u @ v) * (1.0 - 1e-9) - float(np.abs(u).sum()) * 2.0 * other.faint, 0.0))
-    step = np.diff(ends)
-    part = moved * (step / (other.C - one.C) if other.C > one.C else 0.0 * step)
-    both = part**2 + np.maximum(part - one.apart - other.apart, 0.0) ** 2
-    curved = step * (L[:-1] - L[1:]) + rounding(len(s), 1.0) * step * L[:-1] - 0.5 * both
-    return np.sqrt(np.maximum(G[:-1], G[1:]) + 0.25 * np.maximum(curved, 0.0)) * (1.0 + 1e-12)
+def best_mixing(one: FittedPair, other: FittedPair, s: np.ndarray, loss: Loss) -> tuple[float, Mixing]:
+    """The mixing with the smallest G in the middle of two fits, and this G."""
+    C = math.sqrt(one.C * other.C)
+    ways = [Mixing(one, other, power) for power in ((1, 0, -1) if loss.high == np.inf else (1,))]
+    return min(((way.gap(C, float(way.share(C)), s, loss)[0], way) for way in ways), key=lambda found: found[0])
 
 
 def value_bounds(
@@ -176,15 +198,16 @@ def value_bounds(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper bounds on the decision values of held-out rows in each cell, of shape (n_cells, m)."""
     s, y = rows.s[k], rows.y[k]
-    R = radii(one, other, ends, s, rows.loss)
+    mixing = best_mixing(one, other, s, rows.loss)[1]
+    R, t = mixing.radii(ends, s, rows.loss), mixing.share(ends)[:, None]
     error, blur = (max(getattr(pair, name) for pair in (one, other)) for name in ("error", "blur"))
-    t = np.array([mixture(one, other, C)[0] for C in ends.tolist()])[:, None]
     f = (1.0 - t) * one.f + t * other.f
     reach = (R[:, None] + blur) * rows.norms + 2.0 * error
     low, high = np.minimum(f[:-1], f[1:]) - reach, np.maximum(f[:-1], f[1:]) + reach
     for j in range(len(R)) if rows.free else ():
         b = (1.0 - t[j, 0]) * one.b + t[j, 0] * other.b
-        r = [y * (1.0 - mixture(one, other, C)[2]) - b for C in ends[j : j + 2].tolist()]
+        own = [y * (1.0 - pair.g) - pair.b for pair in (one, other)]
+        r = [(1.0 - at) * own[0] + at * own[1] for at in t[j : j + 2, 0].tolist()]
         spread = 0.5 * np.abs(r[1] - r[0]) + (R[j] + one.apart + other.apart) * rows.train_norms
         between = CertifiedAnswer(y, 0.5 * (r[0] + r[1]), b, s, spread, 1.0, 4.0 * error, rows.loss, True)
         below, above = bias_bounds(between)
@@ -267,9 +290,9 @@ def certify_choice(
         """Bound the errors between two neighbours, if mixtures in their middle are accurate enough for that."""
         one, other = nodes[low], nodes[high]
         radius = max(min(needed_radius(rows, node, most - epsilon) for node in (one, other)), 1e-6)
-        middle, cells = np.array([math.sqrt(low * high)]), 1
+        cells = 1
         wide = any(
-            math.sqrt(gap_at(p, q, float(middle[0]), s, rows[k].loss)[0]) > 2.0 * radius * max(p.norm, q.norm)
+            math.sqrt(best_mixing(p, q, s, rows[k].loss)[0]) > 2.0 * radius * max(p.norm, q.norm)
             for k in folds
             for p, q, s in zip(one[k], other[k], rows[k].s, strict=True)
         )

@@ -23,7 +23,7 @@ from hinge.monitoring.clock import is_over, now
 from hinge.problems import L1Regularized, Penalized, Solution
 from hinge.problems.base import rounding
 from hinge.problems.svm.penalized import lam_of
-from hinge.selection.certified_choice import FittedPair, FoldRows, PairFit, mixture
+from hinge.selection.certified_choice import FittedPair, FoldRows, PairFit, best_mixing
 from hinge.selection.paths import FULL, SharedPath, until_settled
 from hinge.selection.scoring import SearchData
 from hinge.selection.without_rows import row_spans
@@ -56,7 +56,7 @@ class LinearPath(SharedPath[LinearRun]):
         self.matrix = cast(Matrix, occupied(as_matrix(cast(Stored, data.X), checked=True)).matrix)
         self.X: Stored = self.matrix.fork().whole()  # on a counter of its own: these reads are not reported
         self.seed = checks.seed_of(model.random_state)
-        self.chosen: dict[float, Solver] = {}
+        self.chosen: dict[tuple[float, float], Solver] = {}
         self.squares: defaultdict[int, Squares] = defaultdict(Squares)
 
     def _values(self, run: LinearRun, rows: np.ndarray | None) -> np.ndarray:
@@ -119,11 +119,11 @@ class LinearPath(SharedPath[LinearRun]):
         return None if result.status is Status.MAX_TIME else LinearRun(problem, result)
 
     def _solver(self, problem: Penalized, C: float, tol: float) -> Solver:
-        """The solver chosen for this C in the first fold: choosing takes as long as a small fit."""
-        if C not in self.chosen:
+        """The solver chosen for this C and gap in the first fold: choosing takes as long as a small fit."""
+        if (C, tol) not in self.chosen:
             asked = self.model._solver()
-            self.chosen[C] = choose(problem, tol=tol).solver if asked is None else asked
-        return self.chosen[C]
+            self.chosen[C, tol] = choose(problem, tol=tol).solver if asked is None else asked
+        return self.chosen[C, tol]
 
     def pairs_of(self, train: np.ndarray, test: np.ndarray, share: np.ndarray) -> tuple[FoldRows, PairFit]:
         """A fold for `certify_choice`, and the function that fits its problems."""
@@ -144,7 +144,8 @@ class LinearPath(SharedPath[LinearRun]):
             start = None
             if near:
                 one, other = near[0], near[-1]
-                t, a, _ = mixture(one, other, C)
+                t = float(best_mixing(one, other, masses[k], problem.loss)[1].share(C))
+                a = (1.0 - t) * one.a + t * other.a
                 if one is other:  # at another C, or to a smaller gap
                     a = a * (C / one.C)
                 alpha = np.zeros(problem.n)
@@ -152,7 +153,7 @@ class LinearPath(SharedPath[LinearRun]):
                 w = (1.0 - t) * one.w[0] + t * other.w[0]
                 b = (1.0 - t) * one.b + t * other.b if free else float(w[-1]) * problem.bias_scale
                 start = Solution(w[:-1], b, np.clip(alpha, problem.loss.low, problem.loss.high))
-            solver = self._solver(problem, 10.0 ** round(math.log10(C)), tol)
+            solver = self._solver(problem, *(10.0 ** round(math.log10(value)) for value in (C, tol)))
             most = int(self.model.max_iter) * solver.cost(cast(Any, problem)).a_pass
             w, b, alpha = solve(problem, solver, stop=Stop(tol, most), seed=self.seed, start=start).solution
             r = problem.responses(w, billed=False)
