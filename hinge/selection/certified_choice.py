@@ -5,7 +5,7 @@ Write a machine as :math:`P_C(w) = \\tfrac12\\|w\\|^2 + C\\sum_is_i\\ell(1 - y_i
 in z, so that the optimum :math:`w_C` obeys
 
 .. math:: \\tfrac12\\|w_C - w\\|^2 + \\tfrac12\\|w_C - z\\|^2 \\le G = P_C(w) - D_C(a)
-          = \\tfrac12\\|w - z\\|^2 + \\sum_i\\big(Cs_i\\ell(g_i) + \\tfrac{q}{2Cs_i}a_i^2 - a_ig_i\\big)
+          = \\tfrac12\\|w - z\\|^2 + \\sum_i\\big(Cs_i\\ell(g_i) + \\tfrac{q}{2Cs_i}a_i^2 - a_ig_i\\big), \\quad g_i = 1 - y_if_i,
 
 and lies in the ball about :math:`\\tfrac12(w + z)` with the radius :math:`\\sqrt G`. Of two fits, at C and C′, every
 mixture :math:`(1 - t)(w, a) + t(w', a')` is a feasible pair for the same mixture of C and C′, whose G takes O(n), and no
@@ -164,14 +164,19 @@ class Mixing(NamedTuple):
         """Upper bounds on G of the mixture, and on the sum L of its losses."""
         one, other = self.one, self.other
         a, g = (1.0 - t) * one.a + t * other.a, (1.0 - t) * one.g + t * other.g
-        error, mass, farthest = max(one.error, other.error), float(a.sum()), float(np.abs(g).max())
-        slack = float(a @ g)
-        paid = float(s @ loss.values(g, error))
-        conjugate = 0.5 * loss.curvature / C * float((a * a) @ (1.0 / s)) if loss.curvature else 0.0
-        short = C * paid + conjugate - slack + error * mass
-        # Where the bias is free, the classes of a balance but for the rounding of their sums: this allows for it, too.
-        short += rounding(2 * len(a), C * paid + conjugate + mass * farthest)
-        return max(short, 0.0) + 0.5 * max(one.apart, other.apart) ** 2, paid + rounding(len(a), paid)
+        error, q, bound = max(one.error, other.error), loss.curvature, C * s
+        over = np.maximum(g, 0.0)
+        # Terms that are not negative: a difference of sums would lose the digits that count at large C.
+        if q:
+            terms = bound * (0.5 / q) * (np.abs(over - q * a / bound) + error) ** 2
+        else:
+            terms = np.maximum(bound - a, 0.0) * (over + error)
+        paid = float(s @ loss.values(over, error))
+        short = float(terms.sum() + a @ np.maximum(error - g, 0.0))
+        # Where the bias is free, the classes of a balance but for the rounding of their sums.
+        moved = rounding(len(a), float(a.sum())) * float(np.abs(g).max()) if one.b or other.b else 0.0
+        short += rounding(len(a), short) + rounding(0, C * paid) + moved
+        return short + 0.5 * max(one.apart, other.apart) ** 2, paid + rounding(len(a), paid)
 
     def radii(self, ends: np.ndarray, s: np.ndarray, loss: Loss) -> np.ndarray:
         """For each cell a bound on the distance of :math:`w_C` from :math:`\\tfrac12(w + z)`."""
@@ -250,7 +255,14 @@ def needed_radius(rows: Sequence[FoldRows], node: Node, wanted: float) -> float:
 
 
 def certify_choice(
-    rows: Sequence[FoldRows], fits: Sequence[PairFit], Cs: Sequence[float], chosen: float, epsilon: float, ends: float | None
+    rows: Sequence[FoldRows],
+    fits: Sequence[PairFit],
+    Cs: Sequence[float],
+    epsilon: float,
+    ends: float | None,
+    *,
+    chosen: float | None = None,
+    most: float = 1.0,
 ) -> ErrorBounds:
     """Bound the error of every C between the smallest and the largest, until the gap is at most ε or time is up.
 
@@ -260,10 +272,14 @@ def certify_choice(
     fits : sequence of callables
         What fits each fold.
     Cs : sequence of float
-        Values to begin with, the chosen one among them, in ascending order.
-    chosen, epsilon : float
+        Values to begin with, in ascending order.
+    epsilon : float
     ends : float, optional
         When to stop, by `now`.
+    chosen : float, optional
+        The chosen C, one of the values.
+    most : float
+        An upper bound on its error, if it belongs to another kernel.
 
     Returns
     -------
@@ -301,16 +317,19 @@ def certify_choice(
         cut = np.geomspace(low, high, cells + 1)
         cut[[0, -1]] = low, high
         found[low, high] = cut, np.array([[0.0], [1.0]]) if wide else bounds_of(one, other, cut)
-        heapq.heappush(heap, (float(found[low, high][1][0].min()), -math.log(high / low), low, high))
+        if high > low * (1.0 + 1e-9):  # else rounding is what is too large
+            heapq.heappush(heap, (float(found[low, high][1][0].min()), -math.log(high / low), low, high))
 
     for C in Cs:
         nodes[C] = fitted(C, None, *list(nodes.values())[-1:])
-    most = sum(float(fold.share @ (leads(fold, pairs) > 0.0)) for fold, pairs in zip(rows, nodes[chosen], strict=True))
-    for C in [chosen, *Cs] if most > epsilon else ():
+    if chosen is not None:  # as it seems, for now
+        most = sum(float(one.share @ (leads(one, pairs) > 0.0)) for one, pairs in zip(rows, nodes[chosen], strict=True))
+    for C in Cs if most > epsilon else ():
         radius = needed_radius(rows, nodes[C], most - epsilon)
         if radius > 0.0 and not is_over(ends):
             nodes[C] = fitted(C, 0.3 * radius if C == chosen else radius, nodes[C])
-    most = float(bounds_of(nodes[chosen], nodes[chosen], np.array([chosen, chosen]))[1, 0])
+    if chosen is not None:
+        most = float(bounds_of(nodes[chosen], nodes[chosen], np.array([chosen, chosen]))[1, 0])
     for low, high in pairwise(Cs):
         judge(low, high)
     while heap and heap[0][0] < most - epsilon and not is_over(ends):
@@ -322,9 +341,12 @@ def certify_choice(
         judge(low, middle)
         judge(middle, high)
     order = sorted(found)
-    cuts = [found[ends][0][:-1] for ends in order]
-    lower, upper = np.concatenate([found[ends][1] for ends in order], axis=1) if order else np.array([[most], [most]])
-    return ErrorBounds(np.append(np.concatenate(cuts) if cuts else [chosen], Cs[-1]), lower, upper, most, n_fits)
+    if not order:  # a single C
+        lower, upper = bounds_of(nodes[Cs[0]], nodes[Cs[0]], np.array([Cs[0], Cs[0]]))
+        return ErrorBounds(np.array([Cs[0], Cs[0]]), lower, upper, most, n_fits)
+    cut = np.concatenate([found[cell][0][:-1] for cell in order])
+    lower, upper = np.concatenate([found[cell][1] for cell in order], axis=1)
+    return ErrorBounds(np.append(cut, Cs[-1]), lower, upper, most, n_fits)
 
 
 def _tolerance(rows: FoldRows, near: list[FittedPair], radius: float) -> float:

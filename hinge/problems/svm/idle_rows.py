@@ -87,6 +87,12 @@ def bias_bounds(answer: CertifiedAnswer) -> tuple[float, float]:
 def _largest_bias(answer: CertifiedAnswer, e: np.ndarray, side: float, halvings: int = 60) -> float:
     """An upper bound on `side` times any optimal bias; infinite if none is found."""
     total = float(answer.c.sum())
+    if not (answer.loss.two_sided or answer.loss.curvature):  # the slope rises by c at each kink
+        kinks = side * (answer.y - answer.r) + e
+        order = np.argsort(kinks)
+        least = float(answer.c[side * answer.y > 0].sum()) + 1e-12 * total
+        at = int(np.searchsorted(np.cumsum(answer.c[order]), least, side="right"))
+        return float(kinks[order[at]]) if at < len(order) else np.inf
     b, step = side * answer.b, max(1.0, abs(answer.b)) * 2.0**-50
 
     def exceeds(b: float) -> bool:
