@@ -58,7 +58,9 @@ def newton_values(X: np.ndarray, t: np.ndarray, s: np.ndarray, C: float, w: np.n
     return w
 
 
-def reference_values(machine: str, X: np.ndarray, y: np.ndarray, s: np.ndarray, test: np.ndarray, Cs: np.ndarray, gamma: float):
+def reference_values(
+    machine: str, X: np.ndarray, y: np.ndarray, s: np.ndarray, test: np.ndarray, Cs: np.ndarray, gamma: float
+):
     """Decision values of the held-out rows for each C."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 _WHERE = {
     "CalibrationDisplay": "calibration",
+    "ChoiceDisplay": "choice",
     "ConformalDisplay": "conformal",
     "ConvergenceDisplay": "convergence",
     "HardRowsDisplay": "hard_rows",
@@ -16,6 +17,7 @@ __all__ = [*_WHERE]
 
 if TYPE_CHECKING:
     from hinge.display.calibration import CalibrationDisplay as CalibrationDisplay
+    from hinge.display.choice import ChoiceDisplay as ChoiceDisplay
     from hinge.display.conformal import ConformalDisplay as ConformalDisplay
     from hinge.display.convergence import ConvergenceDisplay as ConvergenceDisplay
     from hinge.display.convergence import LearningRuntimeDisplay as LearningRuntimeDisplay

@@ -1,31 +1,30 @@
 """Bounds on the cross-validation error of every C in a range, from certified fits for some of them.
 
-Write a machine as :math:`P_C(w) = \\tfrac12\\|w\\|^2 + C\\sum_is_i\\ell(1 - y_if_i)`, with the dual point
-:math:`z = \\sum_ia_iy_i\\phi(x_i)`, :math:`0 \\le a_i \\le Cs_i`. P is strongly convex in w, and the dual strongly concave
-in z, so that the optimum :math:`w_C` obeys
+Write a machine as :math:`P_C(w) = \\tfrac12\\|w\\|^2 + C\\sum_is_i\\ell(g_i)`, :math:`g_i = 1 - y_if_i`, with the dual
+point :math:`z = \\sum_ia_iy_i\\phi(x_i)`, :math:`0 \\le a_i \\le Cs_i` (any :math:`a_i \\ge 0` for the squared hinge). P is
+strongly convex in w, and the dual strongly concave in z, so that the optimum :math:`w_C` obeys
 
 .. math:: \\tfrac12\\|w_C - w\\|^2 + \\tfrac12\\|w_C - z\\|^2 \\le G = P_C(w) - D_C(a)
-          = \\tfrac12\\|w - z\\|^2 + \\sum_i\\big(Cs_i\\ell(g_i) + \\tfrac{q}{2Cs_i}a_i^2 - a_ig_i\\big), \\quad g_i = 1 - y_if_i,
+          = \\tfrac12\\|w - z\\|^2 + \\sum_i\\big(Cs_i\\ell(g_i) + \\tfrac{q}{2Cs_i}a_i^2 - a_ig_i\\big)
 
-and lies in the ball about :math:`\\tfrac12(w + z)` with the radius :math:`\\sqrt G`. Of two fits, at C and C′, every
-mixture :math:`(1 - t)(w, a) + t(w', a')` is a feasible pair for the same mixture of C and C′, whose G takes O(n), and no
-kernel value or product with X. It is of the order of the fourth power of the step for the squared hinge, of the second
+and lies in the ball about :math:`\\tfrac12(w + z)` with the radius :math:`\\sqrt G`. Every mixture
+:math:`(1 - t)(w, a) + t(w', a')` of two fits, at C and C′, is such a pair for a C between the two, whose G takes O(n), and
+no kernel value or product with X. G is of the order of the fourth power of the step for the squared hinge, of the second
 for the hinge. Between two mixtures, at :math:`C_1 < C_2`, L being the sum of the losses,
 
 .. math:: G \\le \\max(G_1, G_2) + \\tfrac14\\big((C_2 - C_1)(L_1 - L_2)
           - \\tfrac12\\|w_1 - w_2\\|^2 - \\tfrac12\\|z_1 - z_2\\|^2\\big),
 
-because :math:`C L(w)` is bounded by chords of L, and the dual is concave in (C, a). So each held-out row has bounds on its
-decision value for all C of a cell :math:`[C_1, C_2]`; rows that are certainly misclassified give a lower bound on the
-error, and the others an upper one. Cells in which too few are certain are bisected, by a fit that starts from the
-mixture.
+because L is below its chords, and the dual is concave in (C, a). So each held-out row has bounds on its decision value
+for all C of a cell :math:`[C_1, C_2]`; rows that are certainly misclassified give a lower bound on the error, and those
+that may be an upper one. Where too few are certain, another fit is made between the two, which starts from the mixture.
 
 A free bias is bounded as in `hinge.problems.svm.idle_rows`. All roundings are included.
 
 References
 ----------
 Shibagaki, Suzuki, Karasuyama and Takeuchi, *Regularization Path of Cross-Validation Error Lower Bounds*, 2015, use the
-ball that one exact fit gives, whose radius is :math:`\\tfrac12|C/C_0 - 1|\\,\\|w_0\\|`; that between two fits is smaller.
+ball that one fit gives. Its radius is :math:`\\tfrac12|C/C_0 - 1|\\,\\|w_0\\|` if the fit is exact.
 """
 
 import heapq
@@ -36,7 +35,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from hinge.monitoring.clock import is_over
+from hinge.monitoring import Stop
+from hinge.monitoring.clock import is_over, now
 from hinge.problems.base import rounding
 from hinge.problems.svm.idle_rows import CertifiedAnswer, bias_bounds
 from hinge.problems.svm.losses import Loss
@@ -110,8 +110,8 @@ class FoldRows(NamedTuple):
 
 Node: TypeAlias = list[list[FittedPair]]
 """The fits at one C: of each fold, of each binary problem."""
-PairFit: TypeAlias = Callable[[float, float, Sequence[Sequence[FittedPair]]], list[FittedPair]]
-"""Fits all problems of a fold: takes C, a relative gap, and fits of the fold to start from, at one C or at two."""
+PairFit: TypeAlias = Callable[[float, Stop, Sequence[Sequence[FittedPair]]], list[FittedPair]]
+"""Fits all problems of a fold: takes C, when to stop, and fits of the fold to start from, at one C or at two."""
 
 
 class ErrorBounds(NamedTuple):
@@ -144,9 +144,9 @@ class ErrorBounds(NamedTuple):
 class Mixing(NamedTuple):
     """How two fits of one problem are mixed for a C between theirs.
 
-    The share of the other fit is linear in C, log C or 1/C, for `power` 1, 0 or -1: w is about linear in C where few rows
-    have reached their margin, and in 1/C where few are beyond it. Dual weights with an upper bound stay feasible if it is
-    linear in C.
+    The share of the other fit is linear in C, log C or 1/C, for `power` 1, 0 or -1: w is about linear in C where few
+    rows have reached their margin, and in 1/C where few have not. Dual weights with an upper bound stay feasible if it
+    is linear in C.
     """
 
     one: FittedPair
@@ -157,7 +157,9 @@ class Mixing(NamedTuple):
         """The share of the other fit."""
         if self.one.C == self.other.C:
             return np.zeros(np.shape(C))
-        low, high, here = (np.log(x) if self.power == 0 else x**self.power for x in (self.one.C, self.other.C, np.asarray(C)))
+        low, high, here = (
+            np.log(x) if self.power == 0 else x**self.power for x in (self.one.C, self.other.C, np.asarray(C))
+        )
         return np.clip((here - low) / (high - low), 0.0, 1.0)
 
     def gap(self, C: float, t: float, s: np.ndarray, loss: Loss) -> tuple[float, float]:
@@ -223,7 +225,9 @@ def value_bounds(
 
 def error_bounds(rows: FoldRows, one: list[FittedPair], other: list[FittedPair], ends: np.ndarray) -> np.ndarray:
     """The share of held-out rows that are certainly misclassified, and of those that may be, in each cell."""
-    low, high = zip(*(value_bounds(rows, k, *pair, ends) for k, pair in enumerate(zip(one, other, strict=True))), strict=True)
+    low, high = zip(
+        *(value_bounds(rows, k, *pair, ends) for k, pair in enumerate(zip(one, other, strict=True))), strict=True
+    )
     if len(low) == 1:  # the negative class has the value 0
         low, high = ((np.zeros_like(low[0]), *low), (np.zeros_like(high[0]), *high))
     least, most, m = np.array(low), np.array(high), np.arange(len(rows.codes))
@@ -295,7 +299,10 @@ def certify_choice(
         made: Node = []
         for k in folds:
             pairs = tuple(node[k] for node in near)
-            made.append(fits[k](C, _tolerance(rows[k], pairs[0], tol) if tol else 1e-3, pairs))
+            gap = _tolerance(rows[k], pairs[0], tol) if tol else 1e-3
+            # Rounding can put a gap out of reach: that must not take the time of all other fits.
+            left = None if ends is None else max(0.1 * (ends - now()), 1e-3)
+            made.append(fits[k](C, Stop(gap, None, left), pairs))
             n_fits += len(made[-1])
         return made
 
@@ -327,7 +334,7 @@ def certify_choice(
     for C in Cs if most > epsilon else ():
         radius = needed_radius(rows, nodes[C], most - epsilon)
         if radius > 0.0 and not is_over(ends):
-            nodes[C] = fitted(C, 0.3 * radius if C == chosen else radius, nodes[C])
+            nodes[C] = fitted(C, 0.3 * radius if chosen == C else radius, nodes[C])
     if chosen is not None:
         most = float(bounds_of(nodes[chosen], nodes[chosen], np.array([chosen, chosen]))[1, 0])
     for low, high in pairwise(Cs):

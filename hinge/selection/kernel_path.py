@@ -170,13 +170,14 @@ class KernelPath(SharedPath[RunAnswer]):
         rows = FoldRows(codes, share, norms[test], norms[kept], y, s, self.loss, free)
         some = [Task(kept, labels.astype(np.int8), weight, None) for labels, weight in zip(y, s, strict=True)]
 
-        def fit(C: float, tol: float, near: Sequence[Sequence[FittedPair]]) -> list[FittedPair]:
+        def fit(C: float, stop: Stop, near: Sequence[Sequence[FittedPair]]) -> list[FittedPair]:
             problem, start = cast(KernelBatch, self._problem(some, C)), None
             if near:
                 mixed = [Mixing(*pairs, 1) for pairs in zip(near[0], near[-1], strict=True)]
                 beta, r = (np.concatenate(parts) for parts in zip(*map(mix, mixed, y, [C] * len(y)), strict=True))
                 start = BatchExpansion(beta, r, np.array([pair.b for pair in near[0]]))
-            found: Any = solve(problem, ActiveSet(tol=tol), stop=Stop(tol), seed=self.seed, start=cast(Any, start)).solution
+            solver = ActiveSet(tol=stop.tol or 0.0)
+            found: Any = solve(problem, solver, stop=stop, seed=self.seed, start=cast(Any, start)).solution
             return [pair(C, k, found.beta[own]) for k, own in enumerate(problem.parts)]
 
         def mix(mixing: Mixing, labels: np.ndarray, C: float) -> tuple[np.ndarray, np.ndarray]:

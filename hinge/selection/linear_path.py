@@ -137,10 +137,13 @@ class LinearPath(SharedPath[LinearRun]):
         masses, free = [weight[kept] for weight in weights], first.bias == "free"
         rows = FoldRows(codes, share, norms[test], norms[kept], labels, masses, first.loss, free)
 
-        def fit(C: float, tol: float, near: Sequence[Sequence[FittedPair]]) -> list[FittedPair]:
-            return [one_pair(k, with_C(problem, C), C, tol, [pairs[k] for pairs in near]) for k, problem in enumerate(at_one)]
+        def fit(C: float, stop: Stop, near: Sequence[Sequence[FittedPair]]) -> list[FittedPair]:
+            return [
+                one_pair(k, with_C(problem, C), C, stop, [pairs[k] for pairs in near])
+                for k, problem in enumerate(at_one)
+            ]
 
-        def one_pair(k: int, problem: Penalized, C: float, tol: float, near: Sequence[FittedPair]) -> FittedPair:
+        def one_pair(k: int, problem: Penalized, C: float, stop: Stop, near: Sequence[FittedPair]) -> FittedPair:
             start = None
             if near:
                 one, other = near[0], near[-1]
@@ -153,9 +156,10 @@ class LinearPath(SharedPath[LinearRun]):
                 w = (1.0 - t) * one.w[0] + t * other.w[0]
                 b = (1.0 - t) * one.b + t * other.b if free else float(w[-1]) * problem.bias_scale
                 start = Solution(w[:-1], b, np.clip(alpha, problem.loss.low, problem.loss.high))
-            solver = self._solver(problem, *(10.0 ** round(math.log10(value)) for value in (C, tol)))
+            solver = self._solver(problem, *(10.0 ** round(math.log10(value)) for value in (C, stop.tol)))
             most = int(self.model.max_iter) * solver.cost(cast(Any, problem)).a_pass
-            w, b, alpha = solve(problem, solver, stop=Stop(tol, most), seed=self.seed, start=start).solution
+            stop = replace(stop, max_iter=most)
+            w, b, alpha = solve(problem, solver, stop=stop, seed=self.seed, start=start).solution
             r = problem.responses(w, billed=False)
             if alpha is None:
                 alpha = problem.loss.slope(problem.short_of(r, b))
@@ -165,8 +169,13 @@ class LinearPath(SharedPath[LinearRun]):
         return rows, fit
 
     def _pair(
-        self, problem: Penalized, C: float, answer: tuple[np.ndarray, float, np.ndarray], r: np.ndarray,
-        kept: np.ndarray, test: np.ndarray,
+        self,
+        problem: Penalized,
+        C: float,
+        answer: tuple[np.ndarray, float, np.ndarray],
+        r: np.ndarray,
+        kept: np.ndarray,
+        test: np.ndarray,
     ) -> FittedPair:
         """An answer with its dual point, and the bounds on their roundings."""
         (w, b, alpha), free, scale = answer, problem.bias == "free", problem.bias_scale
@@ -186,7 +195,9 @@ class LinearPath(SharedPath[LinearRun]):
         if not free:
             f += 0.5 * (b + scale * z_b)
         a = alpha[kept] * (C * np.broadcast_to(problem.weight, (problem.n,))[kept])
-        return FittedPair(C, a, problem.short_of(r, b)[kept], f, (own, own), b if free else 0.0, apart, blur, error, 0.0)
+        return FittedPair(
+            C, a, problem.short_of(r, b)[kept], f, (own, own), b if free else 0.0, apart, blur, error, 0.0
+        )
 
     def _problems(self, train: np.ndarray | None) -> list[Penalized]:
         """The problems for C = 1, on a matrix with a counter of its own."""

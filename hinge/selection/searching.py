@@ -73,7 +73,11 @@ class Searching:
         own = self.get_params(deep=False)  # type: ignore[attr-defined]
         names = set(self._plain_class._get_param_names())
         plain = self._plain_class(**{k: v for k, v in own.items() if k in names and k not in OF_THE_SEARCH})
-        asked = {name: own[name] for name in ("Cs", "gammas", "cv", "scoring", "refit", "certify", *OF_THE_SEARCH) if name in own}
+        asked = {
+            name: own[name]
+            for name in ("Cs", "gammas", "cv", "scoring", "refit", "certify", *OF_THE_SEARCH)
+            if name in own
+        }
         found = tune(plain, X, y, sample_weight=sample_weight, groups=groups, **asked)
         earlier = {name for name in vars(self) if name.endswith("_")} | set(
             vars(getattr(self, "best_estimator_", plain))
@@ -118,8 +122,8 @@ class_weight, random_state, on_interrupt
     refit : bool, default=True
         Whether to fit the chosen model to all rows. Without it there are no predictions.
     certify : float, optional
-        Prove that no C between the smallest and the largest of `Cs` has a cross-validation error more than this
-        below that of the chosen one, in at most ten times the time of the search; else a warning says what was proven.
+        Prove that no C between the smallest and the largest of `Cs` has a cross-validation error more than this below
+        that of the chosen one, in about ten times the time of the search; else a warning says what was proven.
     max_time : float, optional
         Time limit of the whole fit in seconds; the best candidate so far is then chosen.
     n_jobs : int, optional
@@ -272,8 +276,9 @@ multiclass, decision_function_shape, break_ties, device, precision, random_state
     refit : bool, default=True
         Whether to fit the chosen model to all rows. Without it there are no predictions.
     certify : float, optional
-        Prove that no C between the smallest and the largest of `Cs`, nor with another of `gammas` has a cross-validation error more than this
-        below that of the chosen one, in at most ten times the time of the search; else a warning says what was proven.
+        Prove that no C between the smallest and the largest of `Cs`, with any of `gammas`, has a cross-validation error
+        more than this below that of the chosen one, in about ten times the time of the search; else a warning says what
+        was proven. It needs two classes or ``multiclass="ovr"``, and as few rows as the fastest method takes (1,024).
     max_time : float, optional
         Time limit of the whole fit in seconds; the best candidate so far is then chosen.
     n_jobs : int, optional

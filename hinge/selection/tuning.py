@@ -395,7 +395,9 @@ class _Search:
             why = "needs a positive semidefinite kernel, and 'sigmoid' is none"
         elif not all(self._shares(fold) for fold in self.folds):
             why = "needs all classes among the training rows of each fold, and fits without a budget"
-        elif not self.linear and (DevicePath.fits(model, self.data) or not isinstance(self._path(self.gammas[0]).held, tuple)):
+        elif not self.linear and (
+            DevicePath.fits(model, self.data) or not isinstance(self._path(self.gammas[0]).held, tuple)
+        ):
             why = "needs all kernel values in float64, which are kept for few rows: take fewer, or LinearSVCCV"
         else:
             return
@@ -419,8 +421,8 @@ class _Search:
         gap = max(proof.gap for proof in proofs.values())
         if gap > epsilon:
             warnings.warn(
-                f"certify={epsilon:g} was not proven in the time allowed: some C may have an error up to {gap:.4g} below "
-                "that of the chosen one. Give a larger certify, or a narrower range of Cs.",
+                f"certify={epsilon:g} was not proven in the time allowed: some C may have an error up to {gap:.4g} "
+                "below that of the chosen one. Give a larger certify, or a narrower range of Cs.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
