@@ -1,16 +1,16 @@
 """Bounds on the cross-validation error of every C in a range, from certified fits for some of them.
 
 Write a machine as :math:`P_C(w) = \\tfrac12\\|w\\|^2 + C\\sum_is_i\\ell(g_i)`, :math:`g_i = 1 - y_if_i`, with the dual
-point :math:`z = \\sum_ia_iy_i\\phi(x_i)`, :math:`0 \\le a_i \\le Cs_i` (any :math:`a_i \\ge 0` for the squared hinge). P is
+point :math:`z = \\sum_ia_iy_i\\phi(x_i)`, where :math:`a_i \\ge 0`, and :math:`a_i \\le Cs_i` for the hinge. P is
 strongly convex in w, and the dual strongly concave in z, so that the optimum :math:`w_C` obeys
 
 .. math:: \\tfrac12\\|w_C - w\\|^2 + \\tfrac12\\|w_C - z\\|^2 \\le G = P_C(w) - D_C(a)
           = \\tfrac12\\|w - z\\|^2 + \\sum_i\\big(Cs_i\\ell(g_i) + \\tfrac{q}{2Cs_i}a_i^2 - a_ig_i\\big)
 
 and lies in the ball about :math:`\\tfrac12(w + z)` with the radius :math:`\\sqrt G`. Every mixture
-:math:`(1 - t)(w, a) + t(w', a')` of two fits, at C and C′, is such a pair for a C between the two, whose G takes O(n), and
-no kernel value or product with X. G is of the order of the fourth power of the step for the squared hinge, of the second
-for the hinge. Between two mixtures, at :math:`C_1 < C_2`, L being the sum of the losses,
+:math:`(1 - t)(w, a) + t(w', a')` of two fits, at C and C′, is such a pair for a C between the two, whose G takes
+O(n), and no kernel value or product with X. G is of the order of the fourth power of the step for the squared hinge,
+of the second for the hinge. Between two mixtures, at :math:`C_1 < C_2`, L being the sum of the losses,
 
 .. math:: G \\le \\max(G_1, G_2) + \\tfrac14\\big((C_2 - C_1)(L_1 - L_2)
           - \\tfrac12\\|w_1 - w_2\\|^2 - \\tfrac12\\|z_1 - z_2\\|^2\\big),
@@ -177,7 +177,7 @@ class Mixing(NamedTuple):
         short = float(terms.sum() + a @ np.maximum(error - g, 0.0))
         # Where the bias is free, the classes of a balance but for the rounding of their sums.
         moved = rounding(len(a), float(a.sum())) * float(np.abs(g).max()) if one.b or other.b else 0.0
-        short += rounding(len(a), short) + rounding(0, C * paid) + moved
+        short += rounding(len(a), short) + rounding(0, C * paid + float(a.sum())) + moved
         return short + 0.5 * max(one.apart, other.apart) ** 2, paid + rounding(len(a), paid)
 
     def radii(self, ends: np.ndarray, s: np.ndarray, loss: Loss) -> np.ndarray:
@@ -258,6 +258,15 @@ def needed_radius(rows: Sequence[FoldRows], node: Node, wanted: float) -> float:
     return float(ahead[order[min(at, len(order) - 1)]]) / (2.0 if rows[0].free else 1.0)
 
 
+def doubtful_radius(rows: Sequence[FoldRows], node: Node, share: float) -> float:
+    """The radius, in units of ‖w‖, within which rows with this share would be of an uncertain class."""
+    nearest = np.concatenate([np.abs(leads(*one)) for one in zip(rows, node, strict=True)])
+    order = np.argsort(nearest)
+    reached = np.cumsum(np.concatenate([fold.share for fold in rows])[order])
+    at = min(int(np.searchsorted(reached, share)), len(order) - 1)
+    return float(nearest[order[at]]) / (2.0 if rows[0].free else 1.0)
+
+
 def certify_choice(
     rows: Sequence[FoldRows],
     fits: Sequence[PairFit],
@@ -327,16 +336,21 @@ def certify_choice(
         if high > low * (1.0 + 1e-9):  # else rounding is what is too large
             heapq.heappush(heap, (float(found[low, high][1][0].min()), -math.log(high / low), low, high))
 
-    for C in Cs:
-        nodes[C] = fitted(C, None, *list(nodes.values())[-1:])
-    if chosen is not None:  # as it seems, for now
-        most = sum(float(one.share @ (leads(one, pairs) > 0.0)) for one, pairs in zip(rows, nodes[chosen], strict=True))
-    for C in Cs if most > epsilon else ():
-        radius = needed_radius(rows, nodes[C], most - epsilon)
-        if radius > 0.0 and not is_over(ends):
-            nodes[C] = fitted(C, 0.3 * radius if chosen == C else radius, nodes[C])
     if chosen is not None:
+        nodes[chosen] = fitted(chosen, None)
+        # A tenth of ε may be lost to rows whose class is not certain.
+        nodes[chosen] = fitted(chosen, max(doubtful_radius(rows, nodes[chosen], 0.1 * epsilon), 1e-6), nodes[chosen])
         most = float(bounds_of(nodes[chosen], nodes[chosen], np.array([chosen, chosen]))[1, 0])
+    if most <= epsilon:  # no error is negative
+        return ErrorBounds(np.array([Cs[0], Cs[-1]]), np.zeros(1), np.ones(1), most, n_fits)
+    last: tuple[Node, ...] = ()
+    for C in Cs:
+        nodes[C] = nodes.get(C) or fitted(C, None, *last)
+        last = (nodes[C],)
+    for C in Cs:
+        radius = needed_radius(rows, nodes[C], most - epsilon)
+        if radius > 0.0 and chosen != C and not is_over(ends):
+            nodes[C] = fitted(C, radius, nodes[C])
     for low, high in pairwise(Cs):
         judge(low, high)
     while heap and heap[0][0] < most - epsilon and not is_over(ends):
