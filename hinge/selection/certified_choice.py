@@ -308,6 +308,9 @@ def certify_choice(
         made: Node = []
         for k in folds:
             pairs = tuple(node[k] for node in near)
+            if tol and len(near) == 1 and _within(rows[k], pairs[0], C, tol):
+                made.append(pairs[0])
+                continue
             gap = _tolerance(rows[k], pairs[0], tol) if tol else 1e-3
             # Rounding can put a gap out of reach: that must not take the time of all other fits.
             left = None if ends is None else max(0.1 * (ends - now()), 1e-3)
@@ -354,10 +357,13 @@ def certify_choice(
     for low, high in pairwise(Cs):
         judge(low, high)
     while heap and heap[0][0] < most - epsilon and not is_over(ends):
-        _, _, low, high = heapq.heappop(heap)
+        _, _, low, high = heap[0]
+        radius = min(needed_radius(rows, nodes[C], most - epsilon) for C in (low, high))
+        if radius <= 0.0:  # one of the two has an error that is smaller by more than ε: there is nothing to prove
+            break
+        heapq.heappop(heap)
         del found[low, high]
         middle = math.sqrt(low * high)
-        radius = min(needed_radius(rows, nodes[C], most - epsilon) for C in (low, high))
         nodes[middle] = fitted(middle, max(radius, 1e-6), nodes[low], nodes[high])
         judge(low, middle)
         judge(middle, high)
@@ -368,6 +374,14 @@ def certify_choice(
     cut = np.concatenate([found[cell][0][:-1] for cell in order])
     lower, upper = np.concatenate([found[cell][1] for cell in order], axis=1)
     return ErrorBounds(np.append(cut, Cs[-1]), lower, upper, most, n_fits)
+
+
+def _within(rows: FoldRows, pairs: list[FittedPair], C: float, radius: float) -> bool:
+    """Whether √G of fits at C is at most a third of a radius that is given in units of ‖w‖."""
+    return all(
+        pair.C == C and Mixing(pair, pair, 1).gap(C, 0.0, s, rows.loss)[0] <= (radius * pair.norm / 3.0) ** 2
+        for pair, s in zip(pairs, rows.s, strict=True)
+    )
 
 
 def _tolerance(rows: FoldRows, near: list[FittedPair], radius: float) -> float:

@@ -422,7 +422,7 @@ class _Search:
         if gap > epsilon:
             warnings.warn(
                 f"certify={epsilon:g} was not proven in the time allowed: some C may have an error up to {gap:.4g} "
-                "below that of the chosen one. Give a larger certify, or a narrower range of Cs.",
+                "below that of the chosen one. Give more Cs, which may have a better one, or a larger certify.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
