@@ -156,7 +156,9 @@ class LinearPath(SharedPath[LinearRun]):
                 w = (1.0 - t) * one.w[0] + t * other.w[0]
                 b = (1.0 - t) * one.b + t * other.b if free else float(w[-1]) * problem.bias_scale
                 start = Solution(w[:-1], b, np.clip(alpha, problem.loss.low, problem.loss.high))
-            solver = self._solver(problem, *(10.0 ** round(math.log10(value)) for value in (C, stop.tol)))
+            # Some solvers have a tolerance of their own, which must not be above that of the run.
+            chosen_for = 10.0 ** round(math.log10(C)), 10.0 ** math.floor(math.log10(stop.tol or 1e-10))
+            solver = self._solver(problem, *chosen_for)
             most = int(self.model.max_iter) * solver.cost(cast(Any, problem)).a_pass
             stop = replace(stop, max_iter=most)
             w, b, alpha = solve(problem, solver, stop=stop, seed=self.seed, start=start).solution
