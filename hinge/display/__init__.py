@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 _WHERE = {
     "CalibrationDisplay": "calibration",
+    "ChoiceDisplay": "choice",
     "ConformalDisplay": "calibration",
     "ConvergenceDisplay": "convergence",
     "HardRowsDisplay": "hard_rows",
@@ -17,6 +18,7 @@ __all__ = [*_WHERE]
 if TYPE_CHECKING:
     from hinge.display.calibration import CalibrationDisplay as CalibrationDisplay
     from hinge.display.calibration import ConformalDisplay as ConformalDisplay
+    from hinge.display.choice import ChoiceDisplay as ChoiceDisplay
     from hinge.display.convergence import ConvergenceDisplay as ConvergenceDisplay
     from hinge.display.convergence import LearningRuntimeDisplay as LearningRuntimeDisplay
     from hinge.display.hard_rows import HardRowsDisplay as HardRowsDisplay

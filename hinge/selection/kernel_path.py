@@ -17,8 +17,11 @@ from hinge.kernels import Kernel
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import now
 from hinge.problems import Expansion, KernelRegularized
-from hinge.problems.svm.kernel_batch import KernelBatch, kernel_matrix
+from hinge.problems.base import rounding
+from hinge.problems.svm.examples import balance, sorted_bias
+from hinge.problems.svm.kernel_batch import BatchExpansion, KernelBatch, kernel_matrix
 from hinge.problems.svm.losses import Loss
+from hinge.selection.certified_choice import FittedPair, FoldRows, Mixing, PairFit
 from hinge.selection.paths import FULL, SharedPath, until_settled
 from hinge.selection.scoring import SearchData
 from hinge.selection.without_rows import kernel_spans, without_labels
@@ -151,6 +154,54 @@ class KernelPath(SharedPath[RunAnswer]):
         else:
             f[rows] = without_labels(f[rows], task.y, np.maximum(beta[rows] * task.y, 0.0), bound, spans)
         return f
+
+    # --- certified choice -----------------------------------------------------------------
+
+    def pairs_of(self, train: np.ndarray, test: np.ndarray, share: np.ndarray) -> tuple[FoldRows, PairFit]:
+        """A fold for `certify_choice`, and the function that fits its problems; all kernel values are in float64."""
+        tasks, (points, K), free = self._tasks(train), self.held, self.free
+        kept = np.arange(self.n) if tasks[0].rows is None else tasks[0].rows
+        s = [np.ones(len(kept)) if task.weight is None else task.weight for task in tasks]
+        part = np.min(s, axis=0) > 0.0
+        gram, kept, s = Gram(points), kept[part], [weight[part] for weight in s]
+        y = [task.y[part].astype(np.float64) for task in tasks]
+        norms = np.sqrt(np.maximum(np.diagonal(K), 0.0)) * (1.0 + 1e-9)
+        codes = cast(np.ndarray, self.data.codes)[test]
+        rows = FoldRows(codes, share, norms[test], norms[kept], y, s, self.loss, free)
+        some = [Task(kept, labels.astype(np.int8), weight, None) for labels, weight in zip(y, s, strict=True)]
+
+        def fit(C: float, stop: Stop, near: Sequence[Sequence[FittedPair]]) -> list[FittedPair]:
+            problem, start = cast(KernelBatch, self._problem(some, C)), None
+            if near:
+                mixed = [Mixing(*pairs, 1) for pairs in zip(near[0], near[-1], strict=True)]
+                beta, r = (np.concatenate(parts) for parts in zip(*map(mix, mixed, y, [C] * len(y)), strict=True))
+                start = BatchExpansion(beta, r, np.array([pair.b for pair in near[0]]))
+            solver = ActiveSet(tol=stop.tol or 0.0)
+            found: Any = solve(problem, solver, stop=stop, seed=self.seed, start=cast(Any, start)).solution
+            return [pair(C, k, found.beta[own]) for k, own in enumerate(problem.parts)]
+
+        def mix(mixing: Mixing, labels: np.ndarray, C: float) -> tuple[np.ndarray, np.ndarray]:
+            one, other, _ = mixing
+            t, scale = float(mixing.share(C)), C / one.C if one is other else 1.0
+            r = (1.0 - t) * (labels * (1.0 - one.g) - one.b) + t * (labels * (1.0 - other.g) - other.b)
+            return scale * labels * ((1.0 - t) * one.a + t * other.a), scale * r
+
+        def pair(C: float, k: int, beta: np.ndarray) -> FittedPair:
+            a = np.clip(beta * y[k], 0.0, C * s[k])
+            if free:
+                side, ratio = balance(float(a[y[k] > 0].sum()), float(a[y[k] < 0].sum()))
+                a[y[k] == side] *= ratio
+            whole = np.zeros(self.n)
+            whole[kept] = a * y[k]
+            r = whole @ K
+            error = float(gram.error(np.abs(whole), self.n + 8).max())
+            b = float(sorted_bias(r[kept], y[k], s[k] / s[k].sum())) if free else 0.0
+            blur = rounding(self.n, float(a.sum())) * float(norms.max()) if free else 0.0
+            g = 1.0 - y[k] * (r[kept] + b)
+            error += rounding(0, 1.0 + float(np.abs(g).max()) + abs(b))
+            return FittedPair(C, a, g, r[test], (whole, r), b, blur, blur, error, error)
+
+        return rows, fit
 
     # --- fits -----------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """Fits of a linear model along C: folds are weights of zero, and each fit starts from the last one."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -16,11 +17,13 @@ from hinge.calibration.leverage import Squares
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.tasks import per_class_weights
-from hinge.estimators.mixins.probabilities import without_linear_rows
+from hinge.estimators.mixins.probabilities import features_of, without_linear_rows
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import is_over, now
 from hinge.problems import L1Regularized, Penalized, Solution
+from hinge.problems.base import rounding
 from hinge.problems.svm.penalized import lam_of
+from hinge.selection.certified_choice import FittedPair, FoldRows, PairFit, best_mixing
 from hinge.selection.paths import FULL, SharedPath, until_settled
 from hinge.selection.scoring import SearchData
 from hinge.selection.without_rows import row_spans
@@ -53,7 +56,7 @@ class LinearPath(SharedPath[LinearRun]):
         self.matrix = cast(Matrix, occupied(as_matrix(cast(Stored, data.X), checked=True)).matrix)
         self.X: Stored = self.matrix.fork().whole()  # on a counter of its own: these reads are not reported
         self.seed = checks.seed_of(model.random_state)
-        self.chosen: dict[float, Solver] = {}
+        self.chosen: dict[tuple[float, float], Solver] = {}
         self.squares: defaultdict[int, Squares] = defaultdict(Squares)
 
     def _values(self, run: LinearRun, rows: np.ndarray | None) -> np.ndarray:
@@ -116,11 +119,87 @@ class LinearPath(SharedPath[LinearRun]):
         return None if result.status is Status.MAX_TIME else LinearRun(problem, result)
 
     def _solver(self, problem: Penalized, C: float, tol: float) -> Solver:
-        """The solver chosen for this C in the first fold: choosing takes as long as a small fit."""
-        if C not in self.chosen:
+        """The solver chosen for this C and gap in the first fold: choosing takes as long as a small fit."""
+        if (C, tol) not in self.chosen:
             asked = self.model._solver()
-            self.chosen[C] = choose(problem, tol=tol).solver if asked is None else asked
-        return self.chosen[C]
+            self.chosen[C, tol] = choose(problem, tol=tol).solver if asked is None else asked
+        return self.chosen[C, tol]
+
+    def pairs_of(self, train: np.ndarray, test: np.ndarray, share: np.ndarray) -> tuple[FoldRows, PairFit]:
+        """A fold for `certify_choice`, and the function that fits its problems."""
+        at_one = self._problems(train)
+        first = at_one[0]
+        weights = [np.broadcast_to(problem.weight, (problem.n,)) for problem in at_one]
+        kept = np.flatnonzero(np.min(weights, axis=0) > 0.0)
+        norms = np.sqrt(features_of(self.X, first).sq_norms(np.arange(first.n)).astype(np.float64)) * (1.0 + 1e-6)
+        labels = [problem.y[kept].astype(np.float64) for problem in at_one]
+        codes = cast(np.ndarray, self.data.codes)[test]
+        masses, free = [weight[kept] for weight in weights], first.bias == "free"
+        rows = FoldRows(codes, share, norms[test], norms[kept], labels, masses, first.loss, free)
+
+        def fit(C: float, stop: Stop, near: Sequence[Sequence[FittedPair]]) -> list[FittedPair]:
+            return [
+                one_pair(k, with_C(problem, C), C, stop, [pairs[k] for pairs in near])
+                for k, problem in enumerate(at_one)
+            ]
+
+        def one_pair(k: int, problem: Penalized, C: float, stop: Stop, near: Sequence[FittedPair]) -> FittedPair:
+            start = None
+            if near:
+                one, other = near[0], near[-1]
+                t = float(best_mixing(one, other, masses[k], problem.loss)[1].share(C))
+                a = (1.0 - t) * one.a + t * other.a
+                if one is other:  # at another C, or to a smaller gap
+                    a = a * (C / one.C)
+                alpha = np.zeros(problem.n)
+                alpha[kept] = a / (C * masses[k])
+                w = (1.0 - t) * one.w[0] + t * other.w[0]
+                b = (1.0 - t) * one.b + t * other.b if free else float(w[-1]) * problem.bias_scale
+                start = Solution(w[:-1], b, np.clip(alpha, problem.loss.low, problem.loss.high))
+            # Some solvers have a tolerance of their own, which must not be above that of the run.
+            chosen_for = 10.0 ** round(math.log10(C)), 10.0 ** math.floor(math.log10(stop.tol or 1e-10))
+            solver = self._solver(problem, *chosen_for)
+            most = int(self.model.max_iter) * solver.cost(cast(Any, problem)).a_pass
+            stop = replace(stop, max_iter=most)
+            w, b, alpha = solve(problem, solver, stop=stop, seed=self.seed, start=start).solution
+            r = problem.responses(w, billed=False)
+            if alpha is None:
+                alpha = problem.loss.slope(problem.short_of(r, b))
+            alpha = problem.balanced(alpha) if free else alpha
+            return self._pair(problem, C, (w, b, alpha), r, kept, test)
+
+        return rows, fit
+
+    def _pair(
+        self,
+        problem: Penalized,
+        C: float,
+        answer: tuple[np.ndarray, float, np.ndarray],
+        r: np.ndarray,
+        kept: np.ndarray,
+        test: np.ndarray,
+    ) -> FittedPair:
+        """An answer with its dual point, and the bounds on their roundings."""
+        (w, b, alpha), free, scale = answer, problem.bias == "free", problem.bias_scale
+        mass = sum(problem.class_mass(alpha))
+        blur = problem.combination_error(mass) / problem.lam
+        z = problem.combination(alpha) / problem.lam
+        z_b = 0.0
+        if problem.bias == "penalized":
+            z_b = float(np.sum(problem.share() * alpha * problem.y)) * scale / problem.lam
+            blur += scale * rounding(problem.n, mass) / problem.lam
+        elif free:
+            blur += rounding(problem.n, mass) * problem.largest_norm() / problem.lam
+        own, other = np.append(w, 0.0 if free else b / scale), np.append(z, z_b)
+        apart = float(np.linalg.norm(own - other)) * (1.0 + 1e-9) + blur
+        f = 0.5 * problem.matrix.responses_at(test, w + z, billed=False)
+        error = problem.response_error(w, b) + problem.response_error(z, scale * z_b)
+        if not free:
+            f += 0.5 * (b + scale * z_b)
+        a = alpha[kept] * (C * np.broadcast_to(problem.weight, (problem.n,))[kept])
+        return FittedPair(
+            C, a, problem.short_of(r, b)[kept], f, (own, own), b if free else 0.0, apart, blur, error, 0.0
+        )
 
     def _problems(self, train: np.ndarray | None) -> list[Penalized]:
         """The problems for C = 1, on a matrix with a counter of its own."""

@@ -21,6 +21,7 @@ from hinge.estimators.fitting.parameters import Gamma
 from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
 from hinge.monitoring.clock import left_of, now
 from hinge.monitoring.interrupts import called_off_by
+from hinge.selection.certified_choice import ErrorBounds, certify_choice
 from hinge.selection.device_path import DevicePath
 from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
 from hinge.selection.kernel_path import KernelPath
@@ -38,6 +39,10 @@ Fold: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 HELD_OUT = "where it is held out it counts as an error"
 """End of the warning about a class with a single row."""
+
+
+CERTIFY_TIMES = 10.0
+"""How long a proof may take, in times of the search."""
 
 
 class Tuned(NamedTuple):
@@ -60,6 +65,8 @@ class Tuned(NamedTuple):
         or the mean absolute error of a regression. nan if not known.
     n_fits : int
         Number of scores that were computed.
+    error_bounds : list of ErrorBounds, optional
+        For each γ bounds on the error of every C, if `certify` was given.
 
     Examples
     --------
@@ -81,6 +88,7 @@ class Tuned(NamedTuple):
     error: float
     error_std: float
     n_fits: int
+    error_bounds: list[ErrorBounds] | None = None
 
 
 def tune(
@@ -95,6 +103,7 @@ def tune(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     refit: bool = True,
+    certify: float | None = None,
     n_jobs: int | None = None,
     max_time: float | None = None,
     verbose: int = 0,
@@ -132,6 +141,10 @@ def tune(
         For splitters that need groups.
     refit : bool, default=True
         Whether to fit the chosen model to all rows.
+    certify : float, optional
+        Prove that no C between the smallest and the largest, with none of the γ, has a cross-validation error more than
+        this below that of the chosen ones: see `hinge.selection.certified_choice`. It takes up to ten times as long as
+        the search.
     n_jobs : int, optional
         Threads, over which folds are spread.
     max_time : float, optional
@@ -160,6 +173,7 @@ def tune(
     """
     began = now()
     (number(above=0) | None).check("max_time", max_time)
+    (number(above=0, most=1) | None).check("certify", certify)
     model = clone(estimator)
     data = training_of(model, X, y, sample_weight)
     scores = scoring_of(scoring, data.codes is None)
@@ -169,6 +183,8 @@ def tune(
     # A fifth of the time is left for fitting the chosen model.
     ends = None if max_time is None else began + 0.8 * max_time
     search = _Search(model, data, scores, np.unique(asked_Cs), _distinct(asked_gammas), folds, ends, verbose)
+    if certify is not None:
+        search.check_certifiable()
     search.run(threads_of(n_jobs))
     place = search.board.best()
     n_fits = int(np.count_nonzero(~np.isnan(search.board.scores)))
@@ -179,6 +195,9 @@ def tune(
     best_C, best_gamma = place if place is not None else (len(search.Cs) // 2, len(search.gammas) // 2)
     C, gamma = float(search.Cs[best_C]), search.gammas[best_gamma]
     best = np.nan if place is None else float(np.nanmean(search.board.scores[place]))
+    proofs = None
+    if certify is not None:
+        proofs = search.certify(best_C, best_gamma, certify, now() + CERTIFY_TIMES * (now() - began))
     known = Estimate(np.nan, np.nan)
     chosen = None
     if refit:
@@ -192,7 +211,7 @@ def tune(
         known = search.error_of(chosen, place, X)
     board = search.board.scores[np.searchsorted(search.Cs, asked_Cs)]
     board = board[:, [search.gammas.index(one) for one in asked_gammas]]
-    return Tuned(chosen, C, gamma, asked_Cs, asked_gammas, board, best, known.error, known.std, n_fits)
+    return Tuned(chosen, C, gamma, asked_Cs, asked_gammas, board, best, known.error, known.std, n_fits, proofs)
 
 
 @dataclass
@@ -362,6 +381,52 @@ class _Search:
         if place is not None and self.gammas[place[1]] is not None:
             best += f", gamma={self.gammas[place[1]]:.4g}"
         sys.stderr.write(f"[hinge] {gamma}{what}: {len(done)} {'value' if len(done) == 1 else 'values'} of C{best}\n")
+
+    def check_certifiable(self) -> None:
+        """Raise if errors cannot be bounded between the C that are tried."""
+        model, many = self.model, self.data.classes is not None and len(self.data.classes) > 2
+        if self.data.codes is None or self.scoring.name != "accuracy" or self.folds is None:
+            why = "bounds the error rate of classes in folds: leave scoring and give cv a number of folds or a splitter"
+        elif self.linear and (model.penalty != "l2" or model.multi_class != "ovr"):
+            why = "needs the strong convexity of penalty='l2', with multi_class='ovr'"
+        elif not self.linear and many and model.multiclass == "ovo":
+            why = "follows decision values, not votes, of more than two classes: set multiclass='ovr'"
+        elif not self.linear and isinstance(model.kernel, str) and model.kernel == "sigmoid":
+            why = "needs a positive semidefinite kernel, and 'sigmoid' is none"
+        elif not all(self._shares(fold) for fold in self.folds):
+            why = "needs all classes among the training rows of each fold, and fits without a budget"
+        elif not self.linear and (
+            DevicePath.fits(model, self.data) or not isinstance(self._path(self.gammas[0]).held, tuple)
+        ):
+            why = "needs all kernel values in float64, which are kept for few rows: take fewer, or LinearSVCCV"
+        else:
+            return
+        raise ValueError(f"certify {why}; or leave certify=None.")
+
+    def certify(self, best_C: int, best_gamma: int, epsilon: float, ends: float) -> list[ErrorBounds]:
+        """Bounds on the error of every C, for each γ, the chosen one first."""
+        assert self.folds is not None
+        ends = ends if self.ends is None else min(ends, self.ends)
+        proofs: dict[int, ErrorBounds] = {}
+        order = [best_gamma, *(g for g in range(len(self.gammas)) if g != best_gamma)]
+        for turn, g in enumerate(order):
+            path, pairs = self._path(self.gammas[g]), []
+            for train, test in self.folds:
+                weight = np.ones(len(test)) if self.data.weight is None else self.data.weight[test]
+                pairs.append(path.pairs_of(train, test, weight / (weight.sum() * len(self.folds))))
+            rows, fits = zip(*pairs, strict=True)
+            own = {"chosen": float(self.Cs[best_C])} if turn == 0 else {"most": proofs[best_gamma].chosen}
+            until = now() + (ends - now()) / (len(order) - turn)
+            proofs[g] = certify_choice(rows, fits, self.Cs.tolist(), epsilon, until, **own)
+        gap = max(proof.gap for proof in proofs.values())
+        if gap > epsilon:
+            warnings.warn(
+                f"certify={epsilon:g} was not proven in the time allowed: some C may have an error up to {gap:.4g} "
+                "below that of the chosen one. Give more Cs, which may have a better one, or a larger certify.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return [proofs[g] for g in range(len(self.gammas))]
 
     def error_of(self, chosen: Tunable, place: tuple[int, int] | None, X: Items) -> Estimate:
         """The error of the model fitted to X by leave-one-out; by its folds if that is not available."""

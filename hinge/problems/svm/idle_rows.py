@@ -70,7 +70,7 @@ def idle_margins(answer: CertifiedAnswer) -> tuple[np.ndarray, np.ndarray]:
     e = answer.norms * answer.radius + answer.error
     down = up = np.zeros(len(e))
     if answer.free:
-        low, high = -_largest_bias(answer, e, -1.0), _largest_bias(answer, e, 1.0)
+        low, high = bias_bounds(answer)
         down, up = np.full(len(e), answer.b - low), np.full(len(e), high - answer.b)
     f = answer.r + answer.b
     if answer.loss.two_sided:
@@ -78,9 +78,21 @@ def idle_margins(answer: CertifiedAnswer) -> tuple[np.ndarray, np.ndarray]:
     return answer.y * f - 1.0, e + np.where(answer.y > 0, down, up)
 
 
+def bias_bounds(answer: CertifiedAnswer) -> tuple[float, float]:
+    """Lower and upper bounds on every bias that is optimal for some responses within their errors."""
+    e = answer.norms * answer.radius + answer.error
+    return -_largest_bias(answer, e, -1.0), _largest_bias(answer, e, 1.0)
+
+
 def _largest_bias(answer: CertifiedAnswer, e: np.ndarray, side: float, halvings: int = 60) -> float:
     """An upper bound on `side` times any optimal bias; infinite if none is found."""
     total = float(answer.c.sum())
+    if not (answer.loss.two_sided or answer.loss.curvature):  # the slope rises by c at each kink
+        kinks = side * (answer.y - answer.r) + e
+        order = np.argsort(kinks)
+        least = float(answer.c[side * answer.y > 0].sum()) + 1e-12 * total
+        at = int(np.searchsorted(np.cumsum(answer.c[order]), least, side="right"))
+        return float(kinks[order[at]]) if at < len(order) else np.inf
     b, step = side * answer.b, max(1.0, abs(answer.b)) * 2.0**-50
 
     def exceeds(b: float) -> bool:
