@@ -38,8 +38,9 @@ LAST = {
 LIMIT = {"tiny": 0.5, "full": 90.0}  # seconds for a solver that knows its gap
 LIBSVM_ROWS: dict[str, dict[str, tuple[int, ...]]] = {
     "tiny": {"ccat": (200, 400), "covertype": (200, 400)},
-    "full": {"ccat": (750, 1500, 3000), "astro-ph": (750, 1500, 3000), "covertype": (2500, 5000, 10_000)},
+    "full": {"ccat": (750, 1500, 3000), "astro-ph": (750, 1500, 3000, 29_882), "covertype": (2500, 5000, 10_000)},
 }
+"""The last of astro-ph is all of it, as the paper's 80 s are."""
 TOLERANCES = (1.0, 0.1)  # of scikit-learn's LinearSVC: its default asks for far more than 0.001
 PERF, PEGASOS, LIBSVM = "SVM-Perf", "Pegasos", "LIBSVM"
 OUTPUTS = {PEGASOS: "last", "Pegasos, weighted average": "weighted"}
@@ -80,8 +81,9 @@ class PegasosTable1(Experiment):
                 once = name == "covertype" and method not in (PERF, OTHERS[0])  # half a minute each
                 repeats = range(1 if once else REPEATS[scale])
                 cells += grid(**common, method=[method], T=[LAST[scale][name]], seed=repeats)
-            parts = LIBSVM_ROWS[scale].get(name, ())
-            cells += grid(**common, method=[LIBSVM], part=parts, seed=range(REPEATS[scale]))
+            for part in LIBSVM_ROWS[scale].get(name, ()):
+                once = part > 10_000  # minutes each
+                cells += grid(**common, method=[LIBSVM], part=[part], seed=range(1 if once else REPEATS[scale]))
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
@@ -252,9 +254,9 @@ def _libsvm(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate) 
 def _fit_and_evaluate(model: BaseEstimator, X: Stored, y: np.ndarray, evaluate: Evaluate) -> Evaluation:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a limit was met shows in the objective
-        began = time.perf_counter()
+        began = time.process_time()  # the paper's are CPU-seconds; these run in one thread
         model.fit(X, y)
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
     w = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_
     b = float(np.ravel(model.intercept_)[0])
     return {"seconds": seconds, **evaluate(Solution(np.ascontiguousarray(w.ravel(), np.float64), b))}
