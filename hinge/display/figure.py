@@ -94,7 +94,7 @@ def loglog(title: str, x: str, y: str, series: Sequence[Series]) -> Panel:
     return Panel(title, x, y, series, log_x=True, log_y=True)
 
 
-def level(label: str, at: float, beside: Sequence[Series]) -> Series:
+def level_line(label: str, at: float, beside: Sequence[Series]) -> Series:
     """A number as a line across the panel of these series."""
     xs = [x for series in beside for x in series.x]
     ends = [min(xs), max(xs)] if xs else []
@@ -179,7 +179,7 @@ MARKERS = (
 )
 STATED = (
     Marker("*", "star", "M0 -5.6L1.4 -1.7L5.4 -1.7L2.2 .7L3.4 4.6L0 2.3L-3.4 4.6L-2.2 .7L-5.4 -1.7L-1.4 -1.7z"),
-    Marker("8", "octagon-open", "M-1.8 -4.4H1.8L4.4 -1.8V1.8L1.8 4.4H-1.8L-4.4 1.8V-1.8z"),
+    Marker("8", "octagon", "M-1.8 -4.4H1.8L4.4 -1.8V1.8L1.8 4.4H-1.8L-4.4 1.8V-1.8z"),
 )
 """Marks at the numbers that a paper states."""
 ROUNDS: tuple[Dash, ...] = ("solid", "dashdot", "dot", "longdash")  # of line, each time the colours are used up

@@ -155,7 +155,7 @@ def _claims(claims: Sequence[Claim], shown: bool) -> str:
         f'<span class="unit">{escape(claim.sentence.place)}</span>{_terms(claim)}</th>'
         f'<td class="verdict">{badge(claim.verdict)}</td></tr>'
         f"{''.join(row_html(row, claim.sentence.unit) for row in claim.rows)}</tbody>"
-        for claim in claims
+        for claim in sorted(claims, key=lambda claim: not claim.sentence.counts)  # the paper's first
     )
     return f'<table class="claims stack"><caption class="hidden">Claims of the paper</caption>{HEAD}{bodies}</table>'
 
@@ -193,10 +193,10 @@ def _table(table: ReportTable, kind: str = "data") -> str:
         entries = [f"{_n(right)}>{_entry(value, table.digits)}" for value, right in zip(row, numeric, strict=True)]
         first = f'<th scope="row"{entries[0]}</th>' if entries else ""
         rows += f"<tr>{first}{''.join(f'<td{entry}</td>' for entry in entries[1:])}</tr>"
+    caption, heads = escape(table.caption), _heads(table.columns, numeric)
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.caption)}">'
-        f'<table class="{kind}"><caption>{escape(table.caption)}</caption><thead>{_heads(table.columns, numeric)}</thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}">'
+        f'<table class="{kind}"><caption>{caption}</caption><thead>{heads}</thead><tbody>{rows}</tbody></table></div>'
     )
 
 
@@ -206,7 +206,7 @@ def _entry(value: Value | Beside, digits: int) -> str:
         return escape(number(value, digits))
     theirs, ours = (escape(number(one, digits)) for one in value[:2])
     note = f'<span class="where">{escape(value.note)}</span>' if value.note else ""
-    return f'<span class="theirs">{theirs}</span> / <b>{ours}</b>{note}'
+    return f'<span class="theirs">{theirs}</span><span class="slash"> / </span><b>{ours}</b>{note}'
 
 
 def _heads(columns: Sequence[str], numeric: Sequence[bool]) -> str:
@@ -399,10 +399,14 @@ def _summary(sections: Sequence[Section]) -> str:
         f'<div><dt><span class="v {kind}">{sign}</span> {verdict.value}</dt><dd>{meaning}</dd></div>'
         for verdict, (sign, kind, meaning) in VERDICTS.items()
     )
-    papers = "".join(
-        f'<tr><th scope="row"><a href="#p-{plain_name(paper)}">{escape(paper)}</a></th>'
-        f'<td class="signs">{_counted(merge(claim for one in group for claim in one.outcome.claims))}</td></tr>'
-        for paper, group in by_paper(sections)
+    papers = ""
+    for paper, group in by_paper(sections):
+        found = Counter(claim.verdict for claim in merge(claim for one in group for claim in one.outcome.claims))
+        cells = "".join(f'<td class="n">{found[verdict] or ""}</td>' for verdict in VERDICTS)
+        papers += f'<tr><th scope="row"><a href="#p-{plain_name(paper)}">{escape(paper)}</a></th>{cells}</tr>'
+    signs = "".join(
+        f'<th scope="col" class="n v {kind}" title="{verdict.value}" aria-label="{verdict.value}">{sign}</th>'
+        for verdict, (sign, kind, _) in VERDICTS.items()
     )
     left = dict.fromkeys(claim.sentence for claim in claims)
     bodies = ""
@@ -418,11 +422,12 @@ def _summary(sections: Sequence[Section]) -> str:
 <p>One sentence of a paper is one claim, whatever the number of sets that it is measured on. In the papers’ tables a
 cell has their number / <b>ours</b>; ★ in a figure is a number that the paper states.</p>
 <dl class="terms legend-of-signs">{legend}</dl>
-<table class="data papers"><caption class="hidden">A page for each paper</caption><tbody>{papers}</tbody></table>
+<table class="data papers"><caption class="hidden">A page for each paper</caption>
+<thead><tr><th scope="col">a page for each paper</th>{signs}</tr></thead><tbody>{papers}</tbody></table>
 <div class="chips" role="group" aria-label="Show claims by verdict">{"".join(chips)}</div>
 <p class="count" role="status" aria-live="polite"></p>
 <table class="claims stack" id="claims">
-<caption class="hidden">Every claim with its verdict</caption>
+<caption class="hidden">Every claim with its verdict</caption><colgroup><col><col class="of-verdict"></colgroup>
 {bodies}</table>
 <p class="links">All claims with rules and conditions: <a href="data/claims.csv">claims.csv</a></p>
 </section>"""
