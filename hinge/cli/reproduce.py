@@ -21,6 +21,7 @@ from hinge.cli.options import Json
 from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, make_folder, number, say, show_json, show_table
 from hinge.experiments import Experiment, find, registry
 from hinge.report.outcome import finite
+from hinge.threads import cores
 
 if TYPE_CHECKING:
     from hinge.experiments.base import Cell, Outcome
@@ -77,7 +78,8 @@ def reproduce(
     failures = [line for one in runs for line in one.failures]
     command = f"hinge reproduce {shlex.join(names)} --scale {scale.value}"
     title = "The papers' tables and figures, beside ours"
-    page = write_report(out, sections, title=title, scale=scale.value, machine=machine(), command=command)
+    said = {"title": title, "scale": scale.value, "machine": machine(), "command": command}
+    page = write_report(out, sections, **said, jobs=cores())
     if as_json:
         show_json(_claims(outcomes, page))
     else:

@@ -13,8 +13,8 @@ from hinge.problems import Regularized, Solution
 from hinge.solvers import SGD, Norma, Pegasos, Solver
 
 SEEDS = {"tiny": 2, "full": 5}
-ROWS = {"tiny": 1500, "full": None}
-LAST = {"tiny": 20_000, "full": 1_000_000}
+ROWS = {"tiny": 800, "full": None}
+LAST = {"tiny": 5_000, "full": 1_000_000}
 SUGGESTED = 1e-5  # by the analysis of Zhang 2004: where the paper began its search
 ETAS = (0.001, 0.01, 0.1, 1.0, 10.0)
 SOLVERS: dict[str, Solver] = {
