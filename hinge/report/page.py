@@ -322,7 +322,7 @@ def _paper(name: str, sections: Sequence[Section], pictures: Mapping[tuple[str, 
     body = "\n".join(section_html(section, pictures) for section in sections)
     return (
         f'<article class="paper" id="p-{plain_name(name)}"><h1>{escape(name)}</h1>'
-        f'<p class="signs">{_counted(claims)}</p>\n{body}</article>'
+        f'<p class="counts">{_counted(claims)}</p>\n{body}</article>'
     )
 
 
