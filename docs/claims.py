@@ -81,7 +81,7 @@ def text() -> str:
         "claim, whatever the number of sets it is measured on. Where the paper has a number, the rule is made of it; "
         "where it has words, the rule is how they are read. What a paper does not say is ours, and not counted.",
         f"Signs: {legend}. A rule has the number for reproduced and that for partly; exponents of a bound on the work "
-        "are not judged far below it. Of more than three sets with one verdict the range is given; the report has each. "
+        "are not judged far below it. Of more than three sets with one verdict the range is given; the report has all. "
         "[Some rules were changed](changed.md) after the numbers were known.",
         _marked("counts", _counts(papers)),
         _marked("effort", _effort()),

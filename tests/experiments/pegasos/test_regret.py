@@ -31,6 +31,10 @@ def test_a_bound_that_zero_keeps_says_nothing():
     assert {row.verdict for row in claims_in(experiment, world(start=1e-6))[REGRET].values()} == {Verdict.SILENT}
 
 
+def test_a_bound_far_above_what_is_needed_says_nothing():
+    assert {row.verdict for row in claims_in(experiment, world(average=0.01))[AVERAGE].values()} == {Verdict.SILENT}
+
+
 def test_the_iterates_begin_with_zero_and_their_average_is_below_their_mean():
     found = experiment.run({"set": "adult", "rows": 60, "lam": 0.1, "T": 20, "seed": 0})
     assert found["at"][-1] == 20 and found["start"] > 0

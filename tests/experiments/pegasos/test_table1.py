@@ -60,7 +60,7 @@ def test_both_outcomes_of_every_claim():
     )
     assert numbers(held, FASTER) == pytest.approx([38.5, 85 / 6, 2.5, 2.5])
     assert number(held, LARGER) == pytest.approx(3.0)
-    assert numbers(held, LIGHT) == pytest.approx([theirs[2] / theirs[0] for theirs in PAPER.values()])
+    assert numbers(held, LIGHT) == pytest.approx([theirs[2] / theirs[1] for theirs in PAPER.values()])
     assert {row.verdict for row in held[LIGHT].values()} == {Verdict.UNKNOWN}  # on a part of the rows
     assert number(slow, FASTER) == pytest.approx(0.385)
     assert number(far, ABOVE) == pytest.approx(0.0205)
