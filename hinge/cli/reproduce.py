@@ -21,7 +21,6 @@ from hinge.cli.options import Json
 from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, make_folder, number, say, show_json, show_table
 from hinge.experiments import Experiment, find, registry
 from hinge.report.outcome import finite
-from hinge.threads import cores
 
 if TYPE_CHECKING:
     from hinge.experiments.base import Cell, Outcome
@@ -63,6 +62,8 @@ def reproduce(
             progress.stop()
             say(f"Interrupted: {progress.kept} cells are kept in {out}; the same command goes on.")
             raise typer.Exit(INTERRUPTED) from None
+    from joblib import cpu_count
+
     from hinge.report.outcome import Section
     from hinge.report.report import write_report
 
@@ -79,7 +80,7 @@ def reproduce(
     command = f"hinge reproduce {shlex.join(names)} --scale {scale.value}"
     title = "The papers' tables and figures, beside ours"
     said = {"title": title, "scale": scale.value, "machine": machine(), "command": command}
-    page = write_report(out, sections, **said, jobs=cores())
+    page = write_report(out, sections, **said, jobs=cpu_count())
     if as_json:
         show_json(_claims(outcomes, page))
     else:
