@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
 
 from hinge.bounds import pegasos_gap
 from hinge.display.figure import Figure, Series, loglog
@@ -57,13 +57,12 @@ class PegasosRegret(Experiment):
             problem.objective(Solution(now.solution.w * (t - 1) / t)) - best
             for t, now in zip(at, averaged, strict=True)
         ]
-        square = X.multiply(X) if sp.issparse(X) else np.square(X)
         return {
             "at": at,
             "regret": [float(regret[t - 1]) for t in at],
             "average": average,
             "start": float(above[0]),
-            "R": float(np.sqrt(square.sum(axis=1).max())),
+            "R": float(row_norms(X).max()),
             **data.about,
         }
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
-from hinge.display.figure import Beside, Figure, ReportTable, Series, loglog
+from hinge.display.figure import Beside, Figure, ReportTable, Series, Value, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import band, first_below, log_spaced, slope
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, evaluate_run, kernels, solvers
@@ -272,7 +272,7 @@ def _printed(found: dict[tuple[str | None, float], dict[str, dict[float, float]]
         share = need[least] / float(bound(method, least, noise))
         return f"1/ε^{p:.2f}", f"{share:.2g} of the bound at ε = {least:.2g}"
 
-    rows = []
+    rows: list[list[Value | Beside]] = []
     for shown, method, overall, small in PRINTED:
         cells = [ours(method, noise) for noise in reversed(NOISE)] if method else [(None, "")] * 2
         rows.append([shown, Beside(overall, *cells[0]), Beside(small, *cells[1])])

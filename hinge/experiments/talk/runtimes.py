@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
-from hinge.display.figure import Beside, Figure, ReportTable, Series, loglog
+from hinge.display.figure import Beside, Figure, ReportTable, Series, Value, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
 from hinge.experiments.measure import Evaluation, evaluate_at, log_spaced, mean_hinge, slope
 from hinge.experiments.sets import hold_out
@@ -200,7 +200,7 @@ class TalkRuntimes(Experiment):
             "The talk's table: accuracy ρ of the optimisation, and runtime T to an excess of ε, the talk's / p of our "
             "T ~ ε^-p. Its bounds are upper bounds."
         )
-        printed = [
+        printed: list[list[Value | Beside]] = [
             [name, rho, Beside(runtime, f"p = {exponents[solver]:.2f}" if solver in exponents else None)]
             for solver, (name, rho, runtime) in PRINTED.items()
         ]
