@@ -1,4 +1,4 @@
-"""Write docs/papers/claims.md: every claim of the papers, its rule, and what was measured of it.
+"""Write docs/papers/claims.md: every claim of the papers, its rule, and what was measured of it; and changed.md.
 
     python -m docs.claims
 
@@ -18,10 +18,11 @@ from hinge.report.outcome import Verdict, overall
 from hinge.report.page import VERDICTS, duration, many, number
 
 TARGET = Path(__file__).with_name("papers") / "claims.md"
+CHANGED = TARGET.with_name("changed.md")
 PAPERS = {"pegasos": "Pegasos", "talk": "The talk", "simba": "SIMBA", "sbp": "The SBP", "survey": "The survey"}
 UNMEASURED = {
-    "pegasos": "Lemma 1, Theorem 1 and Corollary 1 (`hinge.bounds.pegasos_gap`); "
-    "structured data (section 4), which `StructuredPegasos` learns.",
+    "pegasos": "Lemma 1, of which Theorem 1 is a case; Theorem 1 with A_t other than S; structured data (section 4), "
+    "which `StructuredPegasos` learns.",
     "talk": "The error decomposition, and the bound of the refined analysis of DCA.",
     "simba": "Structured and latent SVMs, and the 1-norm, which section 7 announces; several classes, which it "
     "announces too, are measured in [few reads](../few_reads.md).",
@@ -30,8 +31,8 @@ UNMEASURED = {
     "which the survey has three sentences.",
 }
 """What no experiment measures."""
-MOST_ROWS = 8
-"""Of a measurement of ours; the report has all."""
+MOST_ROWS = 3
+"""Of one verdict, each with its number; of more the least and the largest number stand here, and all in the report."""
 COUNTED = [verdict for verdict in Verdict if verdict is not Verdict.OURS]
 SHORT = (
     (r", [\d,]+ rows", ""),
@@ -74,14 +75,14 @@ def text() -> str:
     """The whole page."""
     papers = {paper: claims_of(paper) for paper in PAPERS}
     legend = ", ".join(f"{sign} {verdict.value} ({meaning})" for verdict, (sign, _, meaning) in VERDICTS.items())
-    changed = [claim[0] for claims in papers.values() for claim in claims if claim[0]["changed"]]
     parts = [
         "# The papers' claims",
         "Written by `python -m docs.claims` from the [stored report](../reproduce.md). One sentence of a paper is one "
         "claim, whatever the number of sets it is measured on. Where the paper has a number, the rule is made of it; "
         "where it has words, the rule is how they are read. What a paper does not say is ours, and not counted.",
         f"Signs: {legend}. A rule has the number for reproduced and that for partly; exponents of a bound on the work "
-        "are not judged far below it.",
+        "are not judged far below it. Of more than three sets with one verdict the range is given; the report has all. "
+        "[Some rules were changed](changed.md) after the numbers were known.",
         _marked("counts", _counts(papers)),
         _marked("effort", _effort()),
     ]
@@ -96,10 +97,18 @@ def text() -> str:
     for paper, claims in papers.items():
         ours = [claim for claim in claims if not claim[0]["quotation"]]
         parts.append(_marked(f"ours, {paper}", _table_of_ours(ours)))
-    parts += [
-        "## Changed after the numbers were known",
-        "\n".join(f"- {_said(row)} {row['changed']}" for row in changed),
+    return "\n\n".join(parts) + "\n"
+
+
+def changed_text() -> str:
+    """The page of rules that were changed after the numbers were known: what stood there before, and why."""
+    parts = [
+        "# Rules that were changed after the numbers were known",
+        "Written by `python -m docs.claims`, as [the page of claims](claims.md): what stood there before.",
     ]
+    for paper, name in PAPERS.items():
+        rows = [claim[0] for claim in claims_of(paper) if claim[0]["changed"]]
+        parts += [f"## {name}", "\n".join(f"- {_said(row)} {row['changed']}" for row in rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -146,26 +155,37 @@ def _table(claims: Iterable[Claim]) -> str:
 
 
 def _table_of_ours(claims: Iterable[Claim]) -> str:
-    lines = [[f"`{claim[0]['experiment']}`", claim[0]["what"], _found(claim[:MOST_ROWS])] for claim in claims]
+    lines = [[f"`{claim[0]['experiment']}`", claim[0]["what"], _found(claim)] for claim in claims]
     return _rows(["experiment", "measured", "ours (the paper's)"], lines)
 
 
 def _found(claim: Claim) -> str:
-    """Each set with its sign, ours and the paper's; those that were not judged for one reason together."""
-    apart: dict[str, list[str]] = {}
+    """The sets of each verdict, with ours and the paper's numbers, and the reason where they were not judged."""
+    apart: dict[tuple[str, str], Claim] = {}
     for row in claim:
-        apart.setdefault(row["why"], []).append(_numbers(row))
-    return "<br>".join(f"{'; '.join(found)}{f' ({why})' if why else ''}" for why, found in apart.items())
+        apart.setdefault((row["verdict"], row["why"]), []).append(row)
+    return "<br>".join(
+        f"{VERDICTS[Verdict(verdict)][0]} {_numbers(rows)}{f' ({why})' if why else ''}"
+        for (verdict, why), rows in apart.items()
+    )
 
 
-def _numbers(row: dict[str, str]) -> str:
+def _numbers(rows: Claim) -> str:
+    """Each row, or how many they are and the range of their numbers."""
+    found = sorted(float(row["ours"]) for row in rows if row["ours"])
+    if len(rows) <= MOST_ROWS or len(found) < len(rows):
+        return "; ".join(map(_number, rows))
+    return f"{len(rows)} sets or settings **{number(found[0])}** to **{number(found[-1])}**"
+
+
+def _number(row: dict[str, str]) -> str:
     theirs = _value(row["paper's number"])
     beside = f" ({number(theirs)})" if isinstance(theirs, float) else ""
     ours = f" **{number(float(row['ours']))}**{beside}" if row["ours"] else ""
     on = row["on"]
     for long, short in SHORT:
         on = re.sub(long, short, on)
-    return f"{VERDICTS[Verdict(row['verdict'])][0]} {on}{ours}"
+    return f"{on}{ours}"
 
 
 def _briefly(rule: str) -> str:
@@ -188,3 +208,4 @@ def _rows(head: list[str], lines: list[list[str]]) -> str:
 
 if __name__ == "__main__":
     TARGET.write_text(text(), encoding="utf-8")
+    CHANGED.write_text(changed_text(), encoding="utf-8")

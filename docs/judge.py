@@ -1,7 +1,7 @@
 """Judges the stored measurements by the present rules: ``python -m docs.judge [FOLDER]`` writes the report anew.
 
-A rule or the wording of a claim may change without a new measurement. Experiments of which FOLDER has cells, as
-`hinge reproduce NAME --scale full --out FOLDER` leaves them, are taken from there.
+A rule or the wording of a claim may change without a new measurement. Cells that FOLDER has, as `hinge reproduce NAME
+--scale full --out FOLDER` leaves them, take the place of the stored ones or stand beside them.
 """
 
 import json
@@ -12,22 +12,24 @@ from tempfile import TemporaryDirectory
 from docs.fold import fold
 from docs.unfold import unfold
 from hinge.experiments import CellResult, CellResults, load, registry
-from hinge.experiments.runner import machine, names_in, stored_results
+from hinge.experiments.runner import machine, stored_results
 from hinge.report.outcome import Section
 from hinge.report.report import write_report
+from hinge.threads import cores
 
 
 def judged(newer: Path | None = None) -> list[Section]:
-    """The sections of the report, of the stored measurements or newer ones."""
+    """The sections of the report, of the stored measurements and newer ones."""
     data = unfold() / "data"
     sections = []
     for name in registry.names():
-        experiment = load(name)
-        if newer is not None and name in names_in(newer):
-            results = stored_results(experiment, "full", newer)
-        else:
-            stored = json.loads((data / f"{name}.json").read_text(encoding="utf-8"))
-            results = CellResults(CellResult(**one) for one in stored)
+        experiment, path = load(name), data / f"{name}.json"
+        stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        found = [CellResult(**one) for one in stored]
+        found += stored_results(experiment, "full", newer) if newer is not None else []
+        known = {json.dumps(result.cell, sort_keys=True): result for result in found}
+        keys = (json.dumps(cell, sort_keys=True) for cell in experiment.cells("full"))
+        results = CellResults(known[key] for key in keys if key in known)
         sections.append(Section.from_run(experiment, experiment.outcome(results, "full"), results))
     return sections
 
@@ -36,5 +38,5 @@ if __name__ == "__main__":
     sections = judged(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
     with TemporaryDirectory() as folder:
         says = {"title": "The papers' tables and figures, beside ours", "scale": "full", "machine": machine()}
-        write_report(Path(folder), sections, command="hinge reproduce all --scale full", **says)
+        write_report(Path(folder), sections, command="hinge reproduce all --scale full", jobs=cores(), **says)
         fold(Path(folder))

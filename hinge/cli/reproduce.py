@@ -62,6 +62,8 @@ def reproduce(
             progress.stop()
             say(f"Interrupted: {progress.kept} cells are kept in {out}; the same command goes on.")
             raise typer.Exit(INTERRUPTED) from None
+    from joblib import cpu_count
+
     from hinge.report.outcome import Section
     from hinge.report.report import write_report
 
@@ -77,7 +79,8 @@ def reproduce(
     failures = [line for one in runs for line in one.failures]
     command = f"hinge reproduce {shlex.join(names)} --scale {scale.value}"
     title = "The papers' tables and figures, beside ours"
-    page = write_report(out, sections, title=title, scale=scale.value, machine=machine(), command=command)
+    said = {"title": title, "scale": scale.value, "machine": machine(), "command": command}
+    page = write_report(out, sections, **said, jobs=cpu_count())
     if as_json:
         show_json(_claims(outcomes, page))
     else:

@@ -12,6 +12,14 @@ Value: TypeAlias = str | float | int | None
 """What stands in one cell of a table; None where nothing is known."""
 
 
+class Beside(NamedTuple):
+    """One cell of a paper's table: what is printed there, what we measured, and on what else than the paper."""
+
+    theirs: Value
+    ours: Value
+    note: str = ""
+
+
 @dataclass(frozen=True)
 class Series:
     """One line of a panel, with a band where there are several seeds.
@@ -23,8 +31,9 @@ class Series:
     x, y : sequences of float
     low, high : sequences of float, optional
         The band about y.
-    kind : {"line", "points", "theory"}
-        "theory" is drawn dashed and grey: a bound or a law beside the measurements.
+    kind : {"line", "points", "theory", "stated"}
+        "theory" is drawn dashed and grey: a bound or a law beside the measurements. "stated" are marks at numbers that
+        a paper prints.
     """
 
     label: str
@@ -32,7 +41,7 @@ class Series:
     y: Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
-    kind: Literal["line", "points", "theory"] = "line"
+    kind: Literal["line", "points", "theory", "stated"] = "line"
 
     def __post_init__(self) -> None:
         lengths = {len(part) for part in (self.x, self.y, self.low, self.high) if part is not None}
@@ -85,14 +94,24 @@ def loglog(title: str, x: str, y: str, series: Sequence[Series]) -> Panel:
     return Panel(title, x, y, series, log_x=True, log_y=True)
 
 
+def level_line(label: str, at: float, beside: Sequence[Series]) -> Series:
+    """A number as a line across the panel of these series."""
+    xs = [x for series in beside for x in series.x]
+    ends = [min(xs), max(xs)] if xs else []
+    return Series(label, ends, [at] * len(ends), kind="theory")
+
+
 @dataclass(frozen=True)
 class ReportTable:
-    """Numbers in rows; floats are shown with `digits` significant digits."""
+    """Numbers in rows; floats are shown with `digits` significant digits.
+
+    A head "above|below" has a part that neighbours share, which stands once over them.
+    """
 
     name: str
     caption: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[Value]]
+    rows: Sequence[Sequence[Value | Beside]]
     digits: int = 3
 
     @classmethod
@@ -142,6 +161,7 @@ COLOURS = (
     ("#2B2B2B", "#E4E2DC"),
 )
 GREY = ("#8A8A8A", "#8F949C")
+INK = COLOURS[-1]
 MARKERS = (
     Marker("o", "circle", "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"),
     Marker("s", "square", "M-3.6 -3.6h7.2v7.2h-7.2z"),
@@ -157,6 +177,11 @@ MARKERS = (
     Marker("p", "pentagon", "M0 -4.7L4.5 -1.4L2.8 3.8H-2.8L-4.5 -1.4z"),
     Marker("<", "triangle-left", "M-4.6 0L3.4 -4.4V4.4z"),
 )
+STATED = (
+    Marker("*", "star", "M0 -5.6L1.4 -1.7L5.4 -1.7L2.2 .7L3.4 4.6L0 2.3L-3.4 4.6L-2.2 .7L-5.4 -1.7L-1.4 -1.7z"),
+    Marker("8", "octagon", "M-1.8 -4.4H1.8L4.4 -1.8V1.8L1.8 4.4H-1.8L-4.4 1.8V-1.8z"),
+)
+"""Marks at the numbers that a paper states."""
 ROUNDS: tuple[Dash, ...] = ("solid", "dashdot", "dot", "longdash")  # of line, each time the colours are used up
 MOST_MARKERS = 14  # on one line; more would hide it
 THEORY: tuple[Dash, ...] = ("dash", "dot", "dashdot", "longdash")
@@ -180,8 +205,8 @@ and where two of one look meet, the second one has the next that is free."""
 def styles(panels: Iterable[Panel]) -> dict[str, Style]:
     """The style of each label, the same in all panels: a solver's own, for others in order of first appearance."""
     every = [series for panel in panels for series in panel.series]
-    theory, places = cycle(THEORY), dict[str, int]()
-    measured = dict.fromkeys(series.label for series in every if series.kind != "theory")
+    theory, stated, places = cycle(THEORY), cycle(STATED), dict[str, int]()
+    measured = dict.fromkeys(series.label for series in every if series.kind in ("line", "points"))
     for known in (True, False):
         for label in measured:
             own = OWN.get(re.sub("[^a-z]", "", label.lower()))
@@ -193,7 +218,8 @@ def styles(panels: Iterable[Panel]) -> dict[str, Style]:
         if series.label in chosen:
             continue
         if series.label not in places:
-            chosen[series.label] = Style(*GREY, None, next(theory))
+            law = series.kind == "theory"
+            chosen[series.label] = Style(*GREY, None, next(theory)) if law else Style(*INK, next(stated), "solid")
             continue
         at = places[series.label]
         turn, colour = divmod(at, len(COLOURS))

@@ -266,16 +266,16 @@ def _series(ax: Axes, series: Series, values: tuple[np.ndarray, ...], style: Sty
         return
     low = np.fmax(low, floor)
     banded = series.low is not None or series.high is not None
-    marker = style.marker.static if style.marker else None
+    marker, size = style.marker.static if style.marker else None, 10 if series.kind == "stated" else 5
     if series.kind == "theory":
         ax.plot(x, y, color=style.light, linestyle=DASHES[style.dash], linewidth=1.3, zorder=2)
         if drawn == 1:
             marker = "_"
-    if series.kind == "points" or drawn == 1:
+    if series.kind in ("points", "stated") or drawn == 1:
         if banded:
             reach = np.array([np.nan_to_num(y - low), np.nan_to_num(high - y)])
             ax.errorbar(x, y, np.maximum(reach, 0.0), fmt="none", ecolor=style.light, elinewidth=1.0, capsize=2.0)
-        ax.plot(x, y, color=style.light, linestyle="none", marker=marker, markersize=5, zorder=3)
+        ax.plot(x, y, color=style.light, linestyle="none", marker=marker, markersize=size, zorder=3)
         return
     if banded:
         ax.fill_between(x, low, high, color=style.light, alpha=0.16, linewidth=0, zorder=1)

@@ -43,6 +43,7 @@ BY_NAME: dict[str, Listed] = {
     "pegasos-bias": Listed("Three ways to a bias", PEGASOS, "section 4"),
     "pegasos-scaling": Listed("Iterations against m, ε and λ", PEGASOS, "section 3, Theorems 2 and 3"),
     "pegasos-confidence": Listed("How sure a run is", PEGASOS, "Theorem 3, Eq. (9)"),
+    "pegasos-regret": Listed("All rows in each iteration", PEGASOS, "Theorem 1, Corollary 1"),
     "pegasos-kernel": Listed("Kernel evaluations of Pegasos", PEGASOS, 'section 4, "Using Mercer kernels"'),
     "talk-more-data": Listed("More data, less work", TALK, 'slide "Dependence on Data Set Size"'),
     "talk-sgd-dca": Listed(

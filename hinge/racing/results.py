@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.display.figure import Figure, Panel, ReportTable, Series, level_line, loglog
 from hinge.experiments.base import CellResult, Outcome
 from hinge.experiments.runner import machine
 from hinge.racing.contestants import Peer
@@ -55,8 +55,7 @@ def _figure(race: Race, amount: str, label: str) -> Figure:
         errors.append(Series(line.solver, x, [look.error for look in run]))
     target = [above, errors][race.target.kind == "error"]
     if target:
-        xs = [x for series in target for x in series.x]
-        target.append(Series("target", [min(xs), max(xs)], [race.target.value] * 2, kind="theory"))
+        target.append(level_line("target", race.target.value, target))
     counted = "" if amount == "seconds" else " Nobody counts for the peers, so they are not here."
     panels = (
         loglog(f"{race.course.name}: objective", label, "above the minimum, relative", above),

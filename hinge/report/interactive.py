@@ -145,8 +145,8 @@ def _traces(series: Series, rows: Sequence[Row], style: Style) -> list[dict[str,
         line["marker"] = {
             "symbol": style.marker.interactive,
             "color": style.light,
-            "size": 7,
-            "maxdisplayed": 0 if series.kind == "points" else MOST_MARKERS,
+            "size": 13 if series.kind == "stated" else 7,
+            "maxdisplayed": MOST_MARKERS if series.kind == "line" else 0,
         }
     if bars:
         line["error_y"] = {
@@ -166,7 +166,7 @@ def _traces(series: Series, rows: Sequence[Row], style: Style) -> list[dict[str,
 def _mode(series: Series, points: int) -> str:
     if series.kind == "theory" and points != 1:
         return "lines"
-    return "markers" if series.kind == "points" else "lines+markers"
+    return "markers" if series.kind in ("points", "stated") else "lines+markers"
 
 
 def _band(rows: Sequence[Row]) -> dict[str, Any]:

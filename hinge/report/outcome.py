@@ -206,12 +206,13 @@ def merge(claims: Iterable[Claim]) -> list[Claim]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an experiment found, ready to be shown."""
+    """What an experiment found, ready to be shown; `printed` is the paper's own table with ours in its cells."""
 
     claims: Sequence[Claim]
     figures: Sequence[Figure] = ()
     tables: Sequence[ReportTable] = ()
     notes: Sequence[str] = ()
+    printed: ReportTable | None = None
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,26 @@
     chip.addEventListener("click", () => {
       const all = chip.getAttribute("aria-pressed") === "true";
       show(all ? "all" : chip.dataset.show);
-      document.getElementById("folded-claims").open = true;
     });
+
+  // --- a page for each paper -----------------------------------------------------------------------
+  const papers = [...document.querySelectorAll("article.paper")];
+  const overview = document.getElementById("overview");
+  const turn = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const paper = target?.closest("article.paper") ?? null;
+    for (const one of papers) one.hidden = one !== paper;
+    overview.hidden = paper !== null;
+    document.body.classList.toggle("one-paper", paper !== null);
+    for (const link of document.querySelectorAll("nav a.paper"))
+      link.parentElement.classList.toggle("open", link.hash === `#${(paper ?? overview).id}`);
+    (target ?? overview).scrollIntoView({ behavior: "instant" });
+  };
+  if (papers.length > 1) {
+    addEventListener("hashchange", turn);
+    root.classList.add("paged");
+    turn();
+  }
 
   // --- where the reader is -----------------------------------------------------------------------
   const links = new Map([...document.querySelectorAll("nav a")].map((a) => [a.hash.slice(1), a]));

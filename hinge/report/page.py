@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.display.figure import Figure, ReportTable, Value
+from hinge.display.figure import Beside, Figure, ReportTable, Value
 from hinge.report import interactive
 from hinge.report.outcome import Claim, Finding, Section, Verdict, merge
 from hinge.version import __version__
@@ -135,6 +135,7 @@ def section_html(section: Section, pictures: Mapping[tuple[str, int], Picture]) 
             f'<p class="eyebrow">{escape(section.paper)} · {escape(section.place)}</p>',
             f'<h2 id="{anchor}-title">{escape(section.title)}</h2>',
             f'<p class="question">{escape(section.question)}</p>',
+            _table(outcome.printed, "data printed") if outcome.printed else "",
             *figures,
             _claims(outcome.claims, bool(outcome.tables or outcome.figures)),
             *(_table(table) for table in outcome.tables),
@@ -154,7 +155,7 @@ def _claims(claims: Sequence[Claim], shown: bool) -> str:
         f'<span class="unit">{escape(claim.sentence.place)}</span>{_terms(claim)}</th>'
         f'<td class="verdict">{badge(claim.verdict)}</td></tr>'
         f"{''.join(row_html(row, claim.sentence.unit) for row in claim.rows)}</tbody>"
-        for claim in claims
+        for claim in sorted(claims, key=lambda claim: not claim.sentence.counts)  # the paper's first
     )
     return f'<table class="claims stack"><caption class="hidden">Claims of the paper</caption>{HEAD}{bodies}</table>'
 
@@ -183,25 +184,43 @@ def _figure(figure: Figure, picture: Picture) -> str:
     )
 
 
-def _table(table: ReportTable) -> str:
+def _table(table: ReportTable, kind: str = "data") -> str:
     numeric = [
         any(isinstance(row[i], int | float | np.number) for row in table.rows) for i in range(len(table.columns))
     ]
-    head = "".join(
-        f'<th scope="col"{_n(right)}>{escape(name)}</th>' for name, right in zip(table.columns, numeric, strict=True)
-    )
     rows = ""
     for row in table.rows:
-        entries = [
-            f"{_n(right)}>{escape(number(value, table.digits))}" for value, right in zip(row, numeric, strict=True)
-        ]
+        entries = [f"{_n(right)}>{_entry(value, table.digits)}" for value, right in zip(row, numeric, strict=True)]
         first = f'<th scope="row"{entries[0]}</th>' if entries else ""
         rows += f"<tr>{first}{''.join(f'<td{entry}</td>' for entry in entries[1:])}</tr>"
+    caption, heads = escape(table.caption), _heads(table.columns, numeric)
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.caption)}">'
-        f'<table class="data"><caption>{escape(table.caption)}</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}">'
+        f'<table class="{kind}"><caption>{caption}</caption><thead>{heads}</thead><tbody>{rows}</tbody></table></div>'
     )
+
+
+def _entry(value: Value | Beside, digits: int) -> str:
+    """A cell; of a paper's table what is printed there, then ours."""
+    if not isinstance(value, Beside):
+        return escape(number(value, digits))
+    theirs, ours = (escape(number(one, digits)) for one in value[:2])
+    note = f'<span class="where">{escape(value.note)}</span>' if value.note else ""
+    return f'<span class="theirs">{theirs}</span><span class="slash"> / </span><b>{ours}</b>{note}'
+
+
+def _heads(columns: Sequence[str], numeric: Sequence[bool]) -> str:
+    """The heads, and above them what neighbours share."""
+    parts = [name.rpartition("|") for name in columns]
+    head = "".join(
+        f'<th scope="col"{_n(right)}>{escape(name)}</th>' for (*_, name), right in zip(parts, numeric, strict=True)
+    )
+    shared = [(over, len(list(group))) for over, group in groupby(over for over, *_ in parts)]
+    above = "".join(
+        f'<th scope="colgroup" colspan="{width}">{escape(over)}</th>' if over else f'<td colspan="{width}"></td>'
+        for over, width in shared
+    )
+    return f"<tr>{above}</tr><tr>{head}</tr>" if any(over for over, _ in shared) else f"<tr>{head}</tr>"
 
 
 def _n(right: bool) -> str:
@@ -247,7 +266,7 @@ def page(heading: Heading, sections: Sequence[Section], pictures: Mapping[tuple[
     parts = resources.files("hinge.report")
     style, script = (parts.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     plotly = _plotly()
-    body = "\n".join(section_html(section, pictures) for section in sections)
+    body = "\n".join(_paper(name, group, pictures) for name, group in by_paper(sections))
     drawing = f"<script>{plotly}</script>\n" if plotly else ""
     banner = f'<div class="banner" role="note">{TINY}</div>' if heading.scale == "tiny" else ""
     return f"""<!DOCTYPE html>
@@ -265,9 +284,12 @@ def page(heading: Heading, sections: Sequence[Section], pictures: Mapping[tuple[
 <a class="skip" href="#summary">Skip to the summary</a>
 {_contents(sections)}
 <main>
-{_header(heading, sections)}
+<div id="overview">
+<h1>{escape(heading.title)}</h1>
 {banner}
 {_summary(sections)}
+{_facts(heading, sections)}
+</div>
 {body}
 <footer>Written by hinge {escape(__version__)}. Everything on this page is in this one file.</footer>
 </main>
@@ -288,20 +310,44 @@ def _plotly() -> str:
 # --- the top -------------------------------------------------------------------------------------
 
 
+def by_paper(sections: Sequence[Section]) -> list[tuple[str, list[Section]]]:
+    """The sections of each paper; those of a survey, which name the papers that it is of, together."""
+    grouped = groupby(sections, key=lambda section: section.paper.partition(", of ")[0])
+    return [(paper, list(group)) for paper, group in grouped]
+
+
+def _paper(name: str, sections: Sequence[Section], pictures: Mapping[tuple[str, int], Picture]) -> str:
+    """The page of one paper."""
+    claims = merge(claim for section in sections for claim in section.outcome.claims)
+    body = "\n".join(section_html(section, pictures) for section in sections)
+    return (
+        f'<article class="paper" id="p-{plain_name(name)}"><h1>{escape(name)}</h1>'
+        f'<p class="counts">{_counted(claims)}</p>\n{body}</article>'
+    )
+
+
+def _counted(claims: Sequence[Claim]) -> str:
+    """How many claims have each verdict."""
+    counts = Counter(claim.verdict for claim in claims)
+    return " ".join(
+        f'<span class="badge {kind}">{sign} {counts[verdict]} {verdict.value}</span>'
+        for verdict, (sign, kind, _) in VERDICTS.items()
+        if counts[verdict]
+    )
+
+
 def _contents(sections: Sequence[Section]) -> str:
-    groups = []
-    for paper, group in groupby(sections, key=lambda section: section.paper):
+    groups = ""
+    for paper, group in by_paper(sections):
         entries = "".join(
             f'<li><a href="#{anchor_of(s)}"><span class="place">{escape(s.place)}</span> {escape(s.title)}'
             f"{_signs(s)}</a></li>"
             for s in group
         )
-        groups.append(f"<li><p>{escape(paper)}</p><ul>{entries}</ul></li>")
-    claimed = any(section.outcome.claims for section in sections)
-    summary = '<li><ul><li><a href="#summary">Summary of all claims</a></li></ul></li>' if claimed else ""
+        groups += f'<li><a class="paper" href="#p-{plain_name(paper)}">{escape(paper)}</a><ul>{entries}</ul></li>'
     return (
         '<nav aria-label="Contents"><details id="contents" open><summary>Contents</summary><ul>'
-        f"{summary}{''.join(groups)}</ul>"
+        f'<li><a class="paper" href="#overview">All papers</a></li>{groups}</ul>'
         "</details></nav>"
     )
 
@@ -314,7 +360,8 @@ def _signs(section: Section) -> str:
     return f' <span class="signs" role="img" aria-label="{said}" title="{said}">{signs}</span>' if said else ""
 
 
-def _header(heading: Heading, sections: Sequence[Section]) -> str:
+def _facts(heading: Heading, sections: Sequence[Section]) -> str:
+    """How the report was made."""
     machines = Counter(result.machine for section in sections for result in section.results)
     where = (
         [heading.machine]
@@ -332,7 +379,7 @@ def _header(heading: Heading, sections: Sequence[Section]) -> str:
         ("Command", f"<code>{escape(heading.command)}</code>"),
     )
     rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
-    return f'<header><h1>{escape(heading.title)}</h1><dl class="facts">{rows}</dl></header>'
+    return f'<dl class="facts">{rows}</dl>'
 
 
 def _summary(sections: Sequence[Section]) -> str:
@@ -349,8 +396,17 @@ def _summary(sections: Sequence[Section]) -> str:
         for verdict, (sign, kind, meaning) in VERDICTS.items()
     ]
     legend = "".join(
-        f"<div><dt>{sign} {verdict.value}</dt><dd>{meaning}</dd></div>"
-        for verdict, (sign, _, meaning) in VERDICTS.items()
+        f'<div><dt><span class="v {kind}">{sign}</span> {verdict.value}</dt><dd>{meaning}</dd></div>'
+        for verdict, (sign, kind, meaning) in VERDICTS.items()
+    )
+    papers = ""
+    for paper, group in by_paper(sections):
+        found = Counter(claim.verdict for claim in merge(claim for one in group for claim in one.outcome.claims))
+        cells = "".join(f'<td class="n">{found[verdict] or ""}</td>' for verdict in VERDICTS)
+        papers += f'<tr><th scope="row"><a href="#p-{plain_name(paper)}">{escape(paper)}</a></th>{cells}</tr>'
+    signs = "".join(
+        f'<th scope="col" class="n v {kind}" title="{verdict.value}" aria-label="{verdict.value}">{sign}</th>'
+        for verdict, (sign, kind, _) in VERDICTS.items()
     )
     left = dict.fromkeys(claim.sentence for claim in claims)
     bodies = ""
@@ -363,15 +419,16 @@ def _summary(sections: Sequence[Section]) -> str:
         bodies += _summary_group(section, rows)
     return f"""<section id="summary" aria-labelledby="summary-title">
 <h2 id="summary-title">What was found again</h2>
-<p>One sentence of a paper is one claim, whatever the number of sets that it is measured on.</p>
-<dl class="terms">{legend}</dl>
+<p>One sentence of a paper is one claim, whatever the number of sets that it is measured on. In the papers’ tables a
+cell has their number / <b>ours</b>; ★ in a figure is a number that the paper states.</p>
+<dl class="terms legend-of-signs">{legend}</dl>
+<table class="data papers"><caption class="hidden">A page for each paper</caption>
+<thead><tr><th scope="col">a page for each paper</th>{signs}</tr></thead><tbody>{papers}</tbody></table>
 <div class="chips" role="group" aria-label="Show claims by verdict">{"".join(chips)}</div>
 <p class="count" role="status" aria-live="polite"></p>
-<details id="folded-claims" class="folded"><summary>All {counted} claims, and what is ours</summary>
 <table class="claims stack" id="claims">
-<caption class="hidden">Every claim with its verdict</caption>
+<caption class="hidden">Every claim with its verdict</caption><colgroup><col><col class="of-verdict"></colgroup>
 {bodies}</table>
-</details>
 <p class="links">All claims with rules and conditions: <a href="data/claims.csv">claims.csv</a></p>
 </section>"""
 

@@ -36,7 +36,9 @@ CLAIM_COLUMNS = (
 )
 
 
-def write_report(out: Path, sections: Sequence[Section], *, title: str, scale: str, machine: str, command: str) -> Path:
+def write_report(
+    out: Path, sections: Sequence[Section], *, title: str, scale: str, machine: str, command: str, jobs: int = 1
+) -> Path:
     """Write report.html, the figures and the data into a folder.
 
     Each file appears whole or not at all, the page last: an interrupted run leaves the page that was there.
@@ -54,6 +56,8 @@ def write_report(out: Path, sections: Sequence[Section], *, title: str, scale: s
         The one that writes; the cells say themselves where they ran.
     command : str
         What to type to get this report again.
+    jobs : int
+        Processes that draw the figures, which takes half a minute of all of them.
 
     Returns
     -------
@@ -65,18 +69,31 @@ def write_report(out: Path, sections: Sequence[Section], *, title: str, scale: s
     for folder in (figures, data):
         folder.mkdir(parents=True, exist_ok=True)
     taken: set[str] = set()
-    pictures: dict[tuple[str, int], Picture] = {}
+    named: dict[tuple[str, int], Figure] = {}
     for section in sections:
         _write_cells(section, data)
         for i, figure in enumerate(section.outcome.figures):
-            named = replace(figure, name=_file_name(section.name, figure, taken))
-            png, svg = static.save(named, figures, ("png", "svg"))
-            pictures[section.name, i] = Picture(f"figures/{png.name}", f"figures/{svg.name}", _inlined(png, svg))
+            named[section.name, i] = replace(figure, name=_file_name(section.name, figure, taken))
+    saved = _spread(jobs, [(figure, figures) for figure in named.values()])
+    pictures = {
+        key: Picture(f"figures/{png.name}", f"figures/{svg.name}", _inlined(png, svg))
+        for key, (png, svg) in zip(named, saved, strict=True)
+    }
     write_text(data / "claims.csv", csv_text(CLAIM_COLUMNS, _claim_rows(sections, scale)))
     said = page.Heading(title, scale, machine, command)
     path = out / "report.html"
     write_text(path, page.page(said, sections, pictures))
     return path
+
+
+def _spread(jobs: int, tasks: Sequence[tuple[Figure, Path]]) -> Iterable[list[Path]]:
+    """The figures drawn into files, by several processes."""
+    if min(jobs, len(tasks)) < 2:
+        return [static.save(*task) for task in tasks]
+    from joblib import Parallel, delayed
+
+    drawn: list[list[Path]] = Parallel(n_jobs=min(jobs, len(tasks)))(delayed(static.save)(*task) for task in tasks)
+    return drawn
 
 
 def _file_name(experiment: str, figure: Figure, taken: set[str]) -> str:

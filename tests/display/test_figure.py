@@ -2,7 +2,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.display.figure import STATED, Figure, Panel, ReportTable, Series, level_line, loglog, styles
 
 
 def test_coordinates_are_of_one_length():
@@ -24,3 +24,16 @@ def test_they_are_values():
 def test_both_axes_of_a_power_law_are_logarithmic():
     line = Series("a", (1,), (2,))
     assert loglog("t", "x", "y", [line]) == Panel("t", "x", "y", [line], log_x=True, log_y=True)
+
+
+def test_a_level_goes_across_the_panel():
+    lines = [Series("a", (1, 3), (2, 2)), Series("b", (2, 9), (2, 2))]
+    assert level_line("best", 0.5, lines) == Series("best", [1, 9], [0.5, 0.5], kind="theory")
+    assert level_line("best", 0.5, []) == Series("best", [], [], kind="theory")
+
+
+def test_marks_of_a_paper_take_no_colour_from_what_is_measured():
+    line, mark = Series("a", (1,), (2,)), Series("the paper's a", (1,), (2,), kind="stated")
+    alone, both = (styles([Panel("t", "x", "y", part)]) for part in ([line], [mark, line]))
+    assert both["a"] == alone["a"]
+    assert both["the paper's a"].marker == STATED[0]

@@ -24,6 +24,11 @@ def claims_in(experiment, world, scale="full"):
     return {claim.sentence: {row.on: row for row in claim.rows} for claim in claims}
 
 
+def printed_in(experiment, world, scale="full"):
+    """The paper's own table, filled."""
+    return experiment.outcome(results_of(experiment, world, scale), scale).printed
+
+
 def in_both_outcomes(experiment, good, *bad, unmeasured=()):
     """Every row holds in the good world, and all that can fail do so in one of the bad ones.
 

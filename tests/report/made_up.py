@@ -2,7 +2,7 @@
 
 import math
 
-from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.display.figure import Beside, Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import CellResult, CellResults, Claims, Outcome, Sentence
 from hinge.report.outcome import Section, at_least, at_most, within
 
@@ -89,7 +89,13 @@ def sections():
         )
         for i in range(4)
     )
-    outcome = Outcome(claims, [MANY, ODD], [table], [f"ccat is missing {EVIL}"])
+    printed = ReportTable(
+        "p",
+        "Their table",
+        ["", "seconds", *(f"with bias|{name}" for name in ("σ²", "λ", "ν")), EVIL],
+        [[Beside("CCAT", EVIL), Beside(77, 14.04, f"on fewer rows {EVIL}"), "0.5", "1/n", Beside(6.34e-4, None), ""]],
+    )
+    outcome = Outcome(claims, [MANY, ODD], [table], [f"ccat is missing {EVIL}"], printed)
     return [
         Section("made-up", f"Made up {EVIL}", "Nobody 2000", "Table 1", f"Why? {EVIL}", outcome, results, [EVIL]),
         Section("none", "Nothing measured", "Nobody 2001", "Figure 2", "What?", Outcome([]), CellResults()),

@@ -69,8 +69,11 @@ def measured(tmp_path_factory):
     return write_report(out, found, machine=machine(), **SAYS)
 
 
-def show(browser, path, *, width=1280, dark=False, media="", figures=1):
-    """Open the page under these conditions, and wait until so many figures are drawn."""
+PAPER = "#p-Nobody-2000"
+
+
+def show(browser, path, *, width=1280, dark=False, media="", figures=1, at=PAPER):
+    """Open the page of a paper under these conditions, and wait until so many figures are drawn."""
     mobile = width < 700
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride", {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": mobile}
@@ -79,7 +82,8 @@ def show(browser, path, *, width=1280, dark=False, media="", figures=1):
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
     browser.get_log("browser")
     browser.get_log("performance")
-    browser.get(path.as_uri())
+    browser.get("about:blank")  # or only the part after # would change
+    browser.get(path.as_uri() + at)
     for figure in browser.find_elements(By.TAG_NAME, "figure")[: 0 if media == "print" else figures]:
         browser.execute_script("arguments[0].scrollIntoView({behavior: 'instant'})", figure)
         wait(
@@ -159,7 +163,7 @@ def test_an_axis_switches_between_linear_and_logarithmic(browser, made_up):
 
 
 def test_claims_are_shown_by_verdict(browser, made_up):
-    show(browser, made_up)
+    show(browser, made_up, at="", figures=0)
     browser.execute_script("scrollTo({top: 0, behavior: 'instant'})")
     chip = browser.find_element(By.CSS_SELECTOR, '.chip[data-show="no"]')
     assert chip.text.split() == ["✗", "1", "not", "reproduced"]
@@ -204,9 +208,38 @@ def test_a_page_that_turns_dark_takes_its_plots_along(browser, made_up):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_paper_gets_pictures_on_white(browser, made_up, dark):
-    show(browser, made_up, width=794, media="print", dark=dark)
+    show(browser, made_up, width=794, media="print", dark=dark, at="")
     assert background(browser) == "rgb(255, 255, 255)"
     stills = browser.find_elements(By.CLASS_NAME, "still")
     assert len(stills) == 2 and all(still.is_displayed() for still in stills)
     wait(lambda: all(browser.execute_script("return arguments[0].naturalWidth", still) > 100 for still in stills))
     assert not any(live.is_displayed() for live in browser.find_elements(By.CLASS_NAME, "live"))
+
+
+def test_each_paper_has_a_page_and_the_first_screen_says_what_signs_mean(browser, made_up):
+    show(browser, made_up, width=1300, at="", figures=0)
+    seen = "return [...document.querySelectorAll('#overview, article.paper')].map(part => part.checkVisibility())"
+    assert browser.execute_script(seen) == [True, False, False]
+    bottom = "return document.querySelector('.legend-of-signs').getBoundingClientRect().bottom"
+    assert browser.execute_script(bottom) < 800
+    browser.execute_script("document.querySelector('#overview a[href=\"#p-Nobody-2001\"]').click()")
+    wait(lambda: browser.execute_script(seen) == [False, False, True])
+    browser.execute_script("document.querySelector('nav a[href=\"#x-made-up\"]').click()")
+    wait(lambda: browser.execute_script(seen) == [False, True, False])
+    browser.execute_script("document.querySelector('nav a[href=\"#overview\"]').click()")
+    wait(lambda: browser.execute_script(seen) == [True, False, False])
+
+
+@pytest.mark.parametrize("media", ["", "print"])
+def test_a_papers_table_fits_the_screen_and_a_sheet(browser, made_up, media):
+    show(browser, made_up, width=700 if media else 1300, media=media, figures=0)
+    box = "const box = document.querySelector('.printed').parentElement; return box.scrollWidth - box.clientWidth"
+    assert browser.execute_script(box) <= 0
+
+
+def test_of_a_paper_on_the_screen_nothing_else_is_printed(browser, made_up):
+    show(browser, made_up, width=794, media="print")
+    seen = "return [...document.querySelectorAll('#overview, article.paper')].map(part => part.checkVisibility())"
+    assert browser.execute_script(seen) == [False, True, False]
+    show(browser, made_up, width=794, media="print", at="")
+    assert browser.execute_script(seen) == [True, True, True]

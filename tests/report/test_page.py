@@ -1,12 +1,13 @@
 import html
 import re
+from dataclasses import replace
 
 import pytest
 from report.made_up import sections
 
 from hinge.experiments.base import Claims, Sentence
 from hinge.report.outcome import Outcome, Section, at_least
-from hinge.report.page import Heading, page
+from hinge.report.page import Heading, by_paper, page, section_html
 from hinge.report.report import write_report
 
 
@@ -38,3 +39,27 @@ def test_a_sentence_stands_once_with_its_sets_beneath_and_what_is_ours_is_not_co
     assert "<b>1</b> ours, not counted</button>" in text
     assert "set of one" in summary and "set of two" in summary
     assert sections.count("it stops there") >= 2 and "another &lt;axis&gt;" in sections
+
+
+def test_a_papers_table_stands_first_in_its_own_shape():
+    text = section_html(replace(sections()[0], outcome=replace(sections()[0].outcome, figures=())), {})
+    table = text.split('<table class="data printed">')[1].split("</table>")[0]
+    assert text.index("Their table") < text.index('<table class="claims')
+    assert '<th scope="colgroup" colspan="3">with bias</th>' in table and '<th scope="col">ν</th>' in table
+    assert re.search(r'class="theirs">77<.*?<b>14\.0</b><span class="where">on fewer rows &lt;script&gt;', table)
+    assert re.search(r'class="theirs">0\.000634<.*?<b>–</b>', table)
+    assert "<script" not in table
+
+
+def test_a_survey_is_one_paper_and_what_a_paper_says_comes_before_what_is_ours():
+    claims = Claims()
+    claims.add(Sentence("", "", "own speed"), "a set", 3.0)
+    claims.add(Sentence("it is fast", "Table 1", "speed", at_least(5, 2)), "a set", 6.0)
+    parts = [
+        Section(name, "T", f"Two 2015, of {name}", "Table 1", "What?", Outcome(claims))
+        for name in ("One 2011", "All 2012")
+    ]
+    ((paper, both),) = by_paper(parts)
+    assert (paper, both) == ("Two 2015", parts)
+    text = section_html(parts[0], {})
+    assert text.index("it is fast") < text.index("own speed")

@@ -172,3 +172,10 @@ def test_without_plotly_the_page_shows_pictures(tmp_path, monkeypatch):
     page = Page(write_report(tmp_path, sections(), **SAYS).read_text("utf-8"))
     assert page.all("body") == [{"data-live": "no"}]
     assert len([image for image in page.all("img") if image["src"].startswith("data:image/")]) == 2
+
+
+@pytest.mark.slow
+def test_several_processes_draw_the_same_files(tmp_path, out):
+    write_report(tmp_path, sections(), **SAYS, jobs=2)
+    for path in (out / "figures").iterdir():
+        assert (tmp_path / "figures" / path.name).read_bytes() == path.read_bytes()

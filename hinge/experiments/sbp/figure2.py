@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import Gram, Points, as_points
-from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.estimators import SVC
 from hinge.estimators.fitting.reports import ConstantPredictionWarning
 from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
@@ -223,7 +223,7 @@ class SBPFigure2(Experiment):
             part = results.where(set=name, rows=cut)
             label, svm = part.first["label"], float(np.median(part.column("svm")))
             for axis, words in AXES.items():
-                panels[axis].append(loglog(label, words, "test error, %", _series(part, axis)))
+                panels[axis].append(Panel(label, words, "test error, %", _series(part, axis), log_x=True))
             where = (
                 f"σ² = {VARIANCE[name]:g}, λ = 1/n, ν = {part.first['nu']:.3g} of the optimum, "
                 f"no bias, {min(part.values_of('epochs'))} epochs, median of {_seeds(part)}, nothing tuned"
@@ -234,8 +234,7 @@ class SBPFigure2(Experiment):
             "Test error of the SVM without bias, λ = 1/n, on all rows or as many as the titles say. Median of the "
             "seeds on the same rows, ten as in the paper unless the claims say fewer; the band is their range. "
             "The paper does not say which iterate it shows: here are the last and the average with weights "
-            "t. The Perceptron gives the average of its hypotheses, grey and dashed after the first epoch. "
-            "Both axes are logarithmic; the paper's errors are not."
+            "t. The Perceptron gives the average of its hypotheses, grey and dashed after the first epoch."
         )
         figures = [Figure(f"{self.name}-{axis}", caption, panels[axis]) for axis in AXES]
         said = f"To arrive: to the first median error within {100 * NEAR:g}% absolute of the SVM's own."

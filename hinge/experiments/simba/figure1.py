@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from hinge.access import SparseTable
 from hinge.access.tables.table import Bill
-from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
+from hinge.display.figure import Figure, Panel, ReportTable, Series, level_line
 from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced
 from hinge.experiments.sets import choose, hold_out
@@ -246,13 +246,15 @@ def _claims(best: dict[str, CellResults], tuned: str, level: float) -> Claims:
     return claims
 
 
-def _panel(best: dict[str, CellResults], of: str, level: float | None) -> Panel:
+def _panel(best: dict[str, CellResults], of: str, goal: float | None) -> Panel:
     series = [band(LABELS[m], part.column("looks"), of, "test") for m, part in best.items()]
-    if level is not None:
-        ends = [min(min(s.x) for s in series), max(max(s.x) for s in series)]
-        series.append(Series(f"{experiment.within:g} × Pegasos' lowest", ends, [level, level], kind="theory"))
+    if goal is not None:
+        series.append(level_line(f"{experiment.within:g} × Pegasos' lowest", goal, series))
+        accesses = _accesses_to(best["Pegasos"], of, goal)
+        if accesses is not None:
+            series.append(Series("a 100th of Pegasos' accesses, as stated", [accesses / 100], [goal], kind="stated"))
     label = next(iter(best.values()))[0].values["label"]
-    return loglog(label, f"feature accesses ({CONVENTIONS[of]})", "test error", series)
+    return Panel(label, f"feature accesses ({CONVENTIONS[of]})", "test error", series, log_x=True)
 
 
 experiment = SimbaFigure1()

@@ -1,7 +1,7 @@
 """Seconds against LIBSVM, made up."""
 
 import pytest
-from experiments.made_up import claims_in, in_both_outcomes, numbers
+from experiments.made_up import claims_in, in_both_outcomes, numbers, printed_in
 
 from hinge.experiments import Verdict
 from hinge.experiments.sbp.runtimes import QUARTER, SETTINGS, experiment
@@ -50,3 +50,8 @@ def test_the_papers_digits_decide():
 
 def test_too_few_rows_are_no_measurement():
     assert {row.verdict for row in claims_in(experiment, world(few=3.0))[QUARTER].values()} == {Verdict.UNKNOWN}
+
+
+def test_the_papers_numbers_stand_beside_ours():
+    adult, *_ = printed_in(experiment, world()).rows
+    assert adult[1:] == [(195, 100.0, ""), (14.9, pytest.approx(14.9), ""), (15.0, pytest.approx(15.0), "")]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from experiments.made_up import claims_in, in_both_outcomes, number
+from experiments.made_up import claims_in, in_both_outcomes, number, printed_in
 
 from hinge.experiments import Verdict
 from hinge.experiments.sbp.table1 import (
@@ -51,3 +51,10 @@ def test_bounds_that_are_far_above_say_nothing_and_labels_that_are_never_wrong_n
     rows = claims_in(experiment, world(share=1e-3))[BOUNDED].values()
     assert [row.verdict for row in rows] == [Verdict.SILENT] * 3 + [Verdict.UNKNOWN]
     assert _teacher("small").norm <= 5 < _teacher(None).norm
+
+
+def test_the_papers_table_has_what_was_needed_and_leaves_out_what_is_not_built():
+    sbp, dual, sgd = printed_in(experiment, world(gentler=0.0)).rows
+    assert sbp[2] == ("‖u‖⁴/ε", "1/ε^1.00", "0.5 of the bound at ε = 0.005")
+    assert sgd[2][:2] == ("‖u‖⁴/ε³", "1/ε^3.00")
+    assert dual[1].ours is None and dual[2].ours is None

@@ -1,8 +1,9 @@
 """Table 2 of the SBP paper on made-up optima."""
 
 import pytest
-from experiments.made_up import claims_in, in_both_outcomes, number
+from experiments.made_up import claims_in, in_both_outcomes, number, printed_in
 
+from hinge.display.figure import Beside
 from hinge.experiments import Verdict
 from hinge.experiments.sbp.table2 import LINES, SLACK, experiment
 
@@ -33,3 +34,10 @@ def test_a_stand_in_says_nothing_of_the_papers_rows():
 def test_two_tolerances_are_not_compared():
     rows = claims_in(experiment, world(hinge=1e-7))[SLACK].values()
     assert {row.verdict for row in rows} == {Verdict.SILENT}
+
+
+def test_the_papers_table_has_both_sides_and_forest_without_ours():
+    adult, forest = printed_in(experiment, world(2.0)).rows[1::2]
+    assert adult[1:3] == [Beside(31_562, 1000), Beside(16_282, None)]
+    assert adult[3:] == ["10", "1/n", Beside(1.10e-2, 2.20e-2), "100", "1/100n", Beside(5.79e-4, 2 * 5.79e-4)]
+    assert forest[3:] == ["", "", "", "5000", "1/10000n", Beside(7.62e-10, None)]

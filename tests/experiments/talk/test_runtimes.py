@@ -1,7 +1,7 @@
 """The talk's table T(m, B, ε) on made-up power laws."""
 
 import pytest
-from experiments.made_up import claims_in, in_both_outcomes, number, numbers
+from experiments.made_up import claims_in, in_both_outcomes, number, numbers, printed_in
 
 from hinge.experiments import Verdict
 from hinge.experiments.talk.runtimes import EPS, LAMS, MUCH_BETTER, SAME, SIZES, TABLE, experiment
@@ -34,3 +34,12 @@ def test_both_outcomes_of_every_claim():
 def test_an_exponent_is_judged_near_its_bound_alone():
     verdicts = [row.verdict for row in claims_in(experiment, world(sgd=2.7))[TABLE].values()]
     assert verdicts == [Verdict.SILENT, Verdict.SILENT, Verdict.PARTLY, Verdict.SILENT]
+
+
+def test_the_talks_table_has_our_exponents():
+    rows = printed_in(experiment, world()).rows
+    assert [row[2] for row in rows] == [
+        ("(B/ε)⁴", "p = 3.00", ""),
+        ("(B/ε)⁴", "p = 2.50", ""),
+        ("(B/ε)²", "p = 1.50", ""),
+    ]
