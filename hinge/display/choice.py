@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from hinge.display.figure import COLOURS
-from hinge.display.watched import Display, axes_or_new
+from hinge.display.static import Display, axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
