@@ -32,14 +32,15 @@ def test_the_optimum_lies_in_the_ball_about_a_mixture(loss):
             share = (inside - C) / (ends[j + 1] - C)
             at = t[j] + share * (t[j + 1] - t[j])
             assert abs(pair(inside).f[0] - ((1 - at) * one.f[0] + at * other.f[0])) <= R[j]
-    assert R.max() < 0.5
+    # From 0.5 to 0.6, w is linear in C for the hinge, and nearly so for its square.
+    assert best_mixing(one, pair(0.6), s, loss)[1].radii(np.geomspace(0.5, 0.6, 9), s, loss).max() < 0.01
 
 
 def test_a_choice_among_three_classes_is_proven():
     X, y = load_iris(return_X_y=True)
-    model = LinearSVCCV(Cs=[0.1, 1.0, 10.0], certify=0.08, random_state=0).fit(X, y)
+    model = LinearSVCCV(Cs=[0.1, 1.0, 10.0], certify=0.025, random_state=0).fit(X, y)
     found = model.error_bounds_
-    assert model.choice_gap_ == found.gap <= 0.08 and found.C[0] == 0.1 and found.C[-1] == 10.0
+    assert model.choice_gap_ == found.gap <= 0.025 and found.C[0] == 0.1 and found.C[-1] == 10.0
     assert (found.lower <= found.upper).all() and found.lower.max() > 0.0 and found.n_fits > 0
     np.testing.assert_allclose(found.chosen, 1.0 - model.best_score_, atol=0.02)
 
