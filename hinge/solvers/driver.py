@@ -214,17 +214,21 @@ class _Run:
         self.check_pressed()
         if self.checkpoint is not None and self.state.t and (over := self.evaluate()):
             return over  # the run that wrote this state was killed before it evaluated it
+        idle = 0
         while True:
             pause = self.solver.pause(self.problem, self.state)
             mark = self.next_mark() if pause > 0 and self.ends_itself else -1
             if mark > 0:  # without an observer, run to the mark or to the solver's own end
                 pause = min(pause, mark - self.state.t) if self.watched else mark - self.state.t
+            before = self.state.t
             status = self.run_to(pause)
+            idle = idle + 1 if self.state.t == before else 0
             self.at_mark = self.state.t == mark
             stopped = self.evaluate(final=status is not None or pause <= 0)
             if stopped or status:
                 return stopped or status  # type: ignore[return-value]
-            if pause <= 0:
+            # Twice: a run that ends by itself says so by no iterations, and continues if its certificate failed.
+            if pause <= 0 or idle > 1:
                 return self.solver.status_at_end
 
     def next_mark(self, first: int = 32) -> int:

@@ -11,7 +11,8 @@ from hinge.compiled import _aside
 from hinge.kernels import Gaussian
 from hinge.monitoring import History, Status, Stop
 from hinge.problems import KernelRegularized, NormConstrained, Regularized
-from hinge.solvers import SDCA, BlockDual, Newton, Norma, Pegasos, Solver, solve
+from hinge.problems.svm.losses import SQUARED_HINGE
+from hinge.solvers import SDCA, BlockDual, FiniteNewton, Newton, Norma, Pegasos, Solver, Switch, solve
 
 
 @pytest.fixture
@@ -435,3 +436,11 @@ def test_a_budget_may_be_written_as_a_float(problem):
 
     solve(problem, Watched(), stop=Stop(0, max_reads=1e3))
     assert seen and {type(n) for n in seen} == {int}
+
+
+@pytest.mark.parametrize("solver", [FiniteNewton(tol=0.5), SDCA(tol=0.5), Switch(tol=0.5)], ids=str)
+def test_a_solver_that_ends_before_the_tolerance_of_the_run_ends_the_run(tiny, solver):
+    problem = Regularized(*tiny, 0.05, loss=SQUARED_HINGE)
+    result = solve(problem, solver, stop=Stop(tol=1e-9, max_iter=10**5, max_time=20.0))
+    assert result.status is not Status.MAX_TIME
+    assert result.status is Status.CONVERGED or result.certificate.gap > 1e-9
