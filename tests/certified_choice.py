@@ -85,7 +85,7 @@ def check(seed: int, n_Cs: int, low: float = 1e-2, high: float = 1e2) -> Checked
     folds = list(StratifiedKFold(2, shuffle=True, random_state=seed).split(X, y))
     weight = draws.uniform(0.5, 2.0, len(y)) if "weighted" in machine else np.ones(len(y))
     Cs, gamma = np.geomspace(low, high, 4), 1.0 / X.var() / X.shape[1]
-    common: dict = {"Cs": Cs, "cv": folds, "certify": asked, "refit": False, "random_state": 0, "max_time": 20.0}
+    common: dict = {"Cs": Cs, "cv": folds, "certify": asked, "refit": False, "random_state": 0, "max_time": 2.0}
     if machine == "rbf":
         model = SVCCV(gammas=[gamma], **common)
     else:

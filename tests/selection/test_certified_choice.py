@@ -36,8 +36,7 @@ def test_the_optimum_lies_in_the_ball_about_a_mixture(loss):
     assert best_mixing(one, pair(0.6), s, loss)[1].radii(np.geomspace(0.5, 0.6, 9), s, loss).max() < 0.01
 
 
-def test_a_choice_among_three_classes_is_proven(monkeypatch):
-    monkeypatch.setattr("hinge.selection.tuning.CERTIFY_TIMES", 1e9)  # on a busy machine, too
+def test_a_choice_among_three_classes_is_proven():
     X, y = load_iris(return_X_y=True)
     model = LinearSVCCV(Cs=[0.1, 1.0, 10.0], certify=0.025, random_state=0).fit(X, y)
     found = model.error_bounds_
@@ -48,6 +47,7 @@ def test_a_choice_among_three_classes_is_proven(monkeypatch):
 
 def test_what_cannot_be_proven_in_time_is_said(monkeypatch):
     monkeypatch.setattr("hinge.selection.tuning.CERTIFY_TIMES", 0.0)
+    monkeypatch.setattr("hinge.selection.tuning.CERTIFY_SECONDS", 0.0)
     X, y, _ = certified_choice.random_problem(1)
     with pytest.warns(ConvergenceWarning, match="not proven in the time allowed"):
         model = LinearSVCCV(Cs=[0.01, 100.0], cv=2, certify=1e-3).fit(X, y)
