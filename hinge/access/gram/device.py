@@ -380,11 +380,13 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         self.evals += values
         self.asked += values
 
+    def _tile_columns(self, rows: int) -> int:
+        return max(1024, min(TILE_BYTES, self.free() // 8) // (4 * max(1, rows)))
+
     def _tiles(self, i: "torch.Tensor") -> "Iterator[tuple[slice, torch.Tensor]]":
         """Tiles of K[i], in pieces that are halved where the device's memory does not hold them."""
         self._count(len(i) * self.n)
-        fitting = min(TILE_BYTES, self.free() // 8) // (4 * max(1, len(i)))
-        lo, step = 0, min(self.n, max(1024, fitting))
+        lo, step = 0, min(self.n, self._tile_columns(len(i)))
         mine, sq = self._factors(i), self._sq[i]
         while lo < self.n:
             columns = slice(lo, min(lo + step, self.n))
