@@ -244,7 +244,10 @@ class OneClassSVM(CallbackSupportMixin, NuMachine, OutlierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        return self._scores(X).ravel()
+        f = self._scores(X).ravel()
+        # A point on the boundary has the value 0 but for rounding, which may differ with the points beside it.
+        f[np.abs(f) <= np.finfo(np.float64).eps * float(self.n_support_[0]) * np.abs(self.offset_)] = 0.0
+        return f
 
     def score_samples(self, X: Items) -> np.ndarray:
         """:math:`f(x) + \\rho`, which is larger for points that are more like the others.

@@ -300,3 +300,12 @@ def test_points_about_the_origin_have_no_direction(kernel):
     with pytest.warns(ConvergenceWarning, match="best w is zero"):
         model = OneClassSVM(kernel=kernel, nu=0.5).fit(np.tile(X, (10, 1)))
     assert model.gap_ >= 1.0
+
+
+def test_rounding_does_not_move_points_of_the_boundary_outside():
+    X = 3.0 * np.random.RandomState(0).uniform(size=(20, 3))
+    model = OneClassSVM().fit(X)
+    assert (model.decision_function(X) == 0.0).any()  # the boundary goes through a support vector
+    before = model.predict(X)
+    model.intercept_ = np.nextafter(model.intercept_, -np.inf)  # as another order of additions would have it
+    np.testing.assert_array_equal(model.predict(X), before)
