@@ -40,7 +40,7 @@ print(f"angle to the true weights: {np.degrees(np.arccos(cosine)):.1f}°")
 # Each pass certifies the answer that it began with.
 
 fig, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
-gaps = [record.certificate for record in model.history_]
+gaps = [record.gap for record in model.history_]
 ax.semilogy(range(1, len(gaps) + 1), gaps, "o-")
 ax.set_xticks(range(1, len(gaps) + 1))
 ax.axhline(1e-3, color="grey", ls=":")

@@ -202,7 +202,7 @@ class RoundRecord(NamedTuple):
     feature_reads: int
     kernel_evals: int
     objective: float
-    certificate: float
+    gap: float
     score: float
     passes: int
     bytes_moved: int

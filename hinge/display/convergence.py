@@ -125,12 +125,12 @@ def compile_for(estimator: Classifier, X: Items, y: ArrayLike, rows: int = 100) 
 def gaps(looks: Sequence[WatchedRecord]) -> list[float]:
     """The gap at every evaluation, by the best lower bound that any certificate of the run gave."""
     bounds = [
-        look.record.objective / (1.0 + look.record.certificate)
+        look.record.objective / (1.0 + look.record.gap)
         for look in looks
-        if np.isfinite(look.record.certificate) and np.isfinite(look.record.objective)
+        if np.isfinite(look.record.gap) and np.isfinite(look.record.objective)
     ]
     if not bounds:
-        return [look.record.certificate for look in looks]
+        return [look.record.gap for look in looks]
     bound = max(bounds)
     return [(look.objective - bound) / bound if bound > 0 else np.inf for look in looks]
 

@@ -19,7 +19,7 @@ class Record(NamedTuple):
         Cells read, and kernel values computed so far, certificates included.
     objective : float
         Upper bound on the objective, rounding included; nan if no certificate was computed.
-    certificate : float
+    gap : float
         The certified gap: an upper bound on the suboptimality; inf if none is known.
     score : float
         Error on held-out rows; nan if there are none.
@@ -32,7 +32,7 @@ class Record(NamedTuple):
     >>> made = make_known_optimum(200, 5, 0.01)
     >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
     >>> result = solve(problem, SDCA(), stop=Stop(tol=1e-3, max_iter=10**6))
-    >>> result.history[-1].certificate == result.certificate.gap
+    >>> result.history[-1].gap == result.certificate.gap
     True
     """
 
@@ -41,7 +41,7 @@ class Record(NamedTuple):
     feature_reads: int
     kernel_evals: int
     objective: float
-    certificate: float
+    gap: float
     score: float
 
 
@@ -56,7 +56,7 @@ class History(list[Record]):
     >>> made = make_known_optimum(200, 5, 0.01)
     >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
     >>> result = solve(problem, SDCA(), stop=Stop(tol=1e-3, max_iter=10**6))
-    >>> min(result.history.column("certificate")) <= 1e-3
+    >>> min(result.history.column("gap")) <= 1e-3
     True
     """
 

@@ -57,8 +57,8 @@ class ProgressBar:
         if record is None:
             return False
         record = context.measured_record()
-        if math.isfinite(record.certificate):
-            self._gap = record.certificate
+        if math.isfinite(record.gap):
+            self._gap = record.gap
         gap = f"gap {self._gap:.1e} of {estimator.tol:g}" if math.isfinite(self._gap) else "gap not known yet"
         share = nearness(record.seconds, record.feature_reads, self._gap, estimator, record.kernel_evals)
         self._progress.update(

@@ -95,7 +95,7 @@ def solve_slack(
                 feature_reads=r.feature_reads + used,
                 kernel_evals=r.kernel_evals + evals,
                 objective=np.nan,  # the objective of the regularised problem is of no interest
-                certificate=np.inf,
+                gap=np.inf,
             )
             for r in result.history
         ]
@@ -108,7 +108,7 @@ def solve_slack(
             return _result(problem, result, Certificate.unknown(), Status.MAX_READS, n_iter, history)
         certificate = problem.certificate(result.solution)
         history[-1] = history[-1]._replace(
-            feature_reads=problem.reads - reads_before, objective=certificate.objective, certificate=certificate.gap
+            feature_reads=problem.reads - reads_before, objective=certificate.objective, gap=certificate.gap
         )
         if certificate.gap <= stop.tol:
             return _result(problem, result, certificate, Status.CONVERGED, n_iter, history)

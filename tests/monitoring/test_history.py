@@ -8,7 +8,7 @@ from hinge.solvers import SDCA, solve
 def test_columns_by_name():
     history = History([Record(1, 0.1, 10, 0, 0.5, 0.3, 0.2), Record(2, 0.2, 20, 0, 0.4, 0.1, 0.1)])
     assert history.column("feature_reads") == [10, 20]
-    assert history.column("certificate") == [0.3, 0.1]
+    assert history.column("gap") == [0.3, 0.1]
     assert pickle.loads(pickle.dumps(history)) == history
     assert isinstance(pickle.loads(pickle.dumps(history)), History)
 

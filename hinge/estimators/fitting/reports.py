@@ -67,13 +67,13 @@ def gaps_within(share: float | None) -> Measure:
     read: Counter[int] = Counter()
 
     def measure(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> Record:
-        if share is None or problem is None or np.isfinite(record.certificate):
+        if share is None or problem is None or np.isfinite(record.gap):
             return record
         if read[k] > share * record.feature_reads:
             return record
         read[k] += problem.pass_cells
         found = problem.certificate(solution)
-        return record._replace(objective=found.objective, certificate=found.gap)
+        return record._replace(objective=found.objective, gap=found.gap)
 
     return measure
 
@@ -115,9 +115,9 @@ def to_stderr(names: Sequence[str], tol: float, measure: Measure) -> Report:
         parts = [f"{record.seconds:8.2f} s", f"{record.feature_reads:,} reads"]
         if record.kernel_evals:
             parts[1] = f"{record.kernel_evals:,} kernel values"
-        if np.isfinite(record.certificate):
-            parts.append(f"objective {record.objective:.6g}, gap {record.certificate:.2e}")
-            last = record.seconds, float(record.certificate)
+        if np.isfinite(record.gap):
+            parts.append(f"objective {record.objective:.6g}, gap {record.gap:.2e}")
+            last = record.seconds, float(record.gap)
             left = time_left(first.setdefault(k, last), last, tol)
             if left:
                 parts.append(f"about {left:.3g} s left")

@@ -322,7 +322,7 @@ def _runs_of(batch: PackedBatch, result: Result, rows: np.ndarray, tol: float) -
     earlier, last = list(result.history)[:-1], result.history[-1]
     results = []
     for one, gap, t in zip(certificates, reached, found["rounds"].tolist(), strict=True):
-        history = History([*earlier, last._replace(iteration=t, objective=one.objective, certificate=one.gap)])
+        history = History([*earlier, last._replace(iteration=t, objective=one.objective, gap=one.gap)])
         status = good if gap <= tol else bad
         results.append(Result(result.solution, one, status, t, result.per_pass, history, None, result.solver))
     return Runs(results, *scaled, batch.kernel_evals, batch.n**2, batch, stalled)
@@ -457,7 +457,7 @@ def _split(batch: "PairBatch", result: Result, tol: float) -> Iterator[Result]:
     earlier, last = list(result.history)[:-1], result.history[-1]
     every = zip(batch.members, result.solution.members, certificates, result.state.pairs, strict=True)
     for member, answer, one, pair in every:
-        own = last._replace(iteration=pair.t, objective=one.objective, certificate=one.gap)
+        own = last._replace(iteration=pair.t, objective=one.objective, gap=one.gap)
         yield replace(
             result,
             solution=answer,

@@ -72,7 +72,7 @@ def picture(histories: Sequence[Iterable[Record]], tol: float) -> str:
     """The gap of each run against time, on logarithmic scales, as an SVG; empty if none is known."""
     curves = []
     for history in histories[:12]:  # more curves could not be distinguished
-        looks = [(look.seconds, look.certificate) for look in history]
+        looks = [(look.seconds, look.gap) for look in history]
         points = np.array(looks, np.float64).reshape(-1, 2)
         points = points[np.isfinite(points).all(axis=1) & (points > 0.0).all(axis=1)]
         if len(points):

@@ -153,5 +153,5 @@ def test_the_reported_solver_ran(model, monkeypatch):
     assert np.sum(model.n_iter_) == result.n_iter
     histories = model.history_ if len(np.atleast_1d(model.n_iter_)) > 1 else [model.history_]
     assert [history[-1].iteration for history in histories] == np.atleast_1d(model.n_iter_).tolist()
-    assert max(history[-1].certificate for history in histories) == model.gap_ <= 1e-3
+    assert max(history[-1].gap for history in histories) == model.gap_ <= 1e-3
     assert {history[-1].kernel_evals for history in histories} == {model.n_kernel_evals_}

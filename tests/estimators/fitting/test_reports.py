@@ -77,7 +77,7 @@ def test_a_callback_gets_the_record(tiny):
     np.testing.assert_equal(watcher.records, list(model.history_))
     last = watcher.records[-1]
     assert isinstance(last, Record)
-    assert last.certificate == model.gap_
+    assert last.gap == model.gap_
     assert last.objective == model.objective_
 
 

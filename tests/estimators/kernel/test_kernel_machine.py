@@ -40,7 +40,7 @@ def test_counts(two):
         assert len(model.support_) * 100 <= model.n_kernel_evals_ <= 200 * 200
         assert model.n_kernel_asked_ > model.n_kernel_evals_
         assert model.history_[-1].kernel_evals == model.n_kernel_evals_
-        assert model.history_[-1].certificate == model.gap_
+        assert model.history_[-1].gap == model.gap_
         assert model.n_features_in_ == 3
         assert isinstance(model.solver_, kind)
     assert model.kernel_ == Gaussian(pytest.approx(1 / (3 * X.var())))

@@ -100,7 +100,7 @@ def test_all_attributes_of_a_fit(iris):
     assert model.solver_ == Switch(1e-4, ascent=MulticlassSDCA(), newton=MulticlassNewton())
     assert model.n_iter_ >= 1
     assert model.n_feature_reads_ > X.size
-    assert model.history_[-1].certificate == model.gap_ <= 1e-4
+    assert model.history_[-1].gap == model.gap_ <= 1e-4
     assert model.dual_coef_.shape == (3, len(model.support_))
     np.testing.assert_allclose(model.dual_coef_.sum(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(model.dual_coef_ @ X[model.support_], model.coef_, atol=1e-3)

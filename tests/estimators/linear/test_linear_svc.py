@@ -297,7 +297,7 @@ def test_history_is_monotone(parameters, tiny):
     history = model.history_
     for name in ("iteration", "seconds", "feature_reads"):
         assert (np.diff(history.column(name)) >= 0).all(), name
-    assert history[-1].certificate == model.gap_
+    assert history[-1].gap == model.gap_
     assert history[-1].objective == model.objective_
     assert history[-1].feature_reads == model.n_feature_reads_
     assert 0 < history[-1].seconds < 5

@@ -56,7 +56,7 @@ def test_an_ascent_that_is_slow_hands_over_what_it_has_found(stream):
     seen = []
 
     def look(record, answer):
-        seen.append(record.certificate)
+        seen.append(record.gap)
 
     result = solve(problem, ByPasses(), stop=Stop(1e-3, max_iter=4 * 60), callbacks=[look])
     state = result.state
