@@ -25,7 +25,7 @@ ALGORITHMS = (
     Side("Pegasos (Figure 1)", "hinge/solvers/papers/pegasos.py", ("_pegasos",)),
     Side("Pegasos for structured outputs", "hinge/solvers/papers/structured_pegasos.py", ("advance",)),
     Side("Stochastic dual coordinate ascent (the talk)", "hinge/solvers/papers/uniform_dca.py", ("_ascend",)),
-    Side("The Stochastic Batch Perceptron", "hinge/solvers/papers/sbp_steps.py", ("_while_held",)),
+    Side("The Stochastic Batch Perceptron", "hinge/solvers/papers/sbp.py", ("_perceptron",)),
     Side(
         "SIMBA (Algorithm 1)",
         "hinge/solvers/cells/simba.py",
