@@ -36,6 +36,16 @@ ALGORITHMS = (
     ),
     Side("SIMBA for several classes", "hinge/solvers/cells/multiclass_simba.py", ("advance", "_add_pair", "_reweigh")),
     Side(
+        "The sublinear perceptron (Algorithm 1 of the survey)",
+        "hinge/solvers/papers/sublinear_perceptron.py",
+        ("advance", "hinge/solvers/saddle/primal_dual.py:reweigh"),
+    ),
+    Side(
+        "The sublinear semidefinite solver (Algorithm 3 of the survey)",
+        "hinge/solvers/papers/sublinear_sdp.py",
+        ("advance", "hinge/solvers/saddle/primal_dual.py:reweigh", "project_sparsely"),
+    ),
+    Side(
         "The generic primal-dual algorithm (Algorithm 2 of the survey)",
         "hinge/solvers/saddle/primal_dual.py",
         ("advance", "reweigh"),

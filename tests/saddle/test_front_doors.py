@@ -47,7 +47,7 @@ class TestEveryProblem:
     def test_the_sublinear_way_agrees(self, call, method, request):
         fast, slow = (call(eps=1e-4), call(eps=WIDE[request.node.callspec.id], relative=False, method="sublinear"))
         assert slow.status is Status.CONVERGED
-        assert slow.method in ("PrimalDual", "GrigoriadisKhachiyan")
+        assert slow.method in ("PrimalDual", "SublinearPerceptron", "GrigoriadisKhachiyan")
         assert slow.lower <= fast.upper + 1e-9
         assert slow.upper >= fast.lower - 1e-9
 

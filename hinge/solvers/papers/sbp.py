@@ -176,12 +176,13 @@ def _advance(
 ) -> SBPState:
     """An iteration for each of these draws; the rows of K that the compiled loop lacks are made in between."""
     y, gram, t = problem.y.astype(np.float64), problem.gram, state.t
-    averages = state.s, state.sq, state.A, state.W, state.gamma
+    v, a, u, ua, s, sq, A, W, gamma, *_ = state
+    averages = s, sq, A, W, gamma
     slot_of = np.full(problem.n, -1)
     slab, done, asked = np.empty((0, 0), gram.dtype), 0, 0
     while True:
         k, missing, averages = _perceptron(
-            y, *state[:4], averages, problem.nu * problem.n, eta, uniform, units[done:], t + done, slab, slot_of
+            y, v, a, u, ua, averages, problem.nu * problem.n, eta, uniform, units[done:], t + done, slab, slot_of
         )
         gram.asked += problem.n * (k - asked)  # for the row of the first one it was asked below
         done, asked = done + k, 1
