@@ -50,7 +50,7 @@ class SBPFigure1(Experiment):
             c = np.sort(y * now.solution.responses)
             level = one_basin(c, np.arange(len(c)), cell["nu"] * len(c))
             return {"c": c.tolist(), "gamma": level.gamma, "wet": len(level.wet[0]), **data.about}
-        c = np.random.default_rng(cell["seed"]).standard_normal(cell["n"])
+        c = np.random.default_rng(cell["seed"]).standard_normal((cell["n"],))
         took = []
         for _ in range(REPEATS + 1):  # the first compiles
             begun = time.process_time()
