@@ -153,7 +153,7 @@ def test_on_disk_rows_and_columns_are_read_and_a_fraction_certified(tmp_path):
     write_pair(rows, tmp_path / "pair")
     table = open_pair(tmp_path / "pair")
     found = hinge.max_margin(table, eps=0.25, relative=False, radius=1.2)
-    assert found.method == "PrimalDual"
+    assert found.method == "SublinearPerceptron"
     assert found.certificate.kind == "fraction"
     assert found.status is Status.CONVERGED
     assert found.entries_read == table.reads
