@@ -25,7 +25,7 @@ ALGORITHMS = (
     Side("Pegasos (Figure 1)", "hinge/solvers/papers/pegasos.py", ("_pegasos",)),
     Side("Pegasos for structured outputs", "hinge/solvers/papers/structured_pegasos.py", ("advance",)),
     Side("Stochastic dual coordinate ascent (the talk)", "hinge/solvers/papers/uniform_dca.py", ("_ascend",)),
-    Side("The Stochastic Batch Perceptron", "hinge/solvers/papers/sbp_steps.py", ("_while_held",)),
+    Side("The Stochastic Batch Perceptron", "hinge/solvers/papers/sbp.py", ("_perceptron",)),
     Side(
         "SIMBA (Algorithm 1)",
         "hinge/solvers/cells/simba.py",
@@ -35,6 +35,16 @@ ALGORITHMS = (
         ),
     ),
     Side("SIMBA for several classes", "hinge/solvers/cells/multiclass_simba.py", ("advance", "_add_pair", "_reweigh")),
+    Side(
+        "The sublinear perceptron (Algorithm 1 of the survey)",
+        "hinge/solvers/papers/sublinear_perceptron.py",
+        ("advance", "hinge/solvers/saddle/primal_dual.py:reweigh"),
+    ),
+    Side(
+        "The sublinear semidefinite solver (Algorithm 3 of the survey)",
+        "hinge/solvers/papers/sublinear_sdp.py",
+        ("advance", "hinge/solvers/saddle/primal_dual.py:reweigh", "project_sparsely"),
+    ),
     Side(
         "The generic primal-dual algorithm (Algorithm 2 of the survey)",
         "hinge/solvers/saddle/primal_dual.py",

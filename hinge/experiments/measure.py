@@ -115,6 +115,8 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
     """The exponent p of the law y ~ x^p that fits best; nan where fewer than two x are known."""
     if len(set(x)) < 2:
         return float("nan")
+    if len(set(y)) == 1:
+        return 0.0  # where a fit leaves its rounding
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 

@@ -26,13 +26,14 @@ def panels(figure: Figure) -> list[dict[str, Any]]:
 
 
 def legend(figure: Figure) -> list[dict[str, Any]]:
-    """What a legend shows: label, colours, dash, and the marker as an SVG path (None for theory)."""
+    """What a legend shows: label, colours, dash or no line, and the marker as an SVG path (None for theory)."""
+    joined = {one.label for panel in figure.panels for one in panel.series if one.kind in ("line", "theory")}
     return [
         {
             "label": label,
             "light": style.light,
             "dark": style.dark,
-            "dash": style.dash,
+            "dash": style.dash if label in joined else None,
             "marker": style.marker.path if style.marker else None,
         }
         for label, style in styles(figure.panels).items()

@@ -190,7 +190,7 @@
       };
       const svg = element("svg", { viewBox: "-15 -6 30 12", "aria-hidden": "true" });
       const dashes = { solid: "", dash: "6 3", dot: "1.5 2.5", dashdot: "6 2 1.5 2", longdash: "10 3" };
-      svg.append(element("line", { x1: -15, x2: 15, y1: 0, y2: 0, "stroke-width": 2, "stroke-dasharray": dashes[entry.dash] }));
+      if (entry.dash !== null) svg.append(element("line", { x1: -15, x2: 15, y1: 0, y2: 0, "stroke-width": 2, "stroke-dasharray": dashes[entry.dash] }));
       if (entry.marker) svg.append(element("path", { d: entry.marker, "stroke-width": 0 }));
       svg.paint = () => { svg.setAttribute("stroke", entry[theme()]); svg.setAttribute("fill", entry[theme()]); };
       svg.paint();

@@ -1,6 +1,7 @@
 """The functions by which users solve max-min problems: margins, balls, games, semidefinite feasibility, their own."""
 
 import copy
+import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, Literal
@@ -21,6 +22,7 @@ from hinge.problems.max_min.symmetric import few_threads
 from hinge.saddle.results import Ball, Feasibility, Game, Guarantee, Margin, MaxMinResult
 from hinge.solvers.base import Solver
 from hinge.solvers.driver import solve
+from hinge.solvers.papers.sublinear_perceptron import SublinearPerceptron
 from hinge.solvers.saddle.by_turns import ByTurns
 from hinge.solvers.saddle.core_set import CoreSet
 from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan
@@ -115,7 +117,9 @@ def maxmin(
     if constants is not None or certificate == "none":
         if relative:
             raise ValueError("The theorem's iterations are for an absolute eps: set relative=False.")
-        solver = PrimalDual("fixed", float(eps), "practical" if constants is None else constants)
+        assert isinstance(solver, PrimalDual)
+        constant = "practical" if constants is None else constants
+        solver = dataclasses.replace(solver, steps="fixed", epsilon=float(eps), constants=constant)
     before = problem.reads
     stop = Stop(0.0 if certificate == "none" else eps, max_iter, max_time, max_reads)
     callbacks = () if callback is None else (callback,)
@@ -143,7 +147,9 @@ def _check_size(problem: MaxMin) -> None:
 
 def _solver_for(problem: MaxMin, method: str, tol: float, limited: bool) -> Solver:
     """The solver of that name; if reads are limited, one whose iterations read little."""
-    sublinear: Solver = GrigoriadisKhachiyan() if isinstance(problem, MatrixGame) else PrimalDual()
+    sublinear: Solver = SublinearPerceptron() if type(problem) is MaxMargin else PrimalDual()
+    if isinstance(problem, MatrixGame):
+        sublinear = GrigoriadisKhachiyan()
     named: dict[str, Solver] = {"workingset": WorkingSet(tol=tol), "coreset": CoreSet(), "pdhg": PDHG()}
     named["sublinear"] = sublinear
     if method in named:

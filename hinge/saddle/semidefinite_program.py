@@ -15,8 +15,8 @@ from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
 from hinge.problems.max_min.symmetric import few_threads, onto_bounded_cone, smat, svec, top_eigenvalue
 from hinge.solvers.driver import solve
+from hinge.solvers.papers.sublinear_sdp import SublinearSDP
 from hinge.solvers.saddle.pdhg import PDHG
-from hinge.solvers.saddle.primal_dual import PrimalDual
 from hinge.types import MatrixLike
 
 MOST_ITERATIONS = 20_000  # of one feasibility problem
@@ -150,9 +150,11 @@ def maximize_semidefinite(
     eps : float
         Stop at an interval of this width, relative to the largest absolute eigenvalue of C.
     method : {"pdhg", "sublinear"}
-        How a step is solved. "sublinear" is the survey's Algorithm 3: `PrimalDual` with the fixed steps of ε, a quarter
-        of the width that is asked for, and Hazan's projection to ε/2. It is slow at small ε, and a step may not be
-        decided: the interval is proved all the same, and ``Status.FINISHED`` where it is wider than `eps`.
+        How a step is solved. "sublinear" is the survey's Algorithm 3: `SublinearSDP` for ε, a quarter of the width
+        that is asked for. A step makes :math:`(2/\\varepsilon)^2\\log m` iterations, each with a projection of up to
+        :math:`4/\\varepsilon^2` eigenvectors, as the theory has it: minutes for matrices of order 8 at `eps` of 0.5,
+        where "pdhg" takes milliseconds. A step may not be decided: the interval is proved all the same, and
+        ``Status.FINISHED`` where it is wider than `eps`.
     max_steps : int
         Upper limit of the number of feasibility problems.
     max_time : float, optional
@@ -239,8 +241,8 @@ class _Bisection:
             return result.solution, result.n_iter
         rows = level.weights[:, None] * level.constraints.matrix.gather_dense(np.arange(level.constraints.n))
         every = np.vstack([rows, level.row])
-        problem = Semidefinite(every, packed=True, relative=False, projection="sparse", accuracy=tol / 2)
-        result = solve(problem, PrimalDual("fixed", tol), stop=Stop(0, max_time=max_time))
+        problem = Semidefinite(every, packed=True, relative=False)
+        result = solve(problem, SublinearSDP(epsilon=tol), stop=Stop(0, max_time=max_time))
         return result.solution._replace(x=problem.settled(result.solution.x)), result.n_iter
 
     @property

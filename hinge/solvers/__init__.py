@@ -85,6 +85,8 @@ if TYPE_CHECKING:
     from hinge.solvers.papers.sgd import SGD as SGD
     from hinge.solvers.papers.smo import SMO as SMO
     from hinge.solvers.papers.structured_pegasos import StructuredPegasos as StructuredPegasos
+    from hinge.solvers.papers.sublinear_perceptron import SublinearPerceptron as SublinearPerceptron
+    from hinge.solvers.papers.sublinear_sdp import SublinearSDP as SublinearSDP
     from hinge.solvers.papers.uniform_dca import UniformDCA as UniformDCA
     from hinge.solvers.saddle.by_turns import ByTurns as ByTurns
     from hinge.solvers.saddle.core_set import CoreSet as CoreSet

@@ -82,6 +82,8 @@ BY_NAME: dict[str, Registered] = {
     "kernelperceptron": Registered("hinge.solvers.papers.kernel_perceptron", "KernelPerceptron", "kernel"),
     "smo": Registered("hinge.solvers.papers.smo", "SMO", "kernel"),
     "levelblocks": Registered("hinge.solvers.kernel.level_blocks", "LevelBlocks", "nu"),
+    "sublinearperceptron": Registered("hinge.solvers.papers.sublinear_perceptron", "SublinearPerceptron", "max-min"),
+    "sublinearsdp": Registered("hinge.solvers.papers.sublinear_sdp", "SublinearSDP", "max-min"),
     "primaldual": Registered("hinge.solvers.saddle.primal_dual", "PrimalDual", "max-min"),
     "workingset": Registered("hinge.solvers.saddle.working_set", "WorkingSet", "max-min"),
     "byturns": Registered("hinge.solvers.saddle.by_turns", "ByTurns", "max-min"),

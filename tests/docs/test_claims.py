@@ -25,8 +25,10 @@ PLACE = re.compile(
 
 
 def typed(text):
-    """The numbers in prose that are neither places nor years."""
-    return re.findall(r"(?<![A-Za-z0-9])\.?\d[\d.,]*", PLACE.sub("", NOT_PROSE.sub("", text)))  # `news20` is a name
+    """The numbers in prose that are neither places nor years, and the fractions in formulas."""
+    prose = re.findall(r"(?<![A-Za-z0-9])\.?\d[\d.,]*", PLACE.sub("", NOT_PROSE.sub("", text)))  # `news20` is a name
+    code = re.sub(r"^(`{3,}|:{3,}).*?^\1", "", text, flags=re.DOTALL | re.MULTILINE)
+    return prose + [number for formula in re.findall(r"\$[^$]*\$", code) for number in re.findall(r"\d*\.\d+", formula)]
 
 
 def test_the_page_is_what_the_stored_report_says():
@@ -59,6 +61,7 @@ def test_no_figure_of_a_papers_page_is_typed_by_hand(page):
         ("It is 42 times faster (Table 1, 2007).", ["42"]),
         ("as λ^-.82, where 1/λ is claimed", [".82,", "1"]),
         ("$T^{-1/2}$ and `k=8` of [that](page2.md), Lemma 3.2 and Eq. (10)", []),
+        ("falls as $\\lambda^{-.82}$, by $3.1$", [".82", "3.1"]),
         ("```text\nk = 8\n```\nseven", []),
         ("| on news20 | 5.1 |\n", ["5.1"]),
     ],

@@ -97,6 +97,7 @@ def test_spreads_crossings_and_slopes():
     looks = [{"x": 1, "y": 5.0}, {"x": 2, "y": 3.0}, {"x": 3, "y": 1.0}]
     assert first_below(looks, "x", "y", 3.0) == 2
     assert first_below(looks, "x", "y", 0.5) is None
+    assert slope([0.005, 0.01, 0.03, 0.1], [180.0] * 4) == 0.0
     assert slope([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
     assert np.isnan(slope([2], [3.0])) and np.isnan(slope([], []))
 

@@ -737,6 +737,7 @@ SADDLE = {
     "primal-dual-game": SaddleCase(S.PrimalDual(rate=1.0), kind="game"),
     "primal-dual-ball": SaddleCase(S.PrimalDual(), kind="ball"),
     "primal-dual-kernel": SaddleCase(S.PrimalDual("fixed", epsilon=1.0), kind="kernel margin", T=60),
+    "sublinear-perceptron": SaddleCase(S.SublinearPerceptron()),
     "working-set": SaddleCase(S.WorkingSet(first=8), T=30, seed_moves="state"),
     "by-turns": SaddleCase(S.ByTurns(turn=2.0), T=60, seed_moves="state"),
     "core-set": SaddleCase(S.CoreSet(first=4), kind="ball", T=6, seed_moves="nothing"),

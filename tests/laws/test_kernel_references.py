@@ -37,8 +37,8 @@ def answer_of(solver, problem, T, seed=0):
 
 
 def assert_is(answer, beta, K):
-    np.testing.assert_allclose(answer.beta, beta, rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(answer.responses, K @ beta, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(answer.beta, beta, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(answer.responses, K @ beta, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.sampled(8)

@@ -42,6 +42,8 @@ def test_a_label_is_one_group_with_its_band():
     entries = legend(MANY)
     assert [entry["label"] for entry in entries] == list(styles(MANY.panels))
     assert {entry["label"] for entry in entries if entry["marker"] is None} == {"law 0.5", "law 1"}
+    lines = {one.label for panel in MANY.panels for one in panel.series if one.kind in ("line", "theory")}
+    assert {entry["label"] for entry in entries if entry["dash"] is not None} == lines < {e["label"] for e in entries}
 
 
 def test_colours_and_markers_are_those_on_paper():

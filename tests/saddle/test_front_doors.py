@@ -47,7 +47,7 @@ class TestEveryProblem:
     def test_the_sublinear_way_agrees(self, call, method, request):
         fast, slow = (call(eps=1e-4), call(eps=WIDE[request.node.callspec.id], relative=False, method="sublinear"))
         assert slow.status is Status.CONVERGED
-        assert slow.method in ("PrimalDual", "GrigoriadisKhachiyan")
+        assert slow.method in ("PrimalDual", "SublinearPerceptron", "GrigoriadisKhachiyan")
         assert slow.lower <= fast.upper + 1e-9
         assert slow.upper >= fast.lower - 1e-9
 
@@ -153,7 +153,7 @@ def test_on_disk_rows_and_columns_are_read_and_a_fraction_certified(tmp_path):
     write_pair(rows, tmp_path / "pair")
     table = open_pair(tmp_path / "pair")
     found = hinge.max_margin(table, eps=0.25, relative=False, radius=1.2)
-    assert found.method == "PrimalDual"
+    assert found.method == "SublinearPerceptron"
     assert found.certificate.kind == "fraction"
     assert found.status is Status.CONVERGED
     assert found.entries_read == table.reads

@@ -4,9 +4,10 @@ import scipy.sparse as sp
 from reference import conic, sublinear
 
 from hinge.monitoring import Status
-from hinge.problems.max_min.semidefinite_feasibility import Semidefinite, project_sparsely
+from hinge.problems import Semidefinite
 from hinge.saddle.semidefinite_program import maximize_semidefinite
-from hinge.solvers.saddle.primal_dual import PrimalDual
+from hinge.solvers import SublinearSDP
+from hinge.solvers.papers.sublinear_sdp import project_sparsely
 
 
 def instance(n, m, seed, shift=0.0):
@@ -61,22 +62,22 @@ def test_algorithm_3_decides_and_its_interval_is_proved(C, A, best):
 def test_a_step_of_algorithm_3_is_literal_with_hazans_projection_to_half_of_its_accuracy(monkeypatch):
     """The X of every step, against the survey's lines with `project_sparsely` for ApproxProject."""
     taken = []
-    literal = PrimalDual.solution
+    literal = SublinearSDP.solution
 
     def kept(self, problem, state):
         taken.append((self, problem, state))
         return literal(self, problem, state)
 
-    monkeypatch.setattr(PrimalDual, "solution", kept)
+    monkeypatch.setattr(SublinearSDP, "solution", kept)
     C, A = instance(3, 4, 7)
     maximize_semidefinite(C, A, 0.6, method="sublinear", max_steps=1)
     solver, problem, state = taken[-1]
     T = solver.horizon(problem)
-    assert (problem.accuracy, state.t) == (solver.epsilon / 2, T)
+    assert state.t == T
     rows = np.array([problem.matrix_of(row) for row in problem.matrix.gather_dense(np.arange(problem.n))])
 
     def project(Y):
-        return project_sparsely(Y, problem.accuracy**2).X
+        return project_sparsely(Y, (solver.epsilon / 2 / problem.scale) ** 2).X
 
     X = sublinear.semidefinite(rows / problem.scale, T, 0, project)
     np.testing.assert_allclose(problem.matrix_of(state.x_sum / T), X, atol=1e-12)

@@ -13,6 +13,7 @@ from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcom
 from hinge.experiments.measure import band, first_below, log_spaced, slope
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, evaluate_run, kernels, solvers
 from hinge.kernels import Gaussian
+from hinge.report.page import number
 
 NOISE = (0.0, 0.1)
 SIZES = {"tiny": (100, 300), "full": (250, 500, 1000, 2000, 4000)}
@@ -270,7 +271,7 @@ def _printed(found: dict[tuple[str | None, float], dict[str, dict[float, float]]
             return None, ""
         least = min(need)
         share = need[least] / float(bound(method, least, noise))
-        return f"1/ε^{p:.2f}", f"{share:.2g} of the bound at ε = {least:.2g}"
+        return f"1/ε^{p:.2f}", f"{number(share, 2)} of the bound at ε = {number(least, 2)}"
 
     rows: list[list[Value | Beside]] = []
     for shown, method, overall, small in PRINTED:

@@ -108,11 +108,8 @@ class SBPTable2(Experiment):
                 {
                     "data set": found["label"],
                     "bias": bias,
-                    "n": found["n"],
-                    "σ²": cell["variance"],
                     "C": cell["C"],
-                    "ν, paper": line["paper"],
-                    "ν, ours": found["nu"],
+                    "ν": found["nu"],
                     "‖w‖": found["norm"],
                     "mean hinge": found["hinge"],
                     "test error %": 100 * found["error"],

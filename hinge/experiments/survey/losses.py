@@ -12,7 +12,8 @@ from hinge.display.figure import Panel, Series, loglog
 from hinge.experiments.base import CellResults, Claims, read_sentence
 from hinge.experiments.measure import Evaluation, band, slope
 from hinge.problems.max_min.base import MaxMin
-from hinge.solvers import PrimalDual, trace
+from hinge.problems.max_min.max_margin import MaxMargin
+from hinge.solvers import PrimalDual, SublinearPerceptron, trace
 from hinge.solvers.base import certified
 
 Law = Callable[[int], Any]
@@ -36,7 +37,8 @@ def loss_at_ratio(
     problem: MaxMin, ratio: float, value: float, tolerance: float, seed: int, unit: float = 1.0
 ) -> Evaluation:
     """The same with fixed rates for T = ratio² log n, as the algorithms are printed but for the constant of T."""
-    solver = PrimalDual("fixed", problem.scale * math.sqrt(problem.second_moment), ratio)
+    literal = SublinearPerceptron if type(problem) is MaxMargin else PrimalDual
+    solver = literal("fixed", problem.scale * math.sqrt(problem.second_moment), ratio)
     return {"ratio": ratio, **loss_after(problem, solver, solver.horizon(problem), value, tolerance, seed, unit)}
 
 

@@ -17,7 +17,7 @@ from hinge.experiments.measure import Evaluation, evaluate_at, first_below, log_
 from hinge.experiments.survey import losses
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
 from hinge.saddle.front_doors import max_margin
-from hinge.solvers import Perceptron, PrimalDual
+from hinge.solvers import Perceptron, SublinearPerceptron
 
 SEEDS = {"tiny": 2, "full": 20}
 READ_SEEDS = {"tiny": 2, "full": 5}
@@ -110,7 +110,7 @@ class SurveyPerceptron(Experiment):
         if cell["method"] == "sublinear":
             problem = MaxMargin(A, relative=False)
             horizon = math.ceil(8 * math.log(n) / margin**2)
-            looks = evaluate_at(problem, PrimalDual(), log_spaced(16, horizon, 16), _loss_of(A, margin), seed)
+            looks = evaluate_at(problem, SublinearPerceptron(), log_spaced(16, horizon, 16), _loss_of(A, margin), seed)
         else:
             y = np.where(np.arange(n) % 2, 1, -1)
             problem = Regularized(A * y[:, None], y, 1.0)  # the Perceptron ignores λ

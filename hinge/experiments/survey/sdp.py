@@ -20,7 +20,7 @@ from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.symmetric import svec
 from hinge.saddle.front_doors import semidefinite
-from hinge.solvers import PrimalDual, trace
+from hinge.solvers import PrimalDual, SublinearSDP, trace
 from hinge.solvers.saddle.primal_dual import PrimalDualState
 
 SEEDS = {"tiny": 2, "full": 20}
@@ -117,7 +117,10 @@ class SurveySdp(Experiment):
         "sparse": 1,
     }  # iterations that are timed; of large orders 3 and 1
     tolerance = 1e-5  # how far the exact values may be off
-    timed_solver = PrimalDual("fixed", timed_eps, 2.0)
+    timed_solver: ClassVar[dict[str, PrimalDual]] = {
+        "exact": PrimalDual("fixed", timed_eps, 2.0),
+        "sparse": SublinearSDP("fixed", timed_eps, 2.0),
+    }
 
     def cells(self, scale: Scale) -> list[Cell]:
         """All T of an instance and a seed make one cell; an order and a projection another."""
@@ -185,8 +188,7 @@ class SurveySdp(Experiment):
 
 def _run_sparse_projection(n: int, m: int, value: float, eps: float, seed: int) -> Evaluation:
     """Algorithm 3 as printed, with Hazan's projection to ε/2, at c = 2."""
-    problem = Semidefinite(matrices(n, m), relative=False, projection="sparse", accuracy=eps / 2)
-    solver = PrimalDual("fixed", eps, 2.0)
+    problem, solver = Semidefinite(matrices(n, m), relative=False), SublinearSDP("fixed", eps, 2.0)
     return losses.loss_after(problem, solver, solver.horizon(problem), value, experiment.tolerance, seed)
 
 
@@ -195,7 +197,7 @@ def _warm_state(n: int, seed: int) -> PrimalDualState:
     """The state after some iterations by exact projections, which have filled Y."""
     (now,) = trace(
         Semidefinite(matrices(n, experiment.timed_m), relative=False),
-        experiment.timed_solver,
+        experiment.timed_solver["exact"],
         [experiment.warm_up],
         seed=seed,
     )
@@ -205,19 +207,14 @@ def _warm_state(n: int, seed: int) -> PrimalDualState:
 
 def _time_iteration(n: int, projection: Literal["exact", "sparse"], seed: int) -> dict[str, Any]:
     """The processor's time of an iteration, with a Y that was filled by others."""
-    problem = Semidefinite(
-        matrices(n, experiment.timed_m), relative=False, projection=projection, accuracy=experiment.timed_eps / 2
-    )
+    problem, solver = Semidefinite(matrices(n, experiment.timed_m), relative=False), experiment.timed_solver[projection]
     count = (
         experiment.timed_iterations[projection]
         if n < experiment.large
         else max(1, experiment.timed_iterations[projection] // 20)
     )
     at = experiment.warm_up + 1, experiment.warm_up + 1 + count
-    at_marks = [
-        time.process_time()
-        for _ in trace(problem, experiment.timed_solver, at, state=copy.deepcopy(_warm_state(n, seed)))
-    ]
+    at_marks = [time.process_time() for _ in trace(problem, solver, at, state=copy.deepcopy(_warm_state(n, seed)))]
     return {"milliseconds": 1e3 * (at_marks[1] - at_marks[0]) / count}
 
 

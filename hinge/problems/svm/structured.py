@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike
 from hinge.problems.base import Certificate, Cost, Problem, rounded_gap, rounding
 from hinge.problems.svm.penalized import checked_lam
 
+DECODED = 1e-6
+"""A relative error of the objective that may come from the rounding of the scores that a decoder compares."""
+
 
 class StructuredSolution(NamedTuple):
     """An answer of a `Structured` problem: w, and what is needed of the dual point that w is the combination of.
@@ -118,7 +121,8 @@ class Structured(Problem[StructuredSolution]):
         self.inputs, self.outputs, self.lam = inputs, outputs, checked_lam(lam)
         self.features, self.output_loss, self.decode = features, loss, decode
         self.n = self.pass_cells = len(inputs)
-        self.d = len(np.asarray(features(inputs[0], outputs[0]), np.float64))
+        self.d = np.size(features(inputs[0], outputs[0]))
+        self._features(0, outputs[0])  # or an error, before anything is decoded
         for i, y in enumerate(outputs):
             if loss(y, y) != 0.0:
                 raise ValueError(f"loss(y, y) is {loss(y, y)!r} for the output of example {i}: it must be 0.")
@@ -126,12 +130,10 @@ class Structured(Problem[StructuredSolution]):
     def worst_output(self, i: int, w: np.ndarray, billed: bool = True) -> tuple[np.ndarray, float]:
         """:math:`\\delta_i(\\hat y)` and :math:`\\Delta(y_i, \\hat y)` of the output that the decoder finds at w."""
         self.reads += billed
-        x, y = self.inputs[i], self.outputs[i]
-        found = self.decode(w, x, y)
-        delta = np.subtract(self.features(x, y), self.features(x, found), dtype=np.float64)
+        y = self.outputs[i]
+        found = self.decode(w, self.inputs[i], y)
+        delta = self._features(i, y) - self._features(i, found)
         loss = float(self.output_loss(y, found))
-        if delta.shape != (self.d,) or not np.isfinite(delta).all():
-            raise ValueError(f"features of example {i} must be {self.d} finite numbers, as those of the first are.")
         if not 0.0 <= loss < np.inf:
             raise ValueError(f"The loss of example {i} is {loss!r}: it must be a number of at least 0.")
         if loss - float(w @ delta) < -self._error(delta, loss, w):
@@ -150,6 +152,11 @@ class Structured(Problem[StructuredSolution]):
         sq, (loss, error) = float(answer.w @ answer.w), self._mean_loss(answer.w, billed=True)
         primal = 0.5 * self.lam * (sq + rounding(self.d, sq)) + loss + error
         dual = self.dual(answer)
+        if dual > primal * (1.0 + DECODED):
+            raise ValueError(
+                f"decode(w, x, y) does not find the maximum: by what it found, the objective is {primal:.6g}, and it "
+                f"is proved to be {dual:.6g} at least. It must maximise loss(y, ŷ) + w @ features(x, ŷ)."
+            )
         return Certificate(primal, dual, 0.0 if primal == dual else rounded_gap(primal, dual, dual))
 
     def dual(self, answer: StructuredSolution) -> float:
@@ -180,6 +187,15 @@ class Structured(Problem[StructuredSolution]):
             total += max(0.0, loss - float(w @ delta))
             errors += self._error(delta, loss, w)
         return total / self.n, errors / self.n + rounding(self.n, total / self.n)
+
+    def _features(self, i: int, y: Any) -> np.ndarray:
+        """ψ of input i and an output."""
+        found = np.asarray(self.features(self.inputs[i], y), np.float64)
+        if found.shape != (self.d,) or not np.isfinite(found).all():
+            raise ValueError(
+                f"features of example {i} must be a vector of finite numbers, and as long for all inputs and outputs."
+            )
+        return found
 
     def _error(self, delta: np.ndarray, loss: float, w: np.ndarray) -> float:
         """A bound on the rounding error of an example's loss."""

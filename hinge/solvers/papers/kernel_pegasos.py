@@ -68,7 +68,8 @@ class KernelPegasos(KernelRowSolver[KernelRegularized, KernelPegasosState]):
         w least, :math:`\\arg\\min_j v_j^2/(K^{-1})_{jj}` with K the kernel matrix of the support vectors, and w is
         projected on the span of the others. The mean is projected alike. It costs
         the rows of all B, which a cache keeps, and :math:`O(B^3 + nB)`. The certificate holds as before, but the gap
-        does not go to 0 where the optimum has more support vectors than that.
+        does not go to 0 where the optimum has more support vectors than that, and is often infinite: what is left of a
+        projection has both signs, where the dual has one.
 
     Notes
     -----

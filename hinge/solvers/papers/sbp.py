@@ -1,47 +1,35 @@
-"""The Stochastic Batch Perceptron: Cotter, Shalev-Shwartz and Srebro 2012."""
+"""The Stochastic Batch Perceptron: Cotter, Shalev-Shwartz and Srebro 2012.
+
+The algorithm of section 3.4 for one point an iteration, without a bias::
+
+    v_0 ← 0, the responses c_i = y_i⟨w, φ(x_i)⟩ ← 0                                # 1
+    for t = 1, 2, ..., T                                                           # 2
+        η ← 1/√t                                                                   # 3
+        γ ← the water level of c with the volume νn                                # 4
+        choose j uniformly among the points with c_j ≤ γ                           # 5
+        w ← w + η y_j φ(x_j);  c_i ← c_i + η y_i y_j K(x_i, x_j) for all i         # 6
+        w ← w/max{1, ‖w‖}, and c alike                                             # 7
+    return w̄ = 1/T Σ w_t                                                           # 8
+
+In the code w = s v, and c is made of the responses of v, which w shares. Batches, and a free bias, are in
+`sbp_batches.py`.
+"""
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
-from hinge.access.gram.base import add_at, counts_to, whole
+from hinge.access.gram.gram import Gram
+from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice, count, number
-from hinge.kernels import namespace
 from hinge.problems import Expansion, KernelSlackConstrained, Problem
 from hinge.problems.base import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.papers import sbp_steps
-from hinge.solvers.papers.sbp_steps import WaterLevel, one_basin, two_basins
-from hinge.types import Array
-
-
-class SBPState(NamedTuple):
-    """w = s v, with v in responses and coefficients a, and what makes its averages.
-
-    `u` and `ua` hold what the average lacks of v and a: mean = (A v - u)/W with A = Σ ωₜsₜ, W = Σ ωₜ.
-    `top` is the best level so far, and `best_v`, `best_a` the w that had it, where it is kept; `p` is the sum
-    of ωₜpₜ where it is kept; `gamma` the last level of v, by which the next begins.
-    """
-
-    v: Any
-    a: Any
-    u: Any
-    ua: Any
-    s: float
-    sq: float
-    A: float
-    W: float
-    gamma: float
-    top: float
-    best_v: Any
-    best_a: Any
-    p: Any
-    drawn: int
-    t: int
-    key: np.uint64
+from hinge.solvers.papers.sbp_batches import LARGEST, SBPState, advance_batches, check_size
+from hinge.solvers.papers.water_level import lowest_level, wet_point
 
 
 @dataclass(frozen=True)
@@ -135,54 +123,14 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         )
 
     def advance(self, problem: KernelSlackConstrained, state: SBPState, n_iter: int) -> SBPState:
-        gram, k = problem.gram, self.batch_size
-        gram.focus(None)
-        v, a, u, ua, s, sq, A, W, gamma, top, best_v, best_a, p, drawn, t, key = state
-        y = gram.array(problem.y.astype(np.float64))
-        basins = [gram.array(points) for points in _basins(problem)]
-        volume = problem.nu * sum(len(points) for points in basins)
+        problem.gram.focus(None)
+        k, key, t = self.batch_size, state.key, state.t
         eta = self.eta or (1.0 if k <= 4 else min(1.0, 2.5 / math.sqrt(k)))
-        if k == 1 and self.output != "best" and not self.keep_p and sbp_steps.serves(problem):
-            units, averages = draw_units(key, t, n_iter), (s, sq, A, W, gamma)
-            s, sq, A, W, gamma = sbp_steps.steps(
-                problem, (v, a, u, ua), averages, units, t, eta, self.output == "uniform"
-            )
-            _check_size(sq)
-            t, drawn = t + n_iter, drawn + n_iter
-            return SBPState(v, a, u, ua, s, sq, A, W, gamma, top, best_v, best_a, p, drawn, t, key)
-        for draw in gram.array(draw_units(key, t * k, n_iter * k)).reshape(n_iter, k):
-            t += 1
-            c = y * v
-            if len(basins) == 2:  # step 1: levels are homogeneous, so s can wait
-                level = two_basins(c, basins[0], basins[1], volume / s, k // 2)
-            else:
-                level = one_basin(c, basins[0], volume / s, gamma)
-            gamma = level.gamma
-            if t & (t - 1) == 0 and t >= 64 and level.floods:
-                answer = Expansion(gram.host(a) * problem.y, 0.0, gram.host(v))
-                raise ValueError(problem.flooded(problem.usable(answer)))
-            if self.output == "best" and gamma * s > top:
-                top = gamma * s
-                best_v[:], best_a[:] = s * v, s * a
-            omega = 1.0 if self.output == "uniform" else float(t)
-            if self.keep_p:
-                for wet in level.wet:
-                    p[wet] += omega / (len(basins) * len(wet))
-            j = _drawn(level, draw)  # step 2
-            drawn += len(j)
-            step = eta / math.sqrt(drawn) / s
-            delta = step * y[j]
-            rows = gram.combine(j, delta)  # step 3, by (3.4)
-            sq += float((delta * (2.0 * v[j] + rows[j])).sum())
-            v += rows
-            u += A * rows
-            add_at(a, j, step)
-            add_at(ua, j, step * A)
-            _check_size(sq)
-            s = min(s, 1.0 / math.sqrt(max(sq, 1e-300)))
-            A += omega * s
-            W += omega
-        return SBPState(v, a, u, ua, s, sq, A, W, gamma, top, best_v, best_a, p, drawn, t, key)
+        uniform, best = self.output == "uniform", self.output == "best"
+        units = draw_units(key, t * k, n_iter * k)
+        if k == 1 and not best and not self.keep_p and serves(problem):
+            return _advance(problem, state, units, eta, uniform)
+        return advance_batches(problem, state, units.reshape(n_iter, k), eta, uniform, best, self.keep_p)
 
     def solution(self, problem: KernelSlackConstrained, state: SBPState) -> Expansion:
         gram = problem.gram
@@ -218,36 +166,71 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         return np.inf  # D(p) of its own α shrinks too slowly to stop by
 
 
-def _check_size(sq: float) -> None:
-    if not sq < sbp_steps.LARGEST:
-        raise ValueError(
-            "The norm of the answer overflows: the steps of SBP are for kernel values of about one. "
-            "Divide the kernel, or the features, by their size."
+def serves(problem: KernelSlackConstrained) -> bool:
+    """Whether there is one basin of all points, and rows of K are held on the host."""
+    return isinstance(problem.gram, Gram) and problem.bias == "none" and bool(np.all(problem.weight > 0))
+
+
+def _advance(
+    problem: KernelSlackConstrained, state: SBPState, units: np.ndarray, eta: float, uniform: bool
+) -> SBPState:
+    """An iteration for each of these draws; the rows of K that the compiled loop lacks are made in between."""
+    y, gram, t = problem.y.astype(np.float64), problem.gram, state.t
+    v, a, u, ua, s, sq, A, W, gamma, *_ = state
+    averages = s, sq, A, W, gamma
+    slot_of = np.full(problem.n, -1)
+    slab, done, asked = np.empty((0, 0), gram.dtype), 0, 0
+    while True:
+        k, missing, averages = _perceptron(
+            y, v, a, u, ua, averages, problem.nu * problem.n, eta, uniform, units[done:], t + done, slab, slot_of
         )
+        gram.asked += problem.n * (k - asked)  # for the row of the first one it was asked below
+        done, asked = done + k, 1
+        if missing < 0:
+            break
+        in_place = gram.rows(np.array([missing])).in_place()
+        assert in_place is not None
+        if gram.capacity < problem.n:
+            slot_of[:] = -1  # others may have been given up for it
+        slab, slot_of[missing] = in_place[0], in_place[1][0]
+    s, sq, A, W, gamma = averages
+    check_size(sq)
+    n_iter = len(units)
+    return state._replace(s=s, sq=sq, A=A, W=W, gamma=gamma, drawn=state.drawn + n_iter, t=t + n_iter)
 
 
-def _basins(problem: KernelSlackConstrained) -> list[np.ndarray]:
-    """The points of each basin; points of weight zero are in none."""
-    counts = np.broadcast_to(problem.weight > 0, (problem.n,))
-    if problem.bias == "none":
-        return [np.flatnonzero(counts)]
-    return [np.flatnonzero(counts & (problem.y == side)) for side in (1, -1)]
+@compiled
+def _perceptron(y, v, a, u, ua, averages, volume, eta, uniform, units, t, slab, slot_of):
+    """The iterations until a row is missing: how many, the point of that row or -1, and the averages."""
+    s, sq, A, W, gamma = averages
+    c = np.empty(len(y))
+    for k in range(len(units)):  # 2
+        for i in range(len(y)):
+            c[i] = y[i] * v[i]
+        level, count = lowest_level(c, volume / s, gamma)  # 4: levels are homogeneous, so s can wait
+        j = wet_point(c, level, int(units[k] * count))  # 5
+        if slot_of[j] < 0:
+            return k, j, (s, sq, A, W, gamma)
+        gamma, row = level, slab[slot_of[j]]
+        omega = 1.0 if uniform else t + k + 1.0
+        step = eta / math.sqrt(t + k + 1.0) / s  # 3
+        delta = step * y[j]
+        sq += delta * (2.0 * v[j] + delta * row[j])
+        _add(row, delta, A, v, u)  # 6, by (3.4)
+        a[j] += step
+        ua[j] += step * A
+        if not sq < LARGEST:
+            return k + 1, -1, (s, sq, A, W, gamma)
+        s = min(s, 1.0 / math.sqrt(max(sq, 1e-300)))  # 7
+        A += omega * s  # 8
+        W += omega
+    return len(units), -1, (s, sq, A, W, gamma)
 
 
-def _drawn(level: WaterLevel, u: Array) -> Array:
-    """Points drawn from p*, uniform among the wet ones.
-
-    With two classes, a single point is of a random class; a batch has half its points of each.
-    """
-    half = len(u) // 2
-    if len(level.wet) == 1:
-        return _some(level.wet[0], u)
-    if half:
-        return namespace(u).concatenate([_some(level.wet[0], u[:half]), _some(level.wet[1], u[half : 2 * half])])
-    return _some(level.wet[int(u[0] >= 0.5)], (2.0 * u) % 1.0)
-
-
-def _some(wet: Array, u: Array) -> Array:
-    """One wet point from each of k equal parts of the list, for k draws; all of them if there are no more."""
-    k = len(u)
-    return wet if len(wet) <= k and k > 1 else wet[whole((counts_to(k, u) - 1.0 + u) * (len(wet) / k))]
+@compiled(fastmath={"contract", "nsz"})
+def _add(row, delta, A, v, u):
+    """v += δ K_j, and A times as much to u."""
+    for i in range(len(v)):
+        part = delta * row[i]
+        v[i] += part
+        u[i] += A * part

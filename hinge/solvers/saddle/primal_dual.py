@@ -13,9 +13,9 @@
         x_{t+1} ← LRA(x_t, c_{i_t})                                                       # 10
     return x̄ = 1/T Σ x_t                                                                  # 12
 
-The sublinear perceptron is this algorithm on `MaxMargin`, where c_i(x) = ⟨a_i, x⟩, Sample reads one column (its lines 7
-and 9) and LRA adds the row i_t over √(2T) and projects (its lines 4 and 6); the sublinear SDP is the same on
-`Semidefinite`.
+Algorithms 1 and 3 have files of their own beside the other papers', `sublinear_perceptron.py` and `sublinear_sdp.py`:
+there c_i(x) = ⟨a_i, x⟩, Sample reads one column, and LRA adds the row i_t over √(2T) and projects. Algorithm 4 is
+this one on `SlackGame`.
 """
 
 import math
@@ -204,29 +204,33 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
 
     def advance(self, problem: MaxMin, state: PrimalDualState, n_iter: int) -> PrimalDualState:
         y, x_sum, p, p_sum, drawn, g_sum, _, _, s, begun, key = state
-        log_n, reach = _log(problem.n), problem.scale * math.sqrt(problem.second_moment)
-        T = self.horizon(problem) if self.steps == "fixed" else 0
-        rate = self.rate or (1.0 if T else 0.5)
+        reach = problem.scale * math.sqrt(problem.second_moment)
+        T, rate = self.rates(problem)
         for t in range(begun + 1, begun + n_iter + 1):  # 2
-            eta = rate * math.sqrt(log_n / (T or t))
+            eta = rate / math.sqrt(T or t)
             x = problem.respond(p, y if problem.primal != "gradient" else problem.project(y))
             x_sum += x
             if problem.averages:
                 p_sum += p
-            i = pick(p, draw_unit(key, 2 * t))  # 9, with the p of the iteration before, as in Algorithm 1
             v = problem.estimate_values(x, draw_unit(key, 2 * t + 1))  # 3 and 4
+            i = pick(p, draw_unit(key, 2 * t))  # 9, with p_t: line 8 has w_t, and line 6 w_{t+1}
+            if v is not None:  # else x = 0, which tells nothing of the functions
+                v = np.asarray(v, np.float64)
+                if v.shape != p.shape:
+                    raise ValueError(f"estimate_values must give {problem.n} numbers; it gave {v.shape}.")
+                s.clipped += reweigh(p, v, eta / reach)  # 5, 6 and 8: w_{t+1}, and of that p_{t+1}
+                s.expected += min(1.0, eta * eta)
             if problem.primal != "response":
                 g = problem.sample_gradient(i, x)
                 self._step(problem, y, g, T or t, t)  # 10
                 g_sum += g
             drawn[i] += 1
-            if v is not None:  # else x = 0, which tells nothing of the functions
-                v = np.asarray(v, np.float64)
-                if v.shape != p.shape:
-                    raise ValueError(f"estimate_values must give {problem.n} numbers; it gave {v.shape}.")
-                s.clipped += reweigh(p, v, eta / reach)  # 5, 6 and 8
-                s.expected += min(1.0, eta * eta)
         return state._replace(t=begun + n_iter)
+
+    def rates(self, problem: MaxMin) -> tuple[int, float]:
+        """T of fixed steps, or 0; and √(log n) times `rate`, of which :math:`\\eta_t` is made by √T, or √t."""
+        T = self.horizon(problem) if self.steps == "fixed" else 0
+        return T, (self.rate or (1.0 if T else 0.5)) * math.sqrt(_log(problem.n))
 
     def _step(self, problem: MaxMin, y: np.ndarray, g: np.ndarray, rate: int, t: int) -> None:
         """A step of the primal player, unless it plays best response."""

@@ -55,6 +55,6 @@ def test_bounds_that_are_far_above_say_nothing_and_labels_that_are_never_wrong_n
 
 def test_the_papers_table_has_what_was_needed_and_leaves_out_what_is_not_built():
     sbp, dual, sgd = printed_in(experiment, world(gentler=0.0)).rows
-    assert sbp[2] == ("‖u‖⁴/ε", "1/ε^1.00", "0.5 of the bound at ε = 0.005")
+    assert sbp[2] == ("‖u‖⁴/ε", "1/ε^1.00", "0.50 of the bound at ε = 0.0050")
     assert sgd[2][:2] == ("‖u‖⁴/ε³", "1/ε^3.00")
     assert dual[1].ours is None and dual[2].ours is None

@@ -5,7 +5,7 @@ from experiments.made_up import claims_in, in_both_outcomes, number, numbers
 
 from hinge.bounds import dca_gap, dca_over_sgd
 from hinge.experiments import Verdict
-from hinge.experiments.talk.sgd_dca import AHEAD, BOUND, EPOCHS, LAM_M, LEVEL, experiment
+from hinge.experiments.talk.sgd_dca import AHEAD, BOUND, EPOCHS, LAM_M, LEVEL, REFINED, experiment
 
 M = 10_000
 
@@ -16,7 +16,7 @@ def world(as_told=True, test=1.0, flat=False):
     def made(cell):
         ratios = [float(dca_over_sgd(e * M, M, cell["lam_m"] / M)) for e in EPOCHS]
         common = [{"iteration": e * M, "epoch": e, "validation": 0.1} for e in EPOCHS]
-        sgd = [{**look, "rho": 0.1 / look["epoch"], "test": 0.1} for look in common]
+        sgd = [{**look, "rho": 0.001 / look["epoch"], "test": 0.1} for look in common]
         dca = [
             {**look, "rho": look["rho"] * (r if as_told else 1 / r), "test": 0.1 * test}
             for look, r in zip(sgd, ratios, strict=True)
@@ -28,7 +28,7 @@ def world(as_told=True, test=1.0, flat=False):
 
 
 def test_both_outcomes_of_every_claim():
-    held, (bad,) = in_both_outcomes(experiment, world(), world(as_told=False, test=1.3))
+    held, (bad, flat) = in_both_outcomes(experiment, world(), world(as_told=False, test=1.3), world(flat=True))
     assert numbers(held, AHEAD) == [1.0] * 6
     assert numbers(bad, AHEAD) == [0.0] * 6
     assert [row.verdict for row in bad[AHEAD].values()] == [Verdict.NOT, Verdict.SILENT] * 3  # T < m says nothing
@@ -36,3 +36,4 @@ def test_both_outcomes_of_every_claim():
     of_bound = number(claims_in(experiment, world(flat=True)), BOUND)
     assert of_bound == pytest.approx(0.5 / min(bounds))
     assert number(bad, LEVEL) == pytest.approx(1.3)
+    assert number(flat, REFINED) == pytest.approx(0.5 * (EPOCHS[-1] - 1) * LAM_M["full"][-1])

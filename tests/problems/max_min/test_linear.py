@@ -8,7 +8,6 @@ from laws.data import known_game
 from hinge.access import DenseTable
 from hinge.problems.max_min.base import Fraction, Strategies
 from hinge.problems.max_min.linear import LinearMaxMin, MatrixGame, onto_ball, onto_cap, onto_simplex
-from hinge.problems.max_min.semidefinite_feasibility import project_sparsely
 from hinge.problems.max_min.symmetric import onto_bounded_cone, top_eigenvalue
 
 A = np.random.default_rng(0).standard_normal((30, 5)) * (np.random.default_rng(1).random((30, 5)) < 0.6)
@@ -192,32 +191,6 @@ def test_few_and_many_vectors_agree(n):
 def test_the_top_eigenvalue(n):
     M = symmetric(n, 3)
     assert top_eigenvalue(M) == pytest.approx(np.linalg.eigvalsh(M)[-1], abs=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [1, 3, 20, LARGE])
-@pytest.mark.parametrize("eps", [0.3, 0.05])
-def test_the_sparse_projection_keeps_the_lemma(n, eps):
-    for size in (0.01, 0.5, 3.0):
-        Y = symmetric(n, n, size)
-        found = project_sparsely(Y, eps)
-        best = np.linalg.norm(Y - onto_bounded_cone(Y)) ** 2
-        excess = np.linalg.norm(Y - found.X) ** 2 - best
-        assert -1e-9 <= excess <= found.gap + 1e-9
-        assert found.gap <= eps or found.steps == int(np.ceil(1 / eps))
-        assert np.linalg.norm(found.X - onto_bounded_cone(Y)) ** 2 <= excess + 1e-9  # as in Theorem 4.6
-        assert excess <= max(eps, 18.0 / (found.steps + 2))  # 8 times (3/2)², of vertices with two thirds of the slope
-        assert np.linalg.matrix_rank(found.X, tol=1e-9) <= found.steps
-        assert np.linalg.eigvalsh(found.X)[0] >= -1e-12 and np.trace(found.X) <= 1 + 1e-9
-
-
-def test_the_sparse_projection_repeats_itself_and_leaves_zero_alone():
-    Y = symmetric(LARGE, 5)
-    np.testing.assert_array_equal(project_sparsely(Y, 0.05).X, project_sparsely(Y, 0.05).X)
-    assert project_sparsely(-np.eye(LARGE), 0.05).steps == 0
-    assert project_sparsely(np.zeros((25, 25)), 0.05).steps == 0
-    with pytest.raises(ValueError, match="eps must be a positive number"):
-        project_sparsely(Y, 0.0)
 
 
 def test_entries_beside_which_the_total_vanishes():

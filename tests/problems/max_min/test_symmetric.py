@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.problems.max_min.symmetric import order_of, pack, pack_factors, smat, svec
+from hinge.problems.max_min.symmetric import order_of, pack, pack_factors, smat, svec, top_pair
 
 
 def symmetric(m, n, seed=0):
@@ -71,3 +71,17 @@ def test_factors():
 def test_bad_input(given, words):
     with pytest.raises(ValueError, match=words):
         pack(given, False)
+
+
+@pytest.mark.parametrize("n", [3, 130])
+def test_the_top_pair(n):
+    M = symmetric(1, n, 1)[0] / (2 * np.sqrt(n))
+    top = np.linalg.eigvalsh(M)[-1]
+    for accuracy in (0.1, 1e-8):
+        found = top_pair(M.__matmul__, np.random.default_rng(2).standard_normal(n), accuracy)
+        assert top - found.error - 1e-12 <= found.value <= top + 1e-12
+        assert found.vector @ M @ found.vector == pytest.approx(found.value, abs=1e-12)
+        assert found.error <= accuracy and found.products <= n
+    crude = top_pair(M.__matmul__, np.random.default_rng(2).standard_normal(n), 1e-8, beyond=-1.0)
+    assert crude.products <= found.products
+    assert np.linalg.norm(M @ crude.vector - crude.value * crude.vector) <= (crude.value + 1.0) / 2

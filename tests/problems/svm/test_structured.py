@@ -68,8 +68,11 @@ def test_reads_are_examples_that_were_decoded():
         ({"loss": lambda y, other: 1.0}, "must be 0"),
         ({"loss": lambda y, other: -loss(y, other)}, "must be a number of at least 0"),
         ({"decode": lambda w, x, y: min(SIGNS, key=lambda out: w @ features(x, out))}, "worse than y itself by"),
-        ({"features": lambda x, y: np.zeros(2 if y == x / abs(x) else 3)}, "operands|must be 2 finite numbers"),
-        ({"features": lambda x, y: np.array([x * y, np.nan])}, "must be 2 finite numbers"),
+        (
+            {"features": lambda x, y: np.zeros(2 if y == x / abs(x) else 3)},
+            "must be a vector of finite numbers, and as long",
+        ),
+        ({"features": lambda x, y: np.array([x * y, np.nan])}, "example 0 must be a vector of finite"),
     ],
 )
 def test_functions_that_cannot_be_right(changed, message):
@@ -82,3 +85,13 @@ def test_as_many_outputs_as_inputs():
         Structured(INPUTS, OUTPUTS[:2], 0.5, features=features, loss=loss, decode=decode)
     with pytest.raises(ValueError, match="lam"):
         Structured(INPUTS, OUTPUTS, -1.0, features=features, loss=loss, decode=decode)
+
+
+def test_a_decoder_that_misses_the_maximum_is_told_of():
+    """The output of the example itself is never worse than itself; but the objective is then below what is proved."""
+    answer = StructuredSolution(np.zeros(2), np.ones(3), 1.0)
+    assert problem().certificate(answer).bound <= problem().certificate(answer).objective
+    with pytest.raises(ValueError, match="does not find the maximum: by what it found, the objective is 0, and"):
+        problem(decode=lambda w, x, y: y).certificate(answer)
+    with pytest.raises(ValueError, match="as long for all"):
+        problem(features=lambda x, y: np.outer([x, y], [1.0, 2.0]))

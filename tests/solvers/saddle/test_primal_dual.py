@@ -47,17 +47,6 @@ A = rows_of()
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_it_is_the_perceptron_of_algorithm_1(seed):
-    T = PrimalDual("fixed", 0.3).horizon(MaxMargin(A, relative=False))
-    assert int(np.ceil(4 * np.log(60) / (0.3 / MaxMargin(A).scale) ** 2)) == T
-    result = solve(MaxMargin(A, relative=False), PrimalDual("fixed", 0.3), stop=Stop(0), seed=seed)
-    x, draws = sublinear.perceptron(A / MaxMargin(A).scale, T, seed)
-    assert result.status is Status.FINISHED
-    np.testing.assert_allclose(result.solution.x, x, atol=1e-12)
-    np.testing.assert_array_equal(np.bincount(draws, minlength=60), result.state.drawn)
-
-
-@pytest.mark.parametrize("seed", [0, 1])
 def test_fixed_steps_with_a_hundredth_are_algorithm_2_as_printed(seed):
     G = np.random.default_rng(0).uniform(-1, 1, (40, 12))
     G /= np.abs(G).max()
@@ -69,12 +58,6 @@ def test_fixed_steps_with_a_hundredth_are_algorithm_2_as_printed(seed):
         T = solver.horizon(problem)
         state = solver.advance(problem, solver.init(problem, seed), T)
         np.testing.assert_allclose(state.x_sum / T, reference(T), atol=1e-12)
-
-
-def test_adaptive_rates_are_those_of_every_t():
-    result = solve(MaxMargin(A), PrimalDual(rate=1.0), stop=Stop(0, max_iter=200), seed=3)
-    x, _ = sublinear.perceptron(A / MaxMargin(A).scale, 200, 3, T_of=lambda t: t)
-    np.testing.assert_allclose(result.solution.x, x, atol=1e-12)
 
 
 def test_labels_are_signs_of_rows():
