@@ -358,7 +358,8 @@ class KernelLevels(KernelProblem):
             self.form, self.sign.ravel(), box, alpha.ravel(), linear, r, e, own, levels, shifts, self.mass
         )
         gap = self.error(most, sq - sq_off, least + 0.5 * (sq - sq_off), shift)
-        return Certificate(slack + gain - 0.5 * sq, float(least), gap, b, self.error(slack, sq, gain))
+        primal = min(slack + gain - 0.5 * sq, least + most)  # rounded no further up than the gap allows
+        return Certificate(float(primal), float(least), gap, b, self.error(slack, sq, gain))
 
 
 def optimal_level(m: np.ndarray, alpha: np.ndarray, s: np.ndarray, share: float) -> float:

@@ -459,7 +459,7 @@ def measured_levels(sums, k, box, y, beta, e, own, off, unit):
         sums.form, sign, box, alpha, y, r, off, own, levels, shifts, sums.mass[k]
     )
     gap = relative_gap(sums.form, most, sq - sq_off, least + 0.5 * (sq - sq_off), shift, unit)
-    return b, gap, gain - 0.5 * sq, slack + gain - 0.5 * sq, least
+    return b, gap, gain - 0.5 * sq, min(slack + gain - 0.5 * sq, least + most), least
 
 
 @compiled

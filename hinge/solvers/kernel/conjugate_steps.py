@@ -118,20 +118,22 @@ def pair_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, co
     """
     n = len(beta)
     diag, tiny = diagonal(K, rows)
+    unit = _unit(tiny)
     sides = Sides(np.empty(n, K.dtype), np.empty(n, K.dtype), np.empty(n), np.empty(n))
     for k in range(n):
         _set_sides(k, beta[k], lo, hi, epsilon, sides)
     slopes, line, curve, steps = _begin(K, e, sides, cut), new_line(beta), 0.0, 0
     while steps < most:
-        i, j, rise, violation = _pair(K, rows, sides, slopes, diag, curve, tiny, cut)
+        i, j, rise, violation = _pair(K, rows, sides, slopes, diag, curve, tiny, unit, cut)
         if j < 0 or violation <= (fine if steps < many else tol):
             break
         steps += 1
         own = max(np.float64(diag[i]) + diag[j] - 2.0 * K[rows[i], j], tiny)
         t, blocked = _alone(i, j, rise / own, line, sides)
-        dot, share = np.float64(slopes.q[i]) - np.float64(slopes.q[j]), 0.0
-        if curve > 0.0 and own - dot * dot / curve > PARALLEL * own and abs(dot) > FAINT * curve:
-            share, across = -dot / curve, own - dot * dot / curve
+        dot = np.float64(slopes.q[i]) - np.float64(slopes.q[j])
+        share, across = 0.0, own - dot * (dot / curve) if curve > 0.0 else 0.0  # a square of dot could underflow
+        if across > PARALLEL * own and abs(dot) > FAINT * curve:
+            share = -dot / curve
             turn(line, share, i, j, sides.low, sides.high)
             far, met = reach(line, rise / across, sides.low, sides.high)
             if met < 0 or _gain(rise, across, far) >= _gain(rise, own, t):
@@ -164,6 +166,12 @@ def diagonal(K, rows):
             diag[k] = K[rows[k], k]
             largest = max(largest, abs(diag[k]))
     return diag, TINY * largest if largest > 0.0 else TINY
+
+
+@compiled
+def _unit(tiny):
+    """An even power of two that brings kernel values near 1, where single precision neither over- nor underflows."""
+    return 4.0 ** min(max(-np.round(0.5 * np.log2(tiny / TINY)), -500.0), 500.0)
 
 
 @compiled
@@ -212,11 +220,11 @@ def _gain(rise, curve, t):
 
 
 @compiled
-def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
+def _pair(K, rows, sides, slopes, diag, curve, tiny, unit, cut):
     """The pair that gains most with p, its first point has the least slope; its rise, and the worst violation."""
     n = len(diag)
     i, j, rise, violation, best, from_ = -1, -1, 0.0, -np.inf, np.float32(0.0), slopes.least[0]
-    root = 1.0 / np.sqrt(curve) if curve > 0.0 else 0.0
+    root = np.sqrt(unit) / np.sqrt(curve) if curve > 0.0 else 0.0
     for part in range(1 if cut == n else 2):
         first, last = _span(part, n, cut)
         u, least, apart = slopes.first[part], slopes.least[part], slopes.largest[part] - slopes.least[part]
@@ -226,7 +234,7 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
         row = K[rows[u]]
         for at in range(first, last, CHUNK):
             gain = _set_gains(
-                np.uint64(at), np.uint64(min(at + CHUNK, last)), row, diag, sides, slopes, u, root, least, tiny
+                np.uint64(at), np.uint64(min(at + CHUNK, last)), row, diag, sides, slopes, u, root, least, tiny, unit
             )
             if gain > best + TIE * best:
                 i, j, best, from_ = u, at, gain, least
@@ -238,18 +246,19 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
 
 
 @compiled(fastmath=_FAST)
-def _set_gains(first, last, row, diag, sides, slopes, u, root, least, tiny):
+def _set_gains(first, last, row, diag, sides, slopes, u, root, least, tiny, unit):
     """rise²/curvature of point u with some others, without a branch, to half a percent; returns the largest.
 
     That is enough for a choice, and to divide would cost as much as the rest.
     """
     e, q, below, gains, mine = slopes.e, slopes.q, sides.below, slopes.gains, slopes.q[u]
-    own, tiny, floor, root = np.float32(diag[u]), np.float32(tiny), np.float32(PARALLEL), np.float32(root)
+    own, two, kind = diag[u], diag.dtype.type(2.0), diag.dtype.type
+    root, tiny, floor, unit = kind(root), np.float32(unit * tiny), np.float32(PARALLEL), kind(unit)
     best, zero = np.float32(0.0), np.float32(0.0)
     for k in range(first, last):
-        up, dot = np.float32((e[k] + below[k]) - least), root * np.float32(mine - q[k])
+        up, dot = np.float32((e[k] + below[k]) - least), np.float32(root * (mine - q[k]))
         up = larger(up, zero)
-        alone = larger((own + np.float32(diag[k])) - np.float32(2.0) * np.float32(row[k]), tiny)
+        alone = larger(np.float32(unit * ((own + diag[k]) - two * row[k])), tiny)
         gain = up * up * _inverse(larger(alone - dot * dot, larger(floor * alone, tiny)))
         gains[k] = gain
         best = larger(best, gain)

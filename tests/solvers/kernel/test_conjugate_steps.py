@@ -109,3 +109,15 @@ def test_fine_for_so_many_steps_then_rough():
         for many in (0, 200, 10_000)
     )
     assert rough < 200 <= more < fine
+
+
+@pytest.mark.parametrize("exponent", [-330, -70, 70, 330])
+@pytest.mark.parametrize("C", [1.0, 1000.0])
+def test_kernel_values_of_any_size_have_the_same_steps(exponent, C):
+    """Of values beyond the range of single precision the worst pair was not found: coefficients became nan."""
+    K, beta, c, lo, hi = problem(C, 0.0, N, np.float64)
+    e, other, unit = c.copy(), beta.copy(), 4.0**exponent
+    steps = pair_steps(K, beta, e, lo, hi, 1e-5, 20_000, 0.0, N, True)
+    assert pair_steps(unit * K, other, c, lo / unit, hi / unit, 1e-5, 20_000, 0.0, N, True) == steps
+    np.testing.assert_array_equal(unit * other, beta)
+    np.testing.assert_array_equal(c, e)
