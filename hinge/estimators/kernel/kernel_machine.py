@@ -23,7 +23,7 @@ from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of, shape_of
 from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, describe_runs, expanded, values_of
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import KernelChoice, KernelData, RandomState, check_kernel_numbers, on_a_device
+from hinge.estimators.fitting.parameters import KernelData, KernelParameters, check_kernel_numbers, on_a_device
 from hinge.estimators.fitting.reports import STALLED_ADVICE, report_results, reports_of
 from hinge.estimators.fitting.runs import Plan, gram_threads, run_in_batch, run_pairs, run_tasks
 from hinge.estimators.fitting.tasks import (
@@ -69,7 +69,7 @@ INSTEAD = {
 """What to do where a parameter does not go with `n_components`."""
 
 
-class KernelMachine(Compressible, FittedHTML, ToSklearn):
+class KernelMachine(KernelParameters, Compressible, FittedHTML, ToSklearn):
     """Parts of `fit` and of predictions, for estimators with the parameters of `SVC`.
 
     Parameters that only `SVC` has are class attributes here, with values that switch them off.
@@ -97,24 +97,15 @@ class KernelMachine(Compressible, FittedHTML, ToSklearn):
     solver: str | Solver
     n_components: int | Literal["auto"] | None = None
     fit_intercept: bool
-    tol: float
-    max_time: float | None
     max_kernel_evals: int | None
     target_error: float | None
-    cache_size: float
     max_memory: float | None = None
     cache_folder: str | PathLike[str] | None
     device: str | None
     precision: Literal["float32", "tf32", "bf16"]
     multiclass: Literal["ovo", "ovr"] = "ovo"
     warm_start: bool
-    kernel: KernelChoice
-    max_iter: int
-    verbose: int
-    n_jobs: int | None
-    random_state: RandomState
     validation_fraction: float
-    on_interrupt: Literal["raise", "keep"]
 
     _loss: Loss = HINGE
     """The loss of the problem."""
