@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.constraints import count, declares, parameter
-from hinge.dask.cluster import ClientLoop, Cluster, LoopResult, RoundRecord, cluster_of, placed
+from hinge.dask.cluster import ClientLoop, Cluster, ClusterFit, LoopResult, RoundRecord, cluster_of, placed
 from hinge.dask.newton_rounds import NewtonRounds
 from hinge.dask.parts import ClusterTask, Facts, chunks_of, is_distributed, part_of, prepared, row_chunks
 from hinge.dask.rounds import Rounds, first_kappa
@@ -166,24 +166,19 @@ class OnCluster(LinearMachine):
         masses = np.array([fact.masses.sum() for fact in facts])
         centre = float(np.average([fact.centre for fact in facts], weights=masses)) if masses.any() else 0.0
 
-        def look(record: RoundRecord, answers: list[Solution]) -> bool:
+        def report_round(record: RoundRecord, answers: list[Solution]) -> bool:
             asked = [report(0, record, answers[0], None) for report in reports]  # type: ignore[arg-type]
             return any(asked)
 
-        given: dict[str, Any] = dict(
-            d=facts[0].columns,
-            spread=spread.width,
-            stop=Stop(self.tol, int(self.max_iter), self.max_time),
-            began=began,
-            look=look,
-        )
+        stop = Stop(self.tol, int(self.max_iter), self.max_time)
+        fit = ClusterFit(spread.cluster, parts, tuple(tasks), facts[0].columns, spread.width, stop, began, report_round)
         rounds: ClientLoop
         if self._by_newton(facts, tasks, len(parts)):
             rows, cells = (sum(counts) for counts in zip(*((fact.rows, fact.cells) for fact in facts), strict=True))
-            rounds = NewtonRounds(spread.cluster, parts, tasks, rows=rows, cells=cells, **given)
+            rounds = NewtonRounds(fit, rows, cells)
         else:
             most, seed = max(fact.cells for fact in facts), checks.seed_of(self.random_state)
-            rounds = Rounds(spread.cluster, parts, tasks, cells=most, centre=centre, seed=seed, **given)
+            rounds = Rounds(fit, most, centre, seed)
         self.solver_ = BlockNewton() if isinstance(rounds, NewtonRounds) else CoCoA()
         return rounds.run(self.on_interrupt == "keep")
 

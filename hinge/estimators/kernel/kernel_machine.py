@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from hinge.access import Gram, Points, as_points
+from hinge.access.gram.inner_points import sq_norms
 from hinge.access.gram.row_store import RowStore, open_store
 from hinge.access.streams.base import free_memory, resident
 from hinge.calibration.left_out import spans_by_kernel
@@ -34,7 +35,7 @@ from hinge.estimators.fitting.tasks import (
     row_weights,
     scores_of_pairs,
 )
-from hinge.estimators.kernel.expansions import kernel_sums, linear_sums, sq_norms, weights_of
+from hinge.estimators.kernel.expansions import kernel_sums, linear_sums, weights_of
 from hinge.estimators.mixins.compression import Compressible
 from hinge.estimators.mixins.conformal import PredictionIntervals
 from hinge.estimators.mixins.html import FittedHTML

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.metaestimators import available_if
 
 from hinge.access import Gram, Points, as_matrix
-from hinge.access.gram.inner_points import sparse_sq_norms, sq_norms
+from hinge.access.gram.inner_points import sq_norms
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.attributes import Answers, describe_runs
@@ -351,7 +351,7 @@ def _expanded(X: KernelData, support: np.ndarray, dual: np.ndarray, b: float, ke
 
 def _linear_radius(answer: Solution, X: Stored, problem: OneClass) -> float:
     """R of the ball about :math:`\\lambda w/\\nu`, see `KernelOneClass.radius`; nan if the rows' norms differ."""
-    sq = sparse_sq_norms(sp.csr_array(X)) if sp.issparse(X) else sq_norms(X)
+    sq = sq_norms(X)
     sq = sq[problem.weight > 0] if len(problem.weight) > 1 else sq
     if np.ptp(sq) > 1e-6 * sq.max():
         return np.nan
