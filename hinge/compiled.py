@@ -213,7 +213,8 @@ def _garbage_waits() -> Iterator[None]:
 PATIENCE = 0.5
 """Seconds of compilation after which the waiting user is informed, and those who were called off do not wait."""
 PULSE = 0.1
-"""Seconds after which a thread that waits checks for Ctrl-C, if no signal has woken it."""
+"""Seconds after which a thread that waits checks for Ctrl-C, if no signal has woken it: a signal may come to another
+thread, or just before the wait begins."""
 
 
 _told = threading.Event()
