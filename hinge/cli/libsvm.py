@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from hinge.cli.machines import broken_off, check_learned, machine
 from hinge.cli.show import INTERRUPTED, silence
 
 if TYPE_CHECKING:
@@ -98,8 +99,6 @@ def cross_validated(model: BaseEstimator, X: Stored, y: np.ndarray, folds: int, 
     """What ``-v`` writes."""
     import numpy as np
     from sklearn.model_selection import cross_val_predict
-
-    from hinge.cli.machines import broken_off
 
     if folds < 2:
         raise ValueError("-v takes the number of folds, 2 or more.")
@@ -288,7 +287,6 @@ def linear_predict(ctx: typer.Context) -> None:
 
 def _train(flags: Flags, name: str, given: dict[str, Any], X: Stored, y: np.ndarray, place: str, support: bool) -> None:
     """Train and write a model, or show what cross-validation says of it; count support vectors if `support`."""
-    from hinge.cli.machines import check_learned, machine
     from hinge.export import write_liblinear, write_libsvm
 
     classifies = name.endswith("svc")

@@ -271,7 +271,7 @@ class KernelMachine(KernelParameters, Compressible, FittedHTML, ToSklearn):
         if self.solver != "auto":
             return registry.BY_NAME[self.solver].load()()
         if self.n_components is not None:
-            from hinge.solvers import Nystroem  # whose import would make that of the estimators slower
+            from hinge.solvers import Nystroem  # its import would slow down the import of the estimators
 
             return Nystroem(None if self.n_components == "auto" else int(self.n_components))
         if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0 and not on_a_device(self.device):
@@ -421,7 +421,7 @@ class KernelMachine(KernelParameters, Compressible, FittedHTML, ToSklearn):
     def _certified_answer(
         self, X: KernelData, task: Task, k: int, f: np.ndarray, beta: np.ndarray
     ) -> tuple[np.ndarray, CertifiedAnswer]:
-        """The rows of run k, and what its certificate proves of them; raises if they are not those of the fit.
+        """The rows of run k, and what its certificate proves of them; raises if they are not the rows of the fit.
 
         `f` and `beta` are decision values and coefficients of these rows.
         """

@@ -58,7 +58,7 @@ class SVC(CallbackSupportMixin, SVCParameters, KernelClassifier, ClassifierMixin
         parameters such as ``solver__block``.
     n_components : int or "auto", optional
         Solve in the span of this many landmarks, rows drawn at random, as with scikit-learn's `Nystroem`; "auto"
-        doubles their number until `tol` is reached, or a limit or the memory ends it. `gap_` is that of the exact
+        doubles their number until `tol` is reached, or a limit or the memory ends it. `gap_` belongs to the exact
         kernel all the same: it costs one kernel value for each pair of rows within the margin. The model then consists
         of landmarks alone, in `support_` and `dual_coef_`, so that a prediction costs that many kernel values. By
         default None, the exact answer.

@@ -54,7 +54,7 @@ class SVR(CallbackSupportMixin, SVRParameters, KernelRegressor, RegressorMixin, 
         ``solver__block``.
     n_components : int or "auto", optional
         Solve in the span of this many landmarks, rows drawn at random, as with scikit-learn's `Nystroem`; "auto"
-        doubles their number until `tol` is reached, or a limit or the memory ends it. `gap_` is that of the exact
+        doubles their number until `tol` is reached, or a limit or the memory ends it. `gap_` belongs to the exact
         kernel all the same: it costs one kernel value for each pair of rows outside the tube. The model then consists
         of landmarks alone, in `support_` and `dual_coef_`, so that a prediction costs that many kernel values. By
         default None, the exact answer.
@@ -240,7 +240,7 @@ class NuSVR(CallbackSupportMixin, NuSVRParameters, NuMachine, KernelRegressor, R
         return NuRegressionBatch(points, packed.y, C * packed.weight, float(self.nu))
 
     def _tube(self, residual: np.ndarray, a: np.ndarray, bound: np.ndarray) -> float:
-        # Residuals of dual weights between their bounds are ±ε, and those of weight zero are smaller.
+        # Residuals of dual weights between their bounds are ±ε, and where the weight is zero they are smaller.
         between = (a > FULL * bound) & (a < (1.0 - FULL) * bound)
         off = np.abs(residual)
         return float(np.median(off[between]) if between.any() else off[a <= FULL * bound].max(initial=0.0))

@@ -105,7 +105,7 @@ class LinearMachine(FittedHTML, ToSklearn, LinearParameters, BaseEstimator):
         return linear_scores(X, self.coef_, self.intercept_)
 
     def _certified_answer(self, problem: Regularized, X: Stored, k: int) -> CertifiedAnswer:
-        """What the certificate proves of the rows of run k; raises if they are not those of the fit."""
+        """What the certificate proves of the rows of run k; raises if they are not the rows of the fit."""
         w, b = np.atleast_2d(_dense(self.coef_))[k].astype(np.float64), float(self.intercept_[k])
         reported = float(np.atleast_1d(self.objective_)[k])
         free, r = problem.bias == "free", problem.responses(w, billed=False)

@@ -51,7 +51,7 @@ class Compressible:
     def compress(self, X: Items, *, n_support: int | None = None, tol: float | None = None) -> Self:
         """A copy of the model with fewer support vectors, whose decision values differ as little as possible.
 
-        The new coefficients γ minimise the squared changes on the rows that are given, and that of w; support vectors
+        The new coefficients γ minimise the squared changes on the rows that are given and of w; support vectors
         are chosen one after the other, each as the one that reduces this most:
 
         .. math:: \\sum_x (f(x) - g(x))^2 + \\|f - g\\|^2, \\qquad g = \\sum_j \\gamma_j K(\\cdot, x_j) + b.
@@ -62,7 +62,7 @@ class Compressible:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            Rows on which predictions are to stay as they are, such as those of the fit or of its future use.
+            Rows on which predictions are to stay as they are, such as the rows of the fit or of its future use.
         n_support : int, optional
             The number of support vectors.
         tol : float, optional
