@@ -90,8 +90,9 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
-    if not name.startswith("_") and find_spec(f"hinge.{name}"):
-        return import_module(f"hinge.{name}")
+    module = f"hinge.files.{name}" if name == "model_files" else f"hinge.{name}"
+    if not name.startswith("_") and find_spec(module):
+        return import_module(module)
     raise AttributeError(f"module 'hinge' has no attribute {name!r}")
 
 

@@ -36,7 +36,7 @@ from hinge.estimators.fitting.tasks import (
     scores_of_pairs,
 )
 from hinge.estimators.kernel.expansions import kernel_sums, linear_sums, weights_of
-from hinge.estimators.mixins.compression import Compressible
+from hinge.estimators.mixins.compression import compress_machine
 from hinge.estimators.mixins.conformal import PredictionIntervals
 from hinge.estimators.mixins.html import FittedHTML
 from hinge.estimators.mixins.probabilities import EXACT_POINTS, kernel_values
@@ -70,7 +70,7 @@ INSTEAD = {
 """What to do where a parameter does not go with `n_components`."""
 
 
-class KernelMachine(KernelParameters, Compressible, FittedHTML, ToSklearn):
+class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
     """Parts of `fit` and of predictions, for estimators with the parameters of `SVC`.
 
     Parameters that only `SVC` has are class attributes here, with values that switch them off.
@@ -147,6 +147,46 @@ class KernelMachine(KernelParameters, Compressible, FittedHTML, ToSklearn):
     @property
     def _dense_dual(self) -> np.ndarray:
         return self.dual_coef_.toarray() if sp.issparse(self.dual_coef_) else self.dual_coef_
+
+    def compress(self, X: Items, *, n_support: int | None = None, tol: float | None = None) -> Self:
+        """A copy of the model with fewer support vectors, whose decision values differ as little as possible.
+
+        The new coefficients γ minimise the squared changes on the rows that are given and of w; support vectors
+        are chosen one after the other, each as the one that reduces this most:
+
+        .. math:: \\sum_x (f(x) - g(x))^2 + \\|f - g\\|^2, \\qquad g = \\sum_j \\gamma_j K(\\cdot, x_j) + b.
+
+        For S former support vectors it takes a kernel value for each of them and each row, S² operations for each row,
+        and memory for 2S² numbers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Rows on which predictions are to stay as they are, such as the rows of the fit or of its future use.
+        n_support : int, optional
+            The number of support vectors.
+        tol : float, optional
+            In its place the largest change of a decision value on these rows: the number is doubled until it is so.
+
+        Returns
+        -------
+        The new model. Its `gap_` is infinite: how far it is from the optimum is not known. Its `compression_` is a
+        dict: "n_support"; "largest_change", the largest change of a decision value, of any decision function, on these
+        rows; "changed", the share of them whose prediction is another (not in regression); and "norm_change": for all
+        x, decision values change by at most this times √K(x, x), rounding of kernel values aside, if the kernel is
+        positive semidefinite.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from hinge import SVC
+        >>> X, y = make_moons(500, noise=0.3, random_state=0)
+        >>> model = SVC().fit(X, y)
+        >>> small = model.compress(X, n_support=20)
+        >>> len(small.support_), small.compression_["changed"] <= 0.02
+        (20, True)
+        """
+        return compress_machine(self, X, n_support, tol)
 
     # --- parts of fit ---------------------------------------------------------------------
 
