@@ -4,86 +4,34 @@ Names are imported when they are first used: ``import hinge`` is cheap.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from hinge.version import __version__ as __version__
 
-_PARTS = (
-    "access",
-    "bounds",
-    "dask",
-    "datasets",
-    "display",
-    "estimators",
-    "experiments",
-    "explain",
-    "export",
-    "files",
-    "kernels",
-    "monitoring",
-    "prediction",
-    "problems",
-    "racing",
-    "report",
-    "saddle",
-    "sampling",
-    "selection",
-    "solvers",
-)
-
-_WHERE = {
-    "ConstantPredictionWarning": "hinge.estimators.fitting.reports",
-    "FeatureOracle": "hinge.access.tables.oracle",
-    "L1Regularized": "hinge.problems",
-    "LinearSVC": "hinge.estimators",
-    "LinearSVCCV": "hinge.selection",
-    "LinearSVR": "hinge.estimators",
-    "LinearSVRCV": "hinge.selection",
-    "MaxMin": "hinge.problems.max_min.base",
-    "NormConstrained": "hinge.problems",
-    "NuSVC": "hinge.estimators",
-    "NuSVR": "hinge.estimators",
-    "OneClassSVM": "hinge.estimators",
-    "Oracle": "hinge.access.tables.oracle",
-    "Regularized": "hinge.problems",
-    "SVC": "hinge.estimators",
-    "SVCCV": "hinge.selection",
-    "SVR": "hinge.estimators",
-    "SVRCV": "hinge.selection",
-    "SlackConstrained": "hinge.problems",
-    "Snapshot": "hinge.solvers",
-    "Solution": "hinge.problems",
-    "scalarizations": "hinge.problems",
-    "Stop": "hinge.monitoring",
-    "calibrate": "hinge.estimators.pipelines",
-    "check_problem": "hinge.problems.max_min.check_problem",
-    "choose_threshold": "hinge.selection",
-    "conformalize": "hinge.estimators.pipelines",
-    "coverage_score": "hinge.estimators.pipelines",
-    "enclosing_ball": "hinge.saddle.front_doors",
-    "l1_min_c": "hinge.estimators",
-    "load": "hinge.files.model_files",
-    "max_margin": "hinge.saddle.front_doors",
-    "maximize_semidefinite": "hinge.saddle.semidefinite_program",
-    "maxmin": "hinge.saddle.front_doors",
-    "open_pair": "hinge.access.two_way.reader",
-    "patch_sklearn": "hinge.accel",
-    "plan_cost": "hinge.selection",
-    "predict_interval": "hinge.estimators.pipelines",
-    "predict_set": "hinge.estimators.pipelines",
-    "save": "hinge.files.model_files",
-    "semidefinite": "hinge.saddle.front_doors",
-    "solve": "hinge.solvers",
-    "solve_game": "hinge.saddle.front_doors",
-    "solve_slack": "hinge.solvers",
-    "trace": "hinge.solvers",
-    "tune": "hinge.selection",
-    "warm": "hinge.warming",
-    "write_pair": "hinge.access.two_way.writer",
+_PUBLIC = {
+    "hinge.accel": ("patch_sklearn",),
+    "hinge.access.tables.oracle": ("FeatureOracle", "Oracle"),
+    "hinge.access.two_way.reader": ("open_pair",),
+    "hinge.access.two_way.writer": ("write_pair",),
+    "hinge.estimators": ("LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR", "l1_min_c"),
+    "hinge.estimators.fitting.reports": ("ConstantPredictionWarning",),
+    "hinge.estimators.pipelines": ("calibrate", "conformalize", "coverage_score", "predict_interval", "predict_set"),
+    "hinge.files.model_files": ("load", "save"),
+    "hinge.monitoring": ("Stop",),
+    "hinge.problems": ("L1Regularized", "NormConstrained", "Regularized", "SlackConstrained", "Solution"),
+    "hinge.problems.max_min.base": ("MaxMin",),
+    "hinge.problems.max_min.check_problem": ("check_problem",),
+    "hinge.problems.svm.slack_constrained": ("scalarizations",),
+    "hinge.saddle.front_doors": ("enclosing_ball", "max_margin", "maxmin", "semidefinite", "solve_game"),
+    "hinge.saddle.semidefinite_program": ("maximize_semidefinite",),
+    "hinge.selection": ("LinearSVCCV", "LinearSVRCV", "SVCCV", "SVRCV", "choose_threshold", "plan_cost", "tune"),
+    "hinge.solvers": ("Snapshot", "solve", "solve_slack", "trace"),
+    "hinge.warming": ("warm",),
 }
+"""Public names, by the module that defines or collects them."""
 
-_MODULES = {name: f"hinge.{name}" for name in _PARTS}
-_MODULES["model_files"] = "hinge.files.model_files"
+_WHERE = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = [*_WHERE, "datasets"]
 
@@ -142,8 +90,9 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
-    if name in _MODULES:
-        return import_module(_MODULES[name])
+    module = f"hinge.files.{name}" if name == "model_files" else f"hinge.{name}"
+    if not name.startswith("_") and find_spec(module):
+        return import_module(module)
     raise AttributeError(f"module 'hinge' has no attribute {name!r}")
 
 

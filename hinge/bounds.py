@@ -23,41 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw
 
-__all__ = [
-    "dca_gap",
-    "dca_over_sgd",
-    "dca_refined_gap",
-    "error_decomposition",
-    "generalization_gap",
-    "generic_iterations",
-    "kernel_learning_runtime",
-    "learning_runtime",
-    "online_runtime",
-    "pegasos_gap",
-    "pegasos_iterations",
-    "pegasos_kernel_evaluations",
-    "pegasos_runtime",
-    "perceptron_mistakes",
-    "perceptron_runtime",
-    "sample_size",
-    "sample_size_low_noise",
-    "sbp_kernel_evaluations",
-    "sdca_kernel_iterations",
-    "sdp_iterations",
-    "sdp_runtime",
-    "sgd_gap",
-    "sgd_runtime_more_data",
-    "simba_gain",
-    "simba_iterations",
-    "simba_learning_runtime",
-    "simba_runtime",
-    "slack_accuracy",
-    "smo_runtime",
-    "sublinear_perceptron_gap",
-    "sublinear_perceptron_iterations",
-    "sublinear_perceptron_runtime",
-    "svm_perf_runtime",
-]
+__all__: list[str] = []
 
 Numbers = float | NDArray[Any]
 P = ParamSpec("P")
@@ -83,9 +49,10 @@ def _checked(name: str, value: ArrayLike, least: float, most: float) -> NDArray[
 
 
 def _bound(**ranges: tuple[float, float]) -> Callable[[Callable[P, Result]], Callable[P, Result]]:
-    """Check and convert the arguments of a bound by their names; `ranges` are those that differ."""
+    """A public bound, whose arguments are checked and converted by their names; `ranges` are those that differ."""
 
     def decorate(function: Callable[P, Result]) -> Callable[P, Result]:
+        __all__.append(function.__name__)
         signature = inspect.signature(function)
 
         @functools.wraps(function)

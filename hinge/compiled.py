@@ -213,7 +213,8 @@ def _garbage_waits() -> Iterator[None]:
 PATIENCE = 0.5
 """Seconds of compilation after which the waiting user is informed, and those who were called off do not wait."""
 PULSE = 0.1
-"""Seconds after which a thread that waits checks for Ctrl-C, if no signal has woken it."""
+"""Seconds after which a thread that waits checks for Ctrl-C, if no signal has woken it: a signal may come to another
+thread, or just before the wait begins."""
 
 
 _told = threading.Event()
@@ -261,7 +262,7 @@ class _CacheFile(IndexDataCacheFile):
     two processes that chose the same number, leave an index that refers to wrong code. Here each file has a unique name
     and is written first; files that are not in the index are deleted with the next write. An index that cannot be read,
     as of an earlier version that had other classes, is empty; so is one of another release, whose functions may contain
-    functions of other files that have changed since: Numba looks at a function's own file alone.
+    functions of other files that have changed since: Numba checks a function's own file alone.
     """
 
     @property

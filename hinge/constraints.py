@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import Parameter, Signature, get_annotations
 from math import inf, nextafter
 from os import PathLike
 from sys import float_info
-from typing import Any
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -143,3 +144,59 @@ class Constraints:
             value = getattr(owner, name)
             if not allows(value):
                 self.by_name[name].check(name, value)
+
+
+class ParameterSpec(NamedTuple):
+    """A parameter of a class: its default, what it may be (None: checked where it is used), whether it has a place."""
+
+    default: Any
+    allows: Constraint | None
+    is_positional: bool = False
+
+
+def parameter(default: object, allows: Constraint | None = None) -> Any:
+    """The declaration of a parameter that is given by name, as the value of an annotated attribute."""
+    return ParameterSpec(default, allows)
+
+
+def positional(*, default: object, allows: Constraint, kw_only: bool) -> Any:
+    """The declaration of a parameter that may be given by position; type checkers read the keywords."""
+    return ParameterSpec(default, allows, not kw_only)
+
+
+T = TypeVar("T", bound=type)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(positional,))
+def declares(cls: T) -> T:
+    """Give a class a constructor of the parameters that it and its bases declare, and their `_constraints`.
+
+    The constructor stores its arguments unchanged, and its signature lists them, as scikit-learn wants.
+    """
+    found: dict[str, ParameterSpec] = {}
+    hints: dict[str, Any] = {}
+    for base in cls.__mro__:  # what a class adds or changes comes before the parameters of its bases
+        own = {name: value for name, value in vars(base).items() if isinstance(value, ParameterSpec)}
+        found |= {name: value for name, value in own.items() if name not in found}
+        hints = {**(get_annotations(base) if own else {}), **hints}
+    listed = [Parameter("self", Parameter.POSITIONAL_ONLY)]
+    for name, one in sorted(found.items(), key=lambda item: not item[1].is_positional):
+        kind = Parameter.POSITIONAL_OR_KEYWORD if one.is_positional else Parameter.KEYWORD_ONLY
+        listed.append(Parameter(name, kind, default=one.default, annotation=hints[name]))
+    signature, defaults = Signature(listed), {name: one.default for name, one in found.items()}
+
+    def __init__(self: Any, *values: Any, **given: Any) -> None:
+        if values or not given.keys() <= defaults.keys():
+            try:
+                given = signature.bind(self, *values, **given).arguments
+            except TypeError as error:
+                raise TypeError(f"{type(self).__name__} {error}.") from None
+            del given["self"]
+        vars(self).update({**defaults, **given})
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__annotations__ = {name: hints[name] for name in found}
+    cls.__init__ = __init__  # type: ignore[misc]
+    constraints = {name: one.allows for name, one in found.items() if one.allows is not None}
+    cls._constraints = Constraints(**constraints)  # type: ignore[attr-defined]
+    return cls

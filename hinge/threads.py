@@ -16,14 +16,9 @@ from typing import Any, Generic, TypeVar, cast
 
 from threadpoolctl import ThreadpoolController
 
-from hinge.compiled import assigned
+from hinge.compiled import PULSE, assigned
 
 T = TypeVar("T")
-
-PULSE = 0.1
-"""Seconds after which a thread that waits for others checks for Ctrl-C, if no signal has woken it: a signal may come to
-another thread, or just before the wait begins.
-"""
 
 
 class OfThread(threading.local, Generic[T]):

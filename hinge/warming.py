@@ -78,7 +78,7 @@ def _jobs() -> Iterator[tuple[str, Callable[[], None]]]:
     forms = {"float64": X, "float32": X.astype(np.float32), "sparse": sp.csr_array(np.where(np.abs(X) > 1.0, X, 0.0))}
     for name, settings in (*LINEAR, *KERNEL):
         for form, rows in forms.items():
-            # For Newton's method so many rows that products with them are compiled, too.
+            # For Newton's method enough rows that products with them are compiled, too.
             every = np.tile(np.arange(90), 100 if settings.get("solver") == "newton" else 1)
             target = (X[:, 2] if "SVR" in name else code)[every]
             given = ", ".join(f"{key}={value!r}" for key, value in settings.items())

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable
 from inspect import Parameter, Signature, signature, unwrap
-from typing import Annotated, Any, NoReturn, get_args
+from typing import Annotated, Any, NoReturn, get_args, get_type_hints
 
 from hinge.version import __version__
 
@@ -18,7 +18,7 @@ try:
     import typer
     from typer.core import TyperGroup
 
-    from hinge.cli.options import CODES, READING, Json, ReadOptions
+    from hinge.cli.options import CODES, Json, ReadOptions
     from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, say, show_json, show_table, silence
 except ImportError:  # `main` says how to get it; the annotations below are not evaluated before that
     typer, TyperGroup = None, object  # type: ignore[assignment, misc]
@@ -156,9 +156,11 @@ def _as_command(command: Callable[..., None], settings: list[Parameter] | None =
 
 
 def _reading_option(name: str) -> Parameter:
+    hint = get_type_hints(ReadOptions, include_extras=True)[name]
     default = ReadOptions._field_defaults[name]
-    default = None if default == () else default
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=READING[name])
+    if default == ():  # several words, which typer takes as a list
+        hint, default = Annotated[list[str] | None, hint.__metadata__[0]], None
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def _sentence(error: Exception) -> str:

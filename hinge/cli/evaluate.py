@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,12 +83,7 @@ def _show(result: dict[str, Any], widest: int = 12) -> None:
         show_table([head, *((name, *map(str, row)) for name, row in zip(classes, result["confusion"], strict=True))])
     if result.get("by_class"):
         typer.echo("")
-        lines = [("class", "rows", "recall", "precision")]
-        lines += [
-            (one["class"], f"{one['rows']:,}", percent(one["recall"]), percent(one["precision"]))
-            for one in result["by_class"]
-        ]
-        show_table(lines)
+        show_table([BY_CLASS, *_by_class(result, percent)])
 
 
 STYLE = """
@@ -115,10 +110,7 @@ def page(result: dict[str, Any]) -> str:
         parts += ["<h2>Confusion matrix</h2><p>Rows are true classes, columns predicted ones.</p>"]
         parts += [_table(("", *classes), rows, shaded=True)]
     if result.get("by_class"):
-        rows = [
-            (one["class"], one["rows"], _share(one["recall"]), _share(one["precision"])) for one in result["by_class"]
-        ]
-        parts += ["<h2>By class</h2>", _table(("class", "rows", "recall", "precision"), rows)]
+        parts += ["<h2>By class</h2>", _table(BY_CLASS, _by_class(result, _share))]
     pictures = []
     if result.get("roc"):
         pictures.append(
@@ -141,6 +133,17 @@ def page(result: dict[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
     )
+
+
+BY_CLASS = ("class", "rows", "recall", "precision")
+
+
+def _by_class(result: dict[str, Any], spelled: Callable[[float | None], str]) -> list[tuple[str, ...]]:
+    """A line for each class, with shares as they are `spelled`."""
+    return [
+        (one["class"], f"{one['rows']:,}", spelled(one["recall"]), spelled(one["precision"]))
+        for one in result["by_class"]
+    ]
 
 
 def _share(value: float | None) -> str:

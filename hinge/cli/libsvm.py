@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from hinge.cli.machines import broken_off, check_learned, machine
 from hinge.cli.show import INTERRUPTED, silence
 
 if TYPE_CHECKING:
@@ -98,8 +99,6 @@ def cross_validated(model: BaseEstimator, X: Stored, y: np.ndarray, folds: int, 
     """What ``-v`` writes."""
     import numpy as np
     from sklearn.model_selection import cross_val_predict
-
-    from hinge.cli.machines import broken_off
 
     if folds < 2:
         raise ValueError("-v takes the number of folds, 2 or more.")
@@ -223,19 +222,6 @@ def read_model(place: str, width: int | None = None) -> Any:
 
 # --- LIBLINEAR ----------------------------------------------------------------------------------
 
-CLASSIFIERS: dict[int, dict[str, Any]] = {
-    1: {"loss": "squared_hinge"},
-    2: {"loss": "squared_hinge"},
-    3: {"loss": "hinge"},
-    4: {"multi_class": "crammer_singer"},
-    5: {"penalty": "l1", "loss": "squared_hinge"},
-}
-REGRESSORS: dict[int, dict[str, Any]] = {
-    11: {"loss": "squared_epsilon_insensitive"},
-    12: {"loss": "squared_epsilon_insensitive"},
-    13: {"loss": "epsilon_insensitive"},
-}
-
 
 def linear_train(ctx: typer.Context) -> None:
     """Train like LIBLINEAR: linear-train FLAGS TRAINING_FILE [MODEL_FILE].
@@ -246,15 +232,17 @@ def linear_train(ctx: typer.Context) -> None:
     -q quiet. The model file is LIBLINEAR's own text form, of one class LIBSVM's.
     """
     from hinge.datasets.readers import read_svmlight
+    from hinge.export.libsvm import SOLVERS
 
     flags = parsed(ctx.args, "scpneBwv", alone="qCR")
     data, *rest = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
     kind = flags.whole("s", 1)
-    name = "linearsvc" if kind in CLASSIFIERS else "linearsvr" if kind in REGRESSORS else "oneclass"
+    problem, settings = SOLVERS.get(kind, ("", {}))
+    name = "oneclass" if not problem else "linearsvr" if "SVR" in problem else "linearsvc"
     if name == "oneclass" and kind != 21:
         raise ValueError(f"-s {kind} is logistic regression, or nothing: -s is 1 to 5, 11 to 13, or 21.")
     X, y = read_svmlight(Path(data))
-    given: dict[str, Any] = {**CLASSIFIERS.get(kind, {}), **REGRESSORS.get(kind, {})}
+    given = {**settings}
     bias = flags.values.get("B", -1.0)
     if name == "oneclass":
         given |= {"kernel": "linear", "nu": flags.values.get("n", 0.5)}
@@ -288,7 +276,6 @@ def linear_predict(ctx: typer.Context) -> None:
 
 def _train(flags: Flags, name: str, given: dict[str, Any], X: Stored, y: np.ndarray, place: str, support: bool) -> None:
     """Train and write a model, or show what cross-validation says of it; count support vectors if `support`."""
-    from hinge.cli.machines import check_learned, machine
     from hinge.export import write_liblinear, write_libsvm
 
     classifies = name.endswith("svc")

@@ -31,7 +31,7 @@ SOURCES = {
     "oneclass": ("kernel/one_class.py", "OneClassSVM"),
 }
 """The file and the class of each estimator that can be trained."""
-ESTIMATORS = Path(__file__).parents[1] / "estimators"
+ESTIMATORS, PARAMETERS = Path(__file__).parents[1] / "estimators", "fitting/parameters.py"
 ModelName = Enum("ModelName", {name: name for name in SOURCES})  # type: ignore[misc]
 
 # --- options ------------------------------------------------------------------------------------
@@ -76,18 +76,30 @@ class Declared(NamedTuple):
 def declared(model: str) -> dict[str, Declared]:
     """The parameters of an estimator, by name: parsed, since importing the estimators takes seconds."""
     file, name = SOURCES[model]
-    body = ast.parse((ESTIMATORS / file).read_text("utf-8")).body
-    cls = next(node for node in body if isinstance(node, ast.ClassDef) and node.name == name)
-    init = next(node for node in cls.body if isinstance(node, ast.FunctionDef) and node.name == "__init__").args
+    cls = next(node for node in _statements(file) if isinstance(node, ast.ClassDef) and node.name == name)
+    tables = {node.name: node for node in _statements(PARAMETERS) if isinstance(node, ast.ClassDef)}
     texts = parameter_help(ast.get_docstring(cls) or "")
-    found = {}
-    for one, default in [
-        *zip(init.args[-len(init.defaults) :] if init.defaults else [], init.defaults, strict=True),
-        *zip(init.kwonlyargs, init.kw_defaults, strict=True),
-    ]:
-        assert one.annotation is not None and default is not None
-        found[one.arg] = Declared(one.annotation, ast.literal_eval(default), texts.get(one.arg, ""))
-    return found
+
+    def fields_of(table: ast.ClassDef) -> dict[str, Declared]:
+        """The parameters of the class, then those of its bases, as `hinge.constraints.declares` finds them."""
+        found: dict[str, Declared] = {}
+        for node in table.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Call):
+                default = (node.value.args or [node.value.keywords[0].value])[0]
+                parameter = ast.unparse(node.target)
+                found[parameter] = Declared(node.annotation, ast.literal_eval(default), texts.get(parameter, ""))
+        for base in table.bases:
+            known = fields_of(tables[base.id]) if isinstance(base, ast.Name) and base.id in tables else {}
+            found |= {name: one for name, one in known.items() if name not in found}
+        return found
+
+        return found
+
+    return fields_of(cls)
+
+
+def _statements(file: str) -> list[ast.stmt]:
+    return ast.parse((ESTIMATORS / file).read_text("utf-8")).body
 
 
 def settings() -> list[inspect.Parameter]:
@@ -115,8 +127,7 @@ def settings() -> list[inspect.Parameter]:
 
 def _aliases() -> dict[str, ast.expr]:
     """The types with a name that parameters share."""
-    body = ast.parse((ESTIMATORS / "fitting/parameters.py").read_text("utf-8")).body
-    named = [node for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)]
+    named = [node for node in _statements(PARAMETERS) if isinstance(node, ast.AnnAssign)]
     return {ast.unparse(node.target): node.value for node in named if node.value is not None}
 
 

@@ -37,10 +37,14 @@ FreeIntercept = Annotated[
 ]
 
 
-class ReadOptions(NamedTuple):
-    """How files are read.
+_of_data = partial(typer.Option, rich_help_panel=OF_DATA)
 
-    A command that has a parameter of this type lists the fields that it has options for.
+
+class ReadOptions(NamedTuple):
+    """How files are read, with the option for each field.
+
+    A command that has a parameter of this type lists the fields that it has options for. Several names of columns are
+    one word, with commas between.
 
     Attributes
     ----------
@@ -62,31 +66,16 @@ class ReadOptions(NamedTuple):
         Whether the first line of a csv file names its columns; by default the file is examined.
     """
 
-    label: str | None = None
-    labels: Path | None = None
-    weight: str | None = None
-    drop: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    zero_based: bool = False
-    fetch: bool = False
-    unlabelled: bool = False
-    header: bool | None = None
-
-
-_of_data = partial(typer.Option, rich_help_panel=OF_DATA)
-READING = {
-    "label": Annotated[str | None, _of_data(help="Label column of a csv or Parquet file: name or position.")],
-    "labels": Annotated[Path | None, _of_data(help="File of the labels: .npy, or text with one a line.")],
-    "weight": Annotated[str | None, _of_data("--sample-weight-column", help="Column of the rows' weights.")],
-    "drop": Annotated[list[str] | None, _of_data(help="Columns to leave out, with commas between.")],
-    "categorical": Annotated[
-        list[str] | None, _of_data(help="Columns of numbers that are names, with commas between.")
-    ],
-    "zero_based": Annotated[bool, _of_data("--zero-based", help="Features of svmlight files count from 0.")],
-    "fetch": Annotated[bool, _of_data("--fetch", help="Download a set that is not here.")],
-    "unlabelled": Annotated[bool, _of_data("--no-labels", help="The file holds features only.")],
-    "header": Annotated[
+    label: Annotated[str | None, _of_data(help="Label column of a csv or Parquet file: name or position.")] = None
+    labels: Annotated[Path | None, _of_data(help="File of the labels: .npy, or text with one a line.")] = None
+    weight: Annotated[str | None, _of_data("--sample-weight-column", help="Column of the rows' weights.")] = None
+    drop: Annotated[tuple[str, ...], _of_data(help="Columns to leave out, with commas between.")] = ()
+    categorical: Annotated[
+        tuple[str, ...], _of_data(help="Columns of numbers that are names, with commas between.")
+    ] = ()
+    zero_based: Annotated[bool, _of_data("--zero-based", help="Features of svmlight files count from 0.")] = False
+    fetch: Annotated[bool, _of_data("--fetch", help="Download a set that is not here.")] = False
+    unlabelled: Annotated[bool, _of_data("--no-labels", help="The file holds features only.")] = False
+    header: Annotated[
         bool | None, _of_data("--header/--no-header", help="Whether a csv file begins with names, if in doubt.")
-    ],
-}
-"""The options of `ReadOptions`; several names of columns are one word, with commas between."""
+    ] = None

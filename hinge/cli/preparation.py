@@ -88,7 +88,7 @@ class Column(NamedTuple):
 
 
 def described_columns(rows: FileRows) -> list[Column]:
-    """Each column of a file that names them, with a doubt about those that look like dates, ids or constants."""
+    """Each column of a file that names them, with a doubt about those that seem to be dates, ids or constants."""
     if rows.names is None or not isinstance(rows.X, np.ndarray | MixedRows):
         return []
     return [_described(name, rows.X[:, j], j in rows.words) for j, name in enumerate(rows.names)]

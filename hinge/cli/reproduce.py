@@ -199,18 +199,9 @@ def _show_claims(outcomes: list[tuple[Experiment, Outcome]]) -> None:
             ]
         )
         return
-    lines = [("experiment", "verdict", "ours", "paper", "ratio", "claim", "on", "conditions")]
+    lines: list[tuple[str, ...]] = [("experiment", "verdict", "ours", "paper", "ratio", "claim", "on", "conditions")]
     lines += [
-        (
-            name,
-            row.verdict.value,
-            number(row.ours),
-            number(row.paper),
-            number(row.ratio),
-            one.what,
-            row.on,
-            row.conditions,
-        )
+        (name, row.verdict.value, *map(number, (row.ours, row.paper, row.ratio)), one.what, row.on, row.conditions)
         for name, one, row in found
     ]
     show_table(lines)

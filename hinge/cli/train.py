@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 from rich.console import Console
 
+from hinge.cli import machines
 from hinge.cli.machines import ModelName
 from hinge.cli.options import OF_DATA, OF_MODEL, Data, Fill, Format, Json, OldFormat, Positive, ReadOptions, Test
 from hinge.cli.show import INTERRUPTED, number, percent, say, show_json, show_table
@@ -70,9 +71,7 @@ def train(
     Columns of words become one column of 0 and 1 for each word; that, and what missing values are filled
     with, is part of the model.
     """
-    from hinge.cli.machines import given_settings, machine
-
-    given = given_settings(settings)
+    given = machines.given_settings(settings)
     trade_off = {"C", "lam", "slack"} & given.keys()
     if len(trade_off) > 1:
         raise typer.BadParameter("give one of --C, --lam and --slack.")
@@ -84,7 +83,7 @@ def train(
         given["probability"] = True
     elif probability and model.value != "linearsvc":
         raise typer.BadParameter("--probability is for classifiers: linearsvc, svc and nusvc.")
-    machine(model.value, given)  # complains of settings before data is read
+    machines.machine(model.value, given)  # complains of settings before data is read
     if output is not None:
         _check_output(output)
     on_disk = bool({"max_memory", "checkpoint"} & given.keys())
@@ -127,11 +126,9 @@ class _Job(NamedTuple):
 
     def machine(self, y: np.ndarray | None) -> Any:
         """The estimator, not fitted."""
-        from hinge.cli.machines import class_weight_of, implied_loss, machine
-
-        weights = class_weight_of(self.class_weight, y)
+        weights = machines.class_weight_of(self.class_weight, y)
         given = self.given if weights is None else {**self.given, "class_weight": weights}
-        model = machine(self.name, implied_loss(given) if self.name == "linearsvc" else given)
+        model = machines.machine(self.name, machines.implied_loss(given) if self.name == "linearsvc" else given)
         if not self.tune and not self.quiet and Console(stderr=True).is_terminal:
             from hinge.monitoring.progress import ProgressBar
 
@@ -145,7 +142,6 @@ def _train(
 ) -> tuple[Any, dict[str, Any]]:
     """Rows in memory, or a pair on disk: the fitted model, and what there is to say of it."""
     from hinge.cli import data as source
-    from hinge.cli.machines import check_learned
     from hinge.cli.preparation import (
         MODEL,
         advice_on_scale,
@@ -188,7 +184,7 @@ def _train(
         with _warn_of_one_class(job.quiet):
             fitted.fit(X, **weights) if y is None else fitted.fit(X, y, **weights)
     machine = machine_of(fitted)
-    check_learned(machine)
+    machines.check_learned(machine)
     if job.probability and job.name == "linearsvc":
         machine.calibrate(X if preparation is None else preparation.transform(X), y, rows.weight)
     facts["seconds"] = now() - began
@@ -212,14 +208,13 @@ def _folds(
     """Accuracies, or R², of folds whose rows were not trained on."""
     from sklearn.model_selection import cross_val_score
 
-    from hinge.cli.machines import broken_off
     from hinge.cli.preparation import MODEL
 
     if y is None or hasattr(X, "row_blocks"):
         raise ValueError("--cv needs labels, and rows in memory.")
     name = f"{MODEL}__sample_weight" if hasattr(estimator, "steps") else "sample_weight"
     weights = None if weight is None else {name: weight}
-    return [float(score) for score in cross_val_score(broken_off(estimator), X, y, cv=job.cv, params=weights)]
+    return [float(score) for score in cross_val_score(machines.broken_off(estimator), X, y, cv=job.cv, params=weights)]
 
 
 def _tuned(
@@ -263,7 +258,6 @@ def _train_on_disk(job: _Job, data: str, how: ReadOptions) -> tuple[Any, dict[st
     """Rows that are read from a disk as they are needed."""
     from hinge.access.streams.opening import as_stream
     from hinge.cli.data import TrainingData
-    from hinge.cli.machines import check_learned
     from hinge.cli.rows import STDIN, FileRows, labels_from, stream_label
     from hinge.monitoring.clock import now
 
@@ -280,7 +274,7 @@ def _train_on_disk(job: _Job, data: str, how: ReadOptions) -> tuple[Any, dict[st
     machine = job.machine(None)
     began = now()
     machine.fit(data, y)
-    check_learned(machine)
+    machines.check_learned(machine)
     seconds = now() - began
     result = _result(machine, TrainingData(Path(data).name, FileRows(stream, None, names, label=label)), job, None)
     machine.training_ = {

@@ -12,6 +12,7 @@ import numpy as np
 from dask.delayed import delayed
 from distributed import Client, Future, default_client, futures_of
 
+from hinge.dask.parts import ClusterTask
 from hinge.monitoring import History, Status, Stop
 from hinge.problems import Certificate, Solution
 
@@ -221,7 +222,35 @@ class LoopResult(NamedTuple):
     history: History
 
 
-Look = Callable[[RoundRecord, list[Solution]], bool]
+class ClusterFit(NamedTuple):
+    """What a fit on a cluster is given.
+
+    Attributes
+    ----------
+    cluster : Cluster
+    parts : sequence of jobs
+        Each gives a `Part`.
+    tasks : tuple of ClusterTask
+    d : int
+        Features.
+    spread : float
+        The loss of rows before anything is learned.
+    stop : Stop
+        `max_iter` is in passes; `max_time` counts from `began`.
+    began : float
+        On ``time.perf_counter``.
+    report : callable
+        Called with each record and the answers; True ends the fit.
+    """
+
+    cluster: Cluster
+    parts: Sequence[Any]
+    tasks: tuple[ClusterTask, ...]
+    d: int
+    spread: float
+    stop: Stop
+    began: float
+    report: Callable[[RoundRecord, list[Solution]], bool]
 
 
 class ClientLoop(ABC):
@@ -229,19 +258,11 @@ class ClientLoop(ABC):
 
     Parameters
     ----------
-    cluster : Cluster
-    parts : sequence of jobs
-        Each gives a `Part`.
-    stop : Stop
-        `max_iter` is in passes; `max_time` counts from `began`.
-    began : float
-        On ``time.perf_counter``.
-    look : callable
-        Called with each record and the answers; True ends the fit.
+    fit : ClusterFit
     """
 
-    def __init__(self, cluster: Cluster, parts: Sequence[Any], stop: Stop, began: float, look: Look) -> None:
-        self.cluster, self.parts, self.stop, self.began, self.look = cluster, parts, stop, began, look
+    def __init__(self, fit: ClusterFit) -> None:
+        self.cluster, self.parts, self.tasks, self.d, self.spread, self.stop, self.began, self.report = fit
         self.history = History()
         self.round = self.passes = self.reads = self.moved = 0
 
@@ -281,6 +302,18 @@ class ClientLoop(ABC):
         answers, found = zip(*self._answers, strict=True)
         return LoopResult(list(answers), list(found), status, self.passes, self.reads, self.moved, self.history)
 
+    def _sum_over_parts(
+        self, message: Any, jobs: Sequence[Any], add: Callable[..., Any], ends: float, work: Sequence[Any]
+    ) -> Any:
+        """What the jobs of all parts give, added up in their order; if it cannot be had by then, `work` is dropped."""
+        try:
+            found = self.cluster.gather(summed(self.cluster, jobs, add), ends)
+        except BaseException:
+            self.cluster.drop(work)
+            raise
+        self.moved += bytes_of(message) + sum(map(bytes_of, found))
+        return add(*found)
+
     def _loop(self) -> Status:
         while True:
             if self.stop.max_iter is not None and self.passes >= self.stop.max_iter:
@@ -314,7 +347,7 @@ class ClientLoop(ABC):
             sigma,
         )
         self.history.append(record)  # type: ignore[arg-type]
-        return self.look(record, list(answers))
+        return self.report(record, list(answers))
 
 
 def same(value: Any) -> Any:

@@ -1,6 +1,5 @@
 """`LinearSVC` and `LinearSVR` on rows that are spread over a Dask cluster, and what both share."""
 
-import inspect
 import time
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -12,8 +11,8 @@ from distributed import Client
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from hinge.constraints import count
-from hinge.dask.cluster import ClientLoop, Cluster, LoopResult, RoundRecord, cluster_of, placed
+from hinge.constraints import count, declares, parameter
+from hinge.dask.cluster import ClientLoop, Cluster, ClusterFit, LoopResult, RoundRecord, cluster_of, placed
 from hinge.dask.newton_rounds import NewtonRounds
 from hinge.dask.parts import ClusterTask, Facts, chunks_of, is_distributed, part_of, prepared, row_chunks
 from hinge.dask.rounds import Rounds, first_kappa
@@ -76,27 +75,12 @@ class Spread(NamedTuple):
         return max(self.facts[k].spread for k in self.used)
 
 
+@declares
 class OnCluster(LinearMachine):
     """Mixed into a local machine: `fit` takes rows in chunks, and predictions of chunks are made where they are."""
 
-    client: Client | None
-    parts: int | None
-
-    def __init__(self, *args: Any, client: Client | None = None, parts: int | None = None, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.client, self.parts = client, parts
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Scikit-learn asks a constructor for its parameters: the local estimator's, `client` and `parts`."""
-        super().__init_subclass__(**options)
-        own = [inspect.signature(OnCluster.__init__).parameters[name] for name in OWN]
-        of_local = inspect.signature(_local_of(cls).__init__)
-
-        def __init__(self: Any, *args: Any, **settings: Any) -> None:
-            OnCluster.__init__(self, *args, **settings)
-
-        __init__.__signature__ = of_local.replace(parameters=[*of_local.parameters.values(), *own])  # type: ignore[attr-defined]
-        cls.__init__ = __init__  # type: ignore[method-assign]
+    client: Client | None = parameter(None)
+    parts: int | None = parameter(None, count() | None)
 
     def to_local(self) -> Any:
         """The plain estimator, fitted: it needs no Dask, and `hinge.save` keeps it.
@@ -127,7 +111,6 @@ class OnCluster(LinearMachine):
                 raise ValueError(f"{name}={getattr(self, name)!r} is not for hinge.dask: {instead}.")
         if not (isinstance(self.solver, CoCoA | BlockNewton) or self.solver in ("auto", "cocoa", "blocknewton")):
             raise ValueError(f"solver={self.solver!r} is not for hinge.dask: give 'auto', 'cocoa' or 'blocknewton'.")
-        (count() | None).check("parts", self.parts)
 
     def _spread(self, X: Any, y: Any, sample_weight: Any, targets: bool) -> Spread:
         """Make one part of the chunks for each thread, and check that they are consistent."""
@@ -183,24 +166,19 @@ class OnCluster(LinearMachine):
         masses = np.array([fact.masses.sum() for fact in facts])
         centre = float(np.average([fact.centre for fact in facts], weights=masses)) if masses.any() else 0.0
 
-        def look(record: RoundRecord, answers: list[Solution]) -> bool:
+        def report_round(record: RoundRecord, answers: list[Solution]) -> bool:
             asked = [report(0, record, answers[0], None) for report in reports]  # type: ignore[arg-type]
             return any(asked)
 
-        given: dict[str, Any] = dict(
-            d=facts[0].columns,
-            spread=spread.width,
-            stop=Stop(self.tol, int(self.max_iter), self.max_time),
-            began=began,
-            look=look,
-        )
+        stop = Stop(self.tol, int(self.max_iter), self.max_time)
+        fit = ClusterFit(spread.cluster, parts, tuple(tasks), facts[0].columns, spread.width, stop, began, report_round)
         rounds: ClientLoop
         if self._by_newton(facts, tasks, len(parts)):
             rows, cells = (sum(counts) for counts in zip(*((fact.rows, fact.cells) for fact in facts), strict=True))
-            rounds = NewtonRounds(spread.cluster, parts, tasks, rows=rows, cells=cells, **given)
+            rounds = NewtonRounds(fit, rows, cells)
         else:
             most, seed = max(fact.cells for fact in facts), checks.seed_of(self.random_state)
-            rounds = Rounds(spread.cluster, parts, tasks, cells=most, centre=centre, seed=seed, **given)
+            rounds = Rounds(fit, most, centre, seed)
         self.solver_ = BlockNewton() if isinstance(rounds, NewtonRounds) else CoCoA()
         return rounds.run(self.on_interrupt == "keep")
 
@@ -262,6 +240,7 @@ def _some(names: tuple[str, ...] | None) -> str:
     return "without names" if names is None else f"{', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
 
 
+@declares
 class LinearSVC(OnCluster, LocalLinearSVC):
     """`hinge.LinearSVC` where the rows lie with the workers of a cluster: the same problem, certified in the same way.
 
@@ -398,6 +377,7 @@ class LinearSVC(OnCluster, LocalLinearSVC):
         return classes, np.bincount(codes, np.concatenate([fact.masses for fact in facts]), len(classes))
 
 
+@declares
 class LinearSVR(OnCluster, LocalLinearSVR):
     """`hinge.LinearSVR` where the rows lie with the workers of a cluster: the same problem, certified in the same way.
 

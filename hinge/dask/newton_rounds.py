@@ -5,16 +5,15 @@ and of the question. Sums of d² numbers come back, added up by workers where th
 costs its share of one pass.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import as_matrix
-from hinge.dask.cluster import ClientLoop, Cluster, Look, bytes_of, same, summed
+from hinge.dask.cluster import ClientLoop, ClusterFit, same
 from hinge.dask.parts import ClusterTask, LabelledBlock, Part, problems_of
-from hinge.monitoring import Status, Stop
+from hinge.monitoring import Status
 from hinge.problems import Certificate, Solution
 from hinge.solvers.newton import block_newton
 from hinge.solvers.newton.pass_sums import PassQuery, PassSums, add_sums, no_sums, sums_of
@@ -77,33 +76,18 @@ def started(task: ClusterTask, *samples: Part) -> np.ndarray | None:
 
 
 class NewtonRounds(ClientLoop):
-    """The passes of one fit, of which `ClientLoop` says what is given besides.
+    """The passes of one fit.
 
     Parameters
     ----------
-    tasks : sequence of ClusterTask
-    rows, cells, d : int
+    fit : ClusterFit
+    rows, cells : int
         Of all parts.
-    spread : float
-        The loss of rows before anything is learned.
     """
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        parts: Sequence[Any],
-        tasks: Sequence[ClusterTask],
-        *,
-        rows: int,
-        cells: int,
-        d: int,
-        spread: float,
-        stop: Stop,
-        began: float,
-        look: Look,
-    ) -> None:
-        super().__init__(cluster, parts, stop, began, look)
-        self.tasks, self.spread = tuple(tasks), spread
+    def __init__(self, fit: ClusterFit, rows: int, cells: int) -> None:
+        super().__init__(fit)
+        tasks, d, spread = fit.tasks, fit.d, fit.spread
         keep = min(1.0, block_newton.SAMPLE / max(1, cells * len(tasks)))
         self.outlines = [
             block_newton.Outline(d, task.lam, task.loss, task.bias, task.bias_scale, keep) for task in tasks
@@ -122,13 +106,7 @@ class NewtonRounds(ClientLoop):
         )
         sent = self.cluster.submit("message", same, message)
         jobs = [self.cluster.submit("pass", summed_up, part, sent) for part in self.parts]
-        try:
-            found = self.cluster.gather(summed(self.cluster, jobs, found_together), ends)
-        except BaseException:
-            self.cluster.drop(jobs)
-            raise
-        self.moved += bytes_of(message) + sum(map(bytes_of, found))
-        whole = found_together(*found)
+        whole = self._sum_over_parts(message, jobs, found_together, ends, jobs)
         for k, sums in zip(places, whole.sums, strict=True):
             block_newton.update_walk(self.walks[k], self.outlines[k], sums)
         self.round, self.passes, self.reads = self.round + 1, self.passes + 1, self.reads + whole.cells

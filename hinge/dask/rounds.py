@@ -31,10 +31,10 @@ from typing import Any
 import numpy as np
 
 from hinge.dask import local_rounds
-from hinge.dask.cluster import ClientLoop, Cluster, Look, bytes_of, same, summed
+from hinge.dask.cluster import ClientLoop, ClusterFit, bytes_of, same
 from hinge.dask.local_rounds import CertificateQuery, Message, Report
 from hinge.dask.parts import ClusterTask
-from hinge.monitoring import Status, Stop
+from hinge.monitoring import Status
 from hinge.problems import Certificate, Solution
 from hinge.problems.base import EPS
 from hinge.problems.svm.examples import balance
@@ -145,41 +145,28 @@ class Place:
 
 
 class Rounds(ClientLoop):
-    """The rounds of one fit, of which `ClientLoop` says what is given besides.
+    """The rounds of one fit.
 
     Parameters
     ----------
-    tasks : sequence of ClusterTask
+    fit : ClusterFit
     cells : int
         Of the largest part.
-    d : int
-    centre, spread : float
-        A bias to begin with, and the loss of rows before anything is learned.
+    centre : float
+        A bias to begin with.
+    seed : int
     """
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        parts: Sequence[Any],
-        tasks: Sequence[ClusterTask],
-        *,
-        cells: int,
-        d: int,
-        centre: float,
-        spread: float,
-        seed: int,
-        stop: Stop,
-        began: float,
-        look: Look,
-    ) -> None:
-        super().__init__(cluster, parts, stop, began, look)
-        count, self.spread, self.seed, self.since = len(parts), spread, seed, 0
+    def __init__(self, fit: ClusterFit, cells: int, centre: float, seed: int) -> None:
+        super().__init__(fit)
+        count, self.seed, self.since = len(fit.parts), seed, 0
         self.places = [
-            Place(task, np.zeros(d), float(count), task.Lam >= SGD_PAYS * count, kappa=task.kappa) for task in tasks
+            Place(task, np.zeros(fit.d), float(count), task.Lam >= SGD_PAYS * count, kappa=task.kappa)
+            for task in fit.tasks
         ]
         for place in self.places:
             place.b = place.beta = centre if place.task.free else 0.0
-        self.kept = [cluster.submit("begin", local_rounds.first_kept, part, len(tasks)) for part in parts]
+        self.kept = [fit.cluster.submit("begin", local_rounds.first_kept, part, len(fit.tasks)) for part in fit.parts]
         # Fewer passes waste the way to the parts, more passes ignore what the other parts have changed.
         self.round_passes = int(np.clip(-(-ROUND_CELLS // max(1, cells)), 2, 16))
 
@@ -220,14 +207,8 @@ class Rounds(ClientLoop):
             self.cluster.submit("ascend", local_rounds.ascend, part, kept, sent)
             for part, kept in zip(self.parts, self.kept, strict=True)
         ]
-        told = [self.cluster.submit("report", attrgetter("report"), job) for job in ascended]
-        try:
-            reports = self.cluster.gather(summed(self.cluster, told, local_rounds.add_reports), ends)
-        except BaseException:
-            self.cluster.drop(ascended)
-            raise
-        self.moved += bytes_of(message) + sum(map(bytes_of, reports))
-        report = local_rounds.add_reports(*reports)
+        reports = [self.cluster.submit("report", attrgetter("report"), job) for job in ascended]
+        report = self._sum_over_parts(message, reports, local_rounds.add_reports, ends, ascended)
         for place in self.places:
             place.step = 1.0
         for k, place in enumerate(places):

@@ -322,7 +322,7 @@ def as_words(column: NDArray[Any]) -> NDArray[Any]:
 
 def _parquet(path: Path | list[Path], drop: Collection[str]) -> Frame:
     source, data = _opened(path)
-    with _in_sentences(source):
+    with as_parquet(source):
         table = data.to_table()
     if not table.num_rows:
         raise DataFormatError(f"{source} holds no rows.")
@@ -347,7 +347,7 @@ def read_parquet_frames(
         columns=[name for name in names if name in needed], batch_size=BATCH, batch_readahead=1, fragment_readahead=1
     )
     while True:
-        with _in_sentences(source):
+        with as_parquet(source):
             batch = next(batches, None)
         if batch is None:
             break
@@ -365,20 +365,20 @@ def _opened(path: Path | list[Path]) -> tuple[str, Any]:
         raise ImportError("Parquet files need pyarrow: pip install hinge[arrow].") from error
     source = ", ".join(map(str, path)) if isinstance(path, list) else str(path)
     names = [str(one) for one in path] if isinstance(path, list) else str(path)
-    with _in_sentences(source):
+    with as_parquet(source):
         return source, pyarrow.dataset.dataset(names, format="parquet", partitioning="hive")
 
 
 @contextmanager
-def _in_sentences(source: str) -> Iterator[None]:
-    """Say which file it is that Arrow cannot read."""
-    import pyarrow as pa
-
+def as_parquet(source: object) -> Iterator[None]:
+    """Say which file it is that pyarrow cannot read, whatever error it raises."""
     try:
         yield
     except FileNotFoundError as error:
         raise FileNotFoundError(f"There is no file {source}: check the name and the current folder.") from error
-    except (pa.ArrowException, OSError) as error:
+    except Exception as error:
+        if type(error) in (ValueError, DataFormatError, MemoryError):
+            raise
         raise DataFormatError(f"{source} is not Parquet, or damaged: {error}") from error
 
 

@@ -138,8 +138,8 @@ def panel(panel: Panel, ax: Axes, style_of: Mapping[str, Style] | None = None, *
         Whether to draw a legend, where there is more than one label.
     """
     style_of = styles([panel]) if style_of is None else style_of
-    points = [_points(series, panel) for series in panel.series]
-    floor = _floor(points) if panel.log_y else -math.inf
+    points = [points_of(series, panel) for series in panel.series]
+    floor = smallest_positive(points) if panel.log_y else -math.inf
     for series, values in zip(panel.series, points, strict=True):
         _series(ax, series, values, style_of[series.label], floor)
     box = ax.get_window_extent()  # in pixels; a letter is a little narrower than a twelfth of an inch
@@ -239,7 +239,7 @@ def _wrapped(text: str, width: int) -> str:
     return textwrap.fill(text, narrowest)
 
 
-def _points(series: Series, panel: Panel) -> tuple[np.ndarray, ...]:
+def points_of(series: Series, panel: Panel) -> tuple[np.ndarray, ...]:
     """x, y and both edges of the band, with NaN for whatever cannot be drawn."""
     x, y = _numbers(series.x, panel.log_x), _numbers(series.y, panel.log_y)
     low = _numbers(series.y if series.low is None else series.low, False)
@@ -254,7 +254,8 @@ def _numbers(values: Sequence[float], positive: bool) -> np.ndarray:
     return np.where(kept, numbers, np.nan)
 
 
-def _floor(points: Sequence[tuple[np.ndarray, ...]]) -> float:
+def smallest_positive(points: Sequence[tuple[np.ndarray, ...]]) -> float:
+    """Of all y and edges of bands; infinite if there is none."""
     values = np.concatenate([part for _, *parts in points for part in parts] or [np.empty(0)])
     return float(np.min(values[values > 0], initial=math.inf))
 

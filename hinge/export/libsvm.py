@@ -11,19 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from hinge.estimators.mixins.to_sklearn import NAMES
 from hinge.files.replacing import replacing
-from hinge.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from hinge.kernels import Precomputed
 
 TYPES: dict[str, Any] = {"c_svc": SVC, "nu_svc": NuSVC, "one_class": OneClassSVM, "epsilon_svr": SVR, "nu_svr": NuSVR}
-KERNELS: dict[str, type[Kernel]] = {
-    "linear": Linear,
-    "polynomial": Polynomial,
-    "rbf": Gaussian,
-    "sigmoid": Sigmoid,
-    "precomputed": Precomputed,
-}
 OURS = {"polynomial": "poly"}
 """Names of kernels that are others here."""
+KERNELS = {next((theirs for theirs, ours in OURS.items() if ours == name), name): kind for kind, name in NAMES.items()}
 MOST_FEATURES = 1 << 31
 
 
@@ -257,17 +252,17 @@ def _sorted_classes(
     return order, new_dual[:, order], flips * rho[source]
 
 
-SOLVERS: dict[str, dict[str, Any]] = {
-    "L2R_L2LOSS_SVC": {"loss": "squared_hinge"},
-    "L2R_L1LOSS_SVC_DUAL": {"loss": "hinge"},
-    "L1R_L2LOSS_SVC": {"penalty": "l1"},
-    "MCSVM_CS": {"multi_class": "crammer_singer"},
-    "L2R_L2LOSS_SVC_DUAL": {"loss": "squared_hinge"},
-    "L2R_L2LOSS_SVR": {"loss": "squared_epsilon_insensitive"},
-    "L2R_L2LOSS_SVR_DUAL": {"loss": "squared_epsilon_insensitive"},
-    "L2R_L1LOSS_SVR_DUAL": {"loss": "epsilon_insensitive"},
+SOLVERS: dict[int, tuple[str, dict[str, Any]]] = {
+    1: ("L2R_L2LOSS_SVC_DUAL", {"loss": "squared_hinge"}),
+    2: ("L2R_L2LOSS_SVC", {"loss": "squared_hinge"}),
+    3: ("L2R_L1LOSS_SVC_DUAL", {"loss": "hinge"}),
+    4: ("MCSVM_CS", {"multi_class": "crammer_singer"}),
+    5: ("L1R_L2LOSS_SVC", {"penalty": "l1", "loss": "squared_hinge"}),
+    11: ("L2R_L2LOSS_SVR", {"loss": "squared_epsilon_insensitive"}),
+    12: ("L2R_L2LOSS_SVR_DUAL", {"loss": "squared_epsilon_insensitive"}),
+    13: ("L2R_L1LOSS_SVR_DUAL", {"loss": "epsilon_insensitive"}),
 }
-"""LIBLINEAR's names of problems, and what they are here."""
+"""LIBLINEAR's numbers and names of problems, and what they are here."""
 
 
 def write_liblinear(model: BaseEstimator, path: str | os.PathLike[str], *, number_classes: bool = False) -> None:
@@ -367,7 +362,8 @@ def _solver_of(model: LinearSVC | LinearSVR) -> str:
 def _linear_model_of(path: str | os.PathLike[str]) -> LinearSVC | LinearSVR:
     said, rows = _lines_of(path, "w", "weights")
     name = said["solver_type"][0]
-    if name not in SOLVERS:
+    settings = dict(SOLVERS.values()).get(name)
+    if settings is None:
         raise ValueError(f"it holds a model of {name}, which is no support vector machine of hinge")
     d, k, bias = int(said["nr_feature"][0]), int(said["nr_class"][0]), float(said["bias"][0])
     w = np.array(rows, np.float64)
@@ -377,7 +373,7 @@ def _linear_model_of(path: str | os.PathLike[str]) -> LinearSVC | LinearSVR:
         raise ValueError(f"it has not {wide} finite weights for each of {d} features")
     intercept = bias * w[-1] if bias >= 0 else np.zeros(wide)
     coef = np.ascontiguousarray(w[:d].T)
-    model: Any = (LinearSVR if regression else LinearSVC)(**SOLVERS[name], fit_intercept=bias >= 0)
+    model: Any = (LinearSVR if regression else LinearSVC)(**settings, fit_intercept=bias >= 0)
     if regression:
         coef = coef[0]
     else:

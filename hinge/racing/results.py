@@ -195,16 +195,7 @@ def _curves(runs: Sequence[Run]) -> list[dict[str, list[Any]]]:
 
 def _curve_rows(race: Race) -> list[list[Any]]:
     return [
-        [
-            entry.name,
-            at,
-            look.seconds,
-            look.reads,
-            look.evals,
-            look.objective,
-            race.suboptimality(entry, look),
-            look.error,
-        ]
+        [entry.name, at, *look[: look._fields.index("error")], race.suboptimality(entry, look), look.error]
         for entry in race.entries
         for at, run in enumerate(entry.runs)
         for look in run

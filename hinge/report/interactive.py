@@ -5,11 +5,14 @@ from __future__ import annotations
 import html
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+
 from hinge.display.figure import MOST_MARKERS, Figure, Panel, Series, Style, styles
+from hinge.display.static import points_of, smallest_positive
 
 Row = tuple[float, float | None, float | None, float | None]
 
@@ -102,22 +105,14 @@ def _plain_ticks(values: Sequence[float]) -> str:
 
 
 def _rows(series: Series, panel: Panel) -> list[Row]:
-    """x, y and both edges of the band; None where they cannot be drawn, which leaves a gap."""
-    low, high = (series.y if edge is None else edge for edge in (series.low, series.high))
-    rows = zip(_plain(series.x), _plain(series.y), _plain(low), _plain(high), strict=True)
-    kept = [row for row in rows if row[0] is not None and not (panel.log_x and row[0] <= 0)]
-    if not panel.log_y:
-        return [row if row[1] is not None else (row[0], None, None, None) for row in kept]  # type: ignore[misc]
-    floor = min((value for row in kept for value in row[1:] if value is not None and value > 0), default=1.0)
-    return [_positive(row, floor) for row in kept]  # type: ignore[arg-type]
+    """x, y and both edges of the band; None where they cannot be drawn, which leaves a gap.
 
-
-def _positive(row: Row, floor: float) -> Row:
-    """A row for a logarithmic axis, where a lower band edge that is not positive is moved to `floor`."""
-    x, y, low, high = row
-    if y is None or y <= 0:
-        return x, None, None, None
-    return x, y, None if low is None else max(low, floor), None if high is None or high <= 0 else high
+    On a logarithmic axis a lower edge that is not positive is moved to the smallest positive value.
+    """
+    x, y, low, high = values = points_of(series, panel)
+    if panel.log_y:
+        low = np.maximum(low, smallest_positive([values]))
+    return [row for row in zip(*map(_plain, (x, y, low, high)), strict=True) if row[0] is not None]
 
 
 def _traces(series: Series, rows: Sequence[Row], style: Style) -> list[dict[str, Any]]:
@@ -199,6 +194,6 @@ def _reach(above: float | None, below: float | None) -> float:
     return 0.0 if above is None or below is None else max(0.0, above - below)
 
 
-def _plain(values: Sequence[float]) -> list[float | None]:
+def _plain(values: Iterable[float]) -> list[float | None]:
     """Numbers for JSON: rounded to six digits (the data files hold all), and None in place of nan and infinity."""
     return [float(f"{v:.6g}") if v is not None and math.isfinite(v) else None for v in values]

@@ -311,7 +311,7 @@ def _plotly() -> str:
 
 
 def by_paper(sections: Sequence[Section]) -> list[tuple[str, list[Section]]]:
-    """The sections of each paper; those of a survey, which name the papers that it is of, together."""
+    """The sections of each paper; the sections of a survey, which name the papers that it is of, together."""
     grouped = groupby(sections, key=lambda section: section.paper.partition(", of ")[0])
     return [(paper, list(group)) for paper, group in grouped]
 

@@ -15,26 +15,6 @@ from hinge.report import page
 from hinge.report.outcome import CellResult, Section, csv_text, finite, write_text
 from hinge.report.page import Picture, plain_name
 
-CLAIM_COLUMNS = (
-    "experiment",
-    "paper",
-    "place",
-    "quotation",
-    "what",
-    "rule",
-    "changed",
-    "claim's verdict",
-    "on",
-    "paper's number",
-    "ours",
-    "ratio",
-    "unit",
-    "verdict",
-    "why",
-    "conditions",
-    "scale",
-)
-
 
 def write_report(
     out: Path, sections: Sequence[Section], *, title: str, scale: str, machine: str, command: str, jobs: int = 1
@@ -79,7 +59,8 @@ def write_report(
         key: Picture(f"figures/{png.name}", f"figures/{svg.name}", _inlined(png, svg))
         for key, (png, svg) in zip(named, saved, strict=True)
     }
-    write_text(data / "claims.csv", csv_text(CLAIM_COLUMNS, _claim_rows(sections, scale)))
+    claims = _claim_rows(sections, scale)
+    write_text(data / "claims.csv", csv_text([*claims[0]] if claims else [], (row.values() for row in claims)))
     said = page.Heading(title, scale, machine, command)
     path = out / "report.html"
     write_text(path, page.page(said, sections, pictures))
@@ -147,27 +128,28 @@ def _cell(value: object) -> Any:
     return json.dumps(value) if isinstance(value, list | dict | tuple) else value
 
 
-def _claim_rows(sections: Sequence[Section], scale: str) -> list[list[Any]]:
+def _claim_rows(sections: Sequence[Section], scale: str) -> list[dict[str, Any]]:
+    """A row for each finding, by the names of the columns."""
     return [
-        [
-            section.name,
-            section.paper,
-            claim.sentence.place or section.place,
-            claim.sentence.quote,
-            claim.sentence.what,
-            claim.sentence.rule.words,
-            claim.sentence.changed,
-            claim.verdict.value,
-            row.on,
-            row.paper,
-            row.ours,
-            row.ratio,
-            claim.sentence.unit,
-            row.verdict.value,
-            row.why,
-            row.conditions,
-            scale,
-        ]
+        {
+            "experiment": section.name,
+            "paper": section.paper,
+            "place": claim.sentence.place or section.place,
+            "quotation": claim.sentence.quote,
+            "what": claim.sentence.what,
+            "rule": claim.sentence.rule.words,
+            "changed": claim.sentence.changed,
+            "claim's verdict": claim.verdict.value,
+            "on": row.on,
+            "paper's number": row.paper,
+            "ours": row.ours,
+            "ratio": row.ratio,
+            "unit": claim.sentence.unit,
+            "verdict": row.verdict.value,
+            "why": row.why,
+            "conditions": row.conditions,
+            "scale": scale,
+        }
         for section in sections
         for claim in section.outcome.claims
         for row in claim.rows

@@ -27,6 +27,7 @@ from hinge.cli.machines import (
     plain_name,
     settings,
 )
+from hinge.constraints import count, declares, parameter
 from hinge.solvers import registry
 
 
@@ -145,6 +146,7 @@ def test_what_is_typed_becomes_what_python_takes():
     assert (types["C"], types["max_reads"], types["break_ties"], types["solver"]) == (float, int, bool, str)
 
 
+@declares
 class Patient(hinge.LinearSVC):
     """A classifier with one parameter more.
 
@@ -154,9 +156,7 @@ class Patient(hinge.LinearSVC):
         Rounds without progress before it gives up. Then it ends.
     """
 
-    def __init__(self, patience: int = 7, *, C: float = 1.0, random_state: int = 0) -> None:
-        super().__init__(C=C, random_state=random_state)
-        self.patience = patience
+    patience: int = parameter(7, count())
 
 
 def test_a_new_parameter_becomes_an_option_by_itself(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("distributed", reason="hinge[dask] is not installed")
-from hinge.dask.cluster import ClientLoop, Cluster, OutOfTime, bytes_of, same
+from hinge.dask.cluster import ClientLoop, Cluster, ClusterFit, OutOfTime, bytes_of, same
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
 
@@ -35,7 +35,7 @@ class Counting(ClientLoop):
 
 
 def loop(look=lambda record, answers: False, began=None, **limits):
-    return Counting(Cluster(), [], Stop(**limits), time.perf_counter() if began is None else began, look)
+    return Counting(ClusterFit(Cluster(), [], (), 1, 1.0, Stop(**limits), began or time.perf_counter(), look))
 
 
 def test_limits_end_a_run():

@@ -5,7 +5,7 @@ pytest.importorskip("distributed", reason="hinge[dask] is not installed")
 from dask_rounds import parts_of, some_rows, task_of
 
 from hinge.dask import newton_rounds
-from hinge.dask.cluster import Cluster
+from hinge.dask.cluster import Cluster, ClusterFit
 from hinge.dask.newton_rounds import NewtonRounds, PassRequest, found_together, sample_of, started, summed_up
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
@@ -15,8 +15,8 @@ from hinge.solvers.newton.pass_sums import PassQuery, sums_of
 
 
 def run(parts, tasks, n, look=lambda record, answers: False, d=6, **limits):
-    settings = dict(rows=n, cells=n * d, d=d, spread=1.0, began=0.0, look=look)
-    return NewtonRounds(Cluster(), parts, tasks, stop=Stop(**limits), **settings).run(keep=False)
+    fit = ClusterFit(Cluster(), parts, tuple(tasks), d, 1.0, Stop(**limits), 0.0, look)
+    return NewtonRounds(fit, rows=n, cells=n * d).run(keep=False)
 
 
 @pytest.mark.sampled

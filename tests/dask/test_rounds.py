@@ -5,7 +5,7 @@ pytest.importorskip("distributed", reason="hinge[dask] is not installed")
 from dask_rounds import parts_of, some_rows, task_of
 
 from hinge.dask import rounds as file
-from hinge.dask.cluster import Cluster
+from hinge.dask.cluster import Cluster, ClusterFit
 from hinge.dask.local_rounds import Report
 from hinge.dask.rounds import Place, Rounds
 from hinge.monitoring import Status, Stop
@@ -14,8 +14,9 @@ from hinge.problems import Regularized, Solution
 
 def run(parts, tasks, look=lambda record, answers: False, d=6, **options):
     limits = {name: options.pop(name) for name in ("tol", "max_iter", "max_time") if name in options}
-    settings = dict(cells=1 << 22, d=d, centre=0.0, spread=1.0, seed=0, began=0.0, look=look) | options
-    return Rounds(Cluster(), parts, tasks, stop=Stop(**limits), **settings).run(keep=False)
+    settings = dict(cells=1 << 22, centre=0.0, seed=0) | options
+    fit = ClusterFit(Cluster(), parts, tuple(tasks), d, 1.0, Stop(**limits), 0.0, look)
+    return Rounds(fit, **settings).run(keep=False)
 
 
 def report_of(dv, rise, apart, du=0.0):

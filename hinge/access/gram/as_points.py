@@ -34,7 +34,6 @@ from hinge.access.gram.inner_points import (
     Points,
     SparsePoints,
     proved_terms,
-    sparse_sq_norms,
     sq_norms,
 )
 from hinge.access.matrix import dense_rows
@@ -322,7 +321,7 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
     if isinstance(kernel, Precomputed):
         return GivenPoints(np.asarray(X))
     rows: Stored = X if sp.issparse(X) else dense_rows(X)
-    sq = sq_norms(rows) if isinstance(rows, np.ndarray) else sparse_sq_norms(rows)
+    sq = sq_norms(rows)
     exact |= kernel.needs_points or needs_double(kernel, sq)
     if not kernel.needs_points:
         whole = _whole_points(rows, kernel, most_bytes, sq, exact)

@@ -181,12 +181,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         points, k = self._points[i], self._n_large
         if not k:
             return points
-        same, high, low, rest = (
-            points[..., :k],
-            points[..., k : 2 * k],
-            points[..., 2 * k : 3 * k],
-            points[..., 3 * k :],
-        )
+        same, high, low, rest = points.split((k, k, k, points.shape[-1] - 3 * k), -1)
         return self.xp.cat([same, low, high, rest], -1)
 
     # --- arrays ---------------------------------------------------------------------------

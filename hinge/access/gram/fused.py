@@ -9,7 +9,9 @@ import torch
 import triton
 import triton.language as tl
 
-ROWS, POINTS, FEATURES, WARPS = 128, 64, 64, 8
+from hinge.access.gram.device import FEATURES
+
+ROWS, POINTS, WARPS = 128, 64, 8
 WIDE = 128
 """Up to this number, all features are multiplied in one step: the rows then stay in registers."""
 LOG2E = math.log2(math.e)

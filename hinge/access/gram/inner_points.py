@@ -268,7 +268,7 @@ class SparsePoints(TablePoints):
     points: sp.csr_array
 
     def __init__(self, S: sp.csr_array, kernel: Kernel, work: DTypeLike, exact: bool = False) -> None:
-        super().__init__(S, kernel, work, exact, sparse_sq_norms(S))
+        super().__init__(S, kernel, work, exact, sq_norms(S))
         # Below this density a product of two compressed matrices is faster than one with a full matrix.
         self._thin = S.nnz < 0.03 * S.shape[0] * S.shape[1]
 
@@ -302,22 +302,18 @@ def proved_terms(d: int, work: DTypeLike) -> int:
     return min(d, PIECE) + -(-d // PIECE) if work == np.float32 else d
 
 
-def sq_norms(X: np.ndarray, centre: np.ndarray | None = None) -> np.ndarray:
-    """Squared norms of the rows, less the centre, in float64."""
+def sq_norms(X: Stored, centre: np.ndarray | None = None) -> np.ndarray:
+    """Squared norms of the rows, dense ones less the centre, in float64."""
+    if not isinstance(X, np.ndarray):
+        with np.errstate(over="ignore"):
+            squares = X.data.astype(np.float64) ** 2
+        return np.bincount(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), squares, X.shape[0])
     sq = np.empty(len(X))
     for lo in range(0, len(X), 2048):
         part = X[lo : lo + 2048].astype(np.float64)
         part = part if centre is None else part - centre
         sq[lo : lo + 2048] = np.einsum("ij,ij->i", part, part)
     return sq
-
-
-def sparse_sq_norms(S: sp.csr_array) -> np.ndarray:
-    """Squared norms of compressed rows, in float64."""
-    with np.errstate(over="ignore"):
-        squares = S.data.astype(np.float64) ** 2
-    row = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
-    return np.bincount(row, squares, S.shape[0])
 
 
 @compiled
@@ -356,8 +352,7 @@ class WeightVector:
 
     def __init__(self, points: Stored) -> None:
         self.rows, self.evals = points, 0
-        sq = sparse_sq_norms(points) if hasattr(points, "indptr") else sq_norms(points)
-        self.norms = np.sqrt(sq)
+        self.norms = np.sqrt(sq_norms(points))
 
     def error(self, size: np.ndarray, terms: float) -> np.ndarray:
         """As `Gram.error`, before the sums are made: nothing is known of ‖w‖ then, so little is promised."""

@@ -125,16 +125,21 @@ def check_values(X: Stored, start: int, names: list[str] | None) -> None:
     values: np.ndarray = X if isinstance(X, np.ndarray) else X.data
     if not values.size or (float(values.min()) >= -LARGEST and float(values.max()) <= LARGEST):  # false for nan
         return
-    bad = np.argwhere(~(np.abs(values) <= LARGEST))[0].tolist()
-    if isinstance(X, np.ndarray):
-        i, j = bad
-    else:
-        i, j = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1, int(X.indices[bad[0]])
+    i, j, value = first_cell(X, ~(np.abs(values) <= LARGEST))
     name = repr(names[j]) if names else j
     raise ValueError(
-        f"Column {name} is {values[tuple(bad)]:g} in row {start + i}: only finite numbers up to {LARGEST:g} are taken; "
+        f"Column {name} is {value:g} in row {start + i}: only finite numbers up to {LARGEST:g} are taken; "
         "fill or drop missing values, or scale the column."
     )
+
+
+def first_cell(X: Stored, flags: np.ndarray) -> tuple[int, int, float]:
+    """Row, column and value of the first of the stored values that are flagged."""
+    at = tuple(np.argwhere(flags)[0].tolist())
+    if isinstance(X, np.ndarray):
+        return *at, float(X[at])
+    i = int(np.searchsorted(X.indptr, at[0], side="right")) - 1
+    return i, int(X.indices[at[0]]), float(X.data[at[0]])
 
 
 T = TypeVar("T")

@@ -14,7 +14,8 @@ from hinge.access.matrix import float_for
 from hinge.access.streams.base import RowStream, WatchedFiles, hash_of, sampled_hash
 from hinge.access.streams.parquet import ParquetStream, dataset_stream, lazy_frame_stream
 from hinge.access.streams.text import DelimitedStream, SvmlightStream
-from hinge.datasets.base import inner_suffix
+from hinge.datasets.base import READERS, inner_suffix
+from hinge.datasets.frames import PARQUET
 from hinge.datasets.readers import DELIMITED, SVMLIGHT
 
 if TYPE_CHECKING:
@@ -33,11 +34,7 @@ class NpyStream(RowStream):
         self.path = path
         with path.open("rb") as stream:
             try:
-                version = np.lib.format.read_magic(stream)
-                reader = (
-                    np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-                )
-                shape, columnwise, self._kind = reader(stream)
+                shape, columnwise, self._kind = READERS[np.lib.format.read_magic(stream)](stream)
             except Exception as error:  # the header's parser raises too many kinds to list
                 raise ValueError(f"{path} is not a NumPy array of numbers, or damaged: {error}") from error
             self._start = stream.tell()
@@ -144,9 +141,6 @@ def _map_of(array: object) -> mmap.mmap | None:
     while base is not None and not isinstance(base, mmap.mmap):
         base = getattr(base, "base", None)
     return base
-
-
-PARQUET = (".parquet", ".pq")
 
 
 class ExpectedFeatures(NamedTuple):

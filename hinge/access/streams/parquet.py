@@ -1,12 +1,10 @@
 """Streams of Parquet files: a stretch is some row groups, whose columns are decoded a few at a time."""
 
 import ctypes
-import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +16,8 @@ from numba.extending import intrinsic, overload
 
 from hinge.access.streams.base import RowStream, WatchedFiles, check_values, hash_of, regrouped
 from hinge.compiled import compiled
-from hinge.datasets.base import DataFormatError, no_column
+from hinge.datasets.base import no_column
+from hinge.datasets.frames import as_parquet
 from hinge.types import Stored
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class RowGroup:
 
     def read(self, names: list[str]) -> list[Any]:
         """These columns, of which no value is missing."""
-        with in_words(self.path):
+        with as_parquet(self.path):
             table = self.file.read_row_group(self.number, columns=names, use_threads=False)
             columns = self._checked(names, table)
         if any(len(column) != len(self) for column in columns):
@@ -102,7 +101,7 @@ class RowGroup:
         """The same, a number of rows at a time."""
         found = self.file.iter_batches(batch_size=rows, row_groups=[self.number], columns=names, use_threads=False)
         while True:
-            with in_words(self.path):
+            with as_parquet(self.path):
                 batch = next(found, None)
                 if batch is None:
                     return
@@ -141,7 +140,7 @@ def groups_of(
     With `only`, these columns, in this order, whatever others there are.
     """
     files = [(path, _opened(path)) for path in paths]
-    with in_words("One of the files"):
+    with as_parquet("One of the files"):
         names, groups = _checked_names(files[0][1].schema_arrow, label, files[0][0], only), list[RowGroup]()
         for path, file in files:
             counts = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
@@ -155,23 +154,12 @@ def groups_of(
     return [group for group in groups if len(group)], names
 
 
-@contextmanager
-def in_words(path: str | os.PathLike) -> Iterator[None]:
-    """Convert any error that pyarrow raises for damaged files to a ValueError that names the file."""
-    try:
-        yield
-    except Exception as error:
-        if type(error) in (ValueError, DataFormatError, MemoryError):
-            raise
-        raise ValueError(f"{path} is not Parquet, or damaged: {error}") from error
-
-
 def _opened(path: Path) -> "pq.ParquetFile":
     try:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise ImportError("Parquet files need pyarrow: pip install hinge[arrow].") from error
-    with in_words(path):  # with pre_buffer=True pyarrow also reads the bytes between the columns
+    with as_parquet(path):  # with pre_buffer=True pyarrow also reads the bytes between the columns
         return pq.ParquetFile(path, pre_buffer=False)
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from hinge.access.streams.base import RowStream, WatchedFiles, regrouped, sampled_hash
 from hinge.compiled import compiled
-from hinge.datasets.base import DataFormatError, most_features, smallest_float, whole_labels
+from hinge.datasets.base import SUFFIXES, DataFormatError, most_features, smallest_float, whole_labels
 from hinge.datasets.delimited import labels_of, layout_of, parse_table
 from hinge.datasets.readers import LARGEST_INDEX, fault_of
 from hinge.threads import cores, each
@@ -20,7 +20,6 @@ from hinge.types import Stored
 
 PIECE = 1 << 22
 """Approximate bytes of a piece: parsed in some hundredths of a second, so that Ctrl-C is noticed."""
-COMPRESSED = (".gz", ".bz2", ".xz")
 
 
 class Parsed(NamedTuple):
@@ -48,7 +47,7 @@ class TextStream(RowStream):
         return cores()
 
     def __init__(self, path: Path, skip: int = 0, keep: int = 0) -> None:
-        if path.suffix.lower() in COMPRESSED:
+        if path.suffix.lower() in SUFFIXES:
             raise ValueError(f"{path} is compressed, and cannot be read in pieces: unpack it first.")
         self.path, self._files = path, WatchedFiles([path])
         self._kept: list[Stored] | None = []

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from hinge.access.matrix import float_for
+from hinge.access.streams.base import first_cell
 from hinge.access.streams.opening import map_array
 from hinge.access.streams.parquet import ParquetStream
 from hinge.access.structure import as_csr, check_parts
@@ -102,14 +103,10 @@ class RowSource:
         good = np.isfinite(cells)
         if good.all():
             return
-        bad = tuple(np.argwhere(~good)[0].tolist())
-        if isinstance(block, np.ndarray):
-            i, j = bad
-        else:
-            i, j = int(np.searchsorted(block.indptr, bad[0], side="right")) - 1, int(block.indices[bad[0]])
+        i, j, value = first_cell(block, ~good)
         i, j = (j, at + i) if self.turned else (at + i, j)
         raise ValueError(
-            f"The cell in row {i}, column {j} is {cells[bad]} as {self.dtype.name}: only finite numbers are taken."
+            f"The cell in row {i}, column {j} is {value} as {self.dtype.name}: only finite numbers are taken."
         )
 
     def _blocks_of(self, X: RowsLike, memory: int) -> Iterable[Stored]:

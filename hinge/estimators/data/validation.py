@@ -11,16 +11,13 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state, validate_data
 
-from hinge.access.streams.base import RowStream, free_memory
+from hinge.access.streams.base import LARGEST, RowStream, free_memory
 from hinge.access.streams.opening import as_stream
 from hinge.access.structure import as_csr
 from hinge.access.tables.oracle import as_oracle
 from hinge.access.tables.table import Table
 from hinge.estimators.fitting.parameters import RandomState, Source
 from hinge.types import MatrixLike, Stored
-
-LARGEST = 1e70
-"""Values above this in X are refused: sums of their fourth powers would overflow."""
 
 CLOSE = 1 << 16
 """Integer labels within a range smaller than this are found by counting, without sorting."""

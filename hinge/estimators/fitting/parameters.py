@@ -8,8 +8,23 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from hinge.access.streams.base import RowStream
-from hinge.constraints import ALL, FAR, FLAG, INFINITE, PATH, Constraint, Constraints, choice, count, number, scale
+from hinge.constraints import (
+    ALL,
+    FAR,
+    FLAG,
+    INFINITE,
+    PATH,
+    Constraint,
+    choice,
+    count,
+    declares,
+    number,
+    parameter,
+    positional,
+    scale,
+)
 from hinge.kernels import Kernel, Linear, registry
+from hinge.solvers import Solver
 from hinge.solvers import registry as solvers
 from hinge.types import Stored
 
@@ -69,84 +84,168 @@ SHARE = scale(most=1)
 COST = scale() | INFINITE
 """C of a kernel estimator: infinite for a hard margin."""
 
-RUN = dict(tol=number(least=0), max_time=LIMIT, on_interrupt=choice("raise", "keep"))
-HOLD_OUT = dict(target_error=LIMIT, validation_fraction=number(above=0, below=1))
-LINEAR_MACHINE = dict(
-    **RUN,
-    **HOLD_OUT,
-    C=scale(),
-    lam=scale() | None,
-    dual=DUAL,
-    solver=solver_for("linear", "cells", "1-norm"),
-    max_iter=count(0),
-    max_reads=LIMIT,
-    max_memory=MEMORY,
-    fit_intercept=FLAG,
-    intercept=choice("penalized", "free"),
-    intercept_scaling=scale(),
-    warm_start=FLAG,
-    checkpoint=PATH | None,
-)
 KERNEL_NUMBERS = dict(degree=count(0), gamma=scale(or_zero=True), coef0=number(least=-FAR, most=FAR))
 """Attributes of kernel objects, as far as they have them."""
-KERNEL_SETTINGS = dict(
-    KERNEL_NUMBERS,
-    kernel=KERNEL,
-    gamma=choice("scale", "auto") | KERNEL_NUMBERS["gamma"],
-    max_iter=count(0) | ALL,
-    cache_size=scale(),
-    shrinking=FLAG,
-    n_jobs=JOBS,
-)
-KERNEL_MACHINE = dict(
-    **RUN,
-    **HOLD_OUT,
-    **KERNEL_SETTINGS,
-    max_kernel_evals=LIMIT,
-    warm_start=FLAG,
-    cache_folder=PATH | None,
-    device=DEVICE,
-    precision=choice("float32", "tf32", "bf16"),
-)
 COMPONENTS = count() | choice("auto") | None
 """Landmarks of an approximation; None for the exact answer."""
 PAIRS = choice("ovo", "ovr")
-VOTES = dict(decision_function_shape=PAIRS, break_ties=FLAG, probability=FLAG | choice("deprecated"))
 
-LINEAR_SVC = Constraints(
-    **LINEAR_MACHINE,
-    loss=choice("squared_hinge", "hinge"),
-    penalty=choice("l2", "l1"),
-    multi_class=choice("ovr", "crammer_singer"),
-    slack=SHARE | None,
-    n_jobs=JOBS,
-    device=DEVICE,
-)
-LINEAR_SVR = Constraints(
-    **LINEAR_MACHINE, loss=choice("epsilon_insensitive", "squared_epsilon_insensitive"), epsilon=scale(or_zero=True)
-)
-SVC = Constraints(
-    **KERNEL_MACHINE,
-    **VOTES,
-    C=COST,
-    slack=scale(most=1, or_zero=True) | None,
-    solver=solver_for("kernel"),
-    n_components=COMPONENTS,
-    multiclass=PAIRS,
-    fit_intercept=FLAG,
-    max_memory=MEMORY,
-)
-SVR = Constraints(
-    **KERNEL_MACHINE,
-    C=COST,
-    epsilon=scale(or_zero=True),
-    solver=solver_for("kernel"),
-    n_components=COMPONENTS,
-    fit_intercept=FLAG,
-)
-NU_SVC = Constraints(**KERNEL_MACHINE, **VOTES, nu=SHARE, solver=solver_for("nu"))
-NU_SVR = Constraints(**KERNEL_MACHINE, nu=SHARE, C=COST, solver=solver_for("nu"))
-ONE_CLASS_SVM = Constraints(**RUN, **KERNEL_SETTINGS, nu=SHARE, max_reads=LIMIT)
+# --- the parameters of all estimators, with types, defaults and constraints; docstrings of the estimators explain them
+
+
+@declares
+class RunParameters:
+    """Parameters of every estimator."""
+
+    tol: float = parameter(1e-3, number(least=0))
+    max_iter: int = parameter(-1, count(0) | ALL)
+    max_time: float | None = parameter(None, LIMIT)
+    verbose: int = parameter(False)
+    random_state: RandomState = parameter(None)
+    on_interrupt: Literal["raise", "keep"] = parameter("raise", choice("raise", "keep"))
+
+
+@declares
+class FitParameters(RunParameters):
+    """Parameters of every estimator but `OneClassSVM`."""
+
+    solver: str | Solver = parameter("auto", solver_for("kernel"))
+    target_error: float | None = parameter(None, LIMIT)
+    validation_fraction: float = parameter(0.1, number(above=0, below=1))
+    warm_start: bool = parameter(False, FLAG)
+
+
+@declares
+class LinearParameters(FitParameters):
+    """Parameters of linear estimators."""
+
+    tol: float = parameter(1e-4, number(least=0))
+    C: float = parameter(1.0, scale())
+    lam: float | None = parameter(None, scale() | None)
+    dual: bool | Literal["auto"] = parameter("auto", DUAL)
+    solver: str | Solver = parameter("auto", solver_for("linear", "cells", "1-norm"))
+    max_iter: int = parameter(1000, count(0))
+    max_reads: int | None = parameter(None, LIMIT)
+    max_memory: float | None = parameter(None, MEMORY)
+    fit_intercept: bool = parameter(True, FLAG)
+    intercept: Literal["penalized", "free"] = parameter("penalized", choice("penalized", "free"))
+    intercept_scaling: float = parameter(1.0, scale())
+    checkpoint: str | PathLike[str] | None = parameter(None, PATH | None)
+    verbose: int = parameter(0)
+
+
+@declares
+class LinearSVCParameters(LinearParameters):
+    """Parameters of `LinearSVC`."""
+
+    penalty: Literal["l2", "l1"] = positional(default="l2", allows=choice("l2", "l1"), kw_only=False)
+    loss: Literal["squared_hinge", "hinge"] = positional(
+        default="squared_hinge", allows=choice("squared_hinge", "hinge"), kw_only=False
+    )
+    multi_class: Literal["ovr", "crammer_singer"] = parameter("ovr", choice("ovr", "crammer_singer"))
+    slack: float | None = parameter(None, SHARE | None)
+    class_weight: ClassWeight = parameter(None)
+    n_jobs: int | None = parameter(None, JOBS)
+    device: str | None = parameter(None, DEVICE)
+
+
+@declares
+class LinearSVRParameters(LinearParameters):
+    """Parameters of `LinearSVR`."""
+
+    epsilon: float = parameter(0.0, scale(or_zero=True))
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = parameter(
+        "epsilon_insensitive", choice("epsilon_insensitive", "squared_epsilon_insensitive")
+    )
+
+
+@declares
+class KernelParameters(RunParameters):
+    """Parameters of kernel estimators."""
+
+    kernel: KernelChoice = parameter("rbf", KERNEL)
+    degree: int = parameter(3, KERNEL_NUMBERS["degree"])
+    gamma: Gamma = parameter("scale", choice("scale", "auto") | KERNEL_NUMBERS["gamma"])
+    coef0: float = parameter(0.0, KERNEL_NUMBERS["coef0"])
+    cache_size: float = parameter(200, scale())
+    shrinking: bool = parameter(True, FLAG)
+    n_jobs: int | None = parameter(None, JOBS)
+
+
+@declares
+class KernelFitParameters(KernelParameters, FitParameters):
+    """Parameters of kernel estimators but `OneClassSVM`."""
+
+    max_kernel_evals: int | None = parameter(None, LIMIT)
+    cache_folder: str | PathLike[str] | None = parameter(None, PATH | None)
+    device: str | None = parameter(None, DEVICE)
+    precision: Literal["float32", "tf32", "bf16"] = parameter("float32", choice("float32", "tf32", "bf16"))
+
+
+@declares
+class VoteParameters:
+    """Parameters of kernel classifiers."""
+
+    class_weight: ClassWeight = parameter(None)
+    decision_function_shape: Literal["ovo", "ovr"] = parameter("ovr", PAIRS)
+    break_ties: bool = parameter(False, FLAG)
+    probability: bool | Literal["deprecated"] = parameter(False, FLAG | choice("deprecated"))
+
+
+@declares
+class ExactParameters:
+    """Parameters of kernel estimators whose trade-off is C."""
+
+    fit_intercept: bool = parameter(True, FLAG)
+    n_components: int | Literal["auto"] | None = parameter(None, COMPONENTS)
+
+
+@declares
+class SVCParameters(VoteParameters, ExactParameters, KernelFitParameters):
+    """Parameters of `SVC`."""
+
+    C: float = positional(default=1.0, allows=COST, kw_only=False)
+    slack: float | None = parameter(None, scale(most=1, or_zero=True) | None)
+    multiclass: Literal["ovo", "ovr"] = parameter("ovo", PAIRS)
+    max_memory: float | None = parameter(None, MEMORY)
+
+
+@declares
+class SVRParameters(ExactParameters, KernelFitParameters):
+    """Parameters of `SVR`."""
+
+    C: float = parameter(1.0, COST)
+    epsilon: float = parameter(0.1, scale(or_zero=True))
+
+
+@declares
+class NuParameters:
+    """The parameter of ν-SVMs."""
+
+    nu: float = parameter(0.5, SHARE)
+
+
+@declares
+class NuSVCParameters(NuParameters, VoteParameters, KernelFitParameters):
+    """Parameters of `NuSVC`."""
+
+    solver: str | Solver = parameter("auto", solver_for("nu"))
+
+
+@declares
+class NuSVRParameters(NuParameters, KernelFitParameters):
+    """Parameters of `NuSVR`."""
+
+    C: float = parameter(1.0, COST)
+    solver: str | Solver = parameter("auto", solver_for("nu"))
+
+
+@declares
+class OneClassSVMParameters(NuParameters, KernelParameters):
+    """Parameters of `OneClassSVM`."""
+
+    max_reads: int | None = parameter(None, LIMIT)
+    random_state: RandomState = parameter(0)
 
 
 def set_parameters(model: BaseEstimator, given: dict[str, Any]) -> None:

@@ -139,7 +139,7 @@ def callbacks_of(reports: Sequence[Report], k: int, problem: Problem | None) -> 
 
 
 def report_results(reports: Sequence[Report], results: Sequence[Result]) -> None:
-    """Report the records of runs that have ended: those of a batch, which is solved in one call."""
+    """Report the records of runs that have ended, as in a batch, which is solved in one call."""
     for k, result in enumerate(results):
         for record in result.history:
             for report in reports:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from hinge.access.gram.as_points import ROUNDING, needs_double
 from hinge.access.gram.given_points import as_block
-from hinge.access.gram.inner_points import weight_vector
+from hinge.access.gram.inner_points import sq_norms, weight_vector
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.tasks import coefficients_of_pairs
 from hinge.kernels import Function, Kernel, Precomputed
@@ -154,15 +154,3 @@ def function_block(kernel: Function, xs: KernelData, zs: KernelData) -> np.ndarr
 
 def _full(part: Stored, keep: bool = False) -> Stored:
     return cast(sp.csr_array, part).toarray() if sp.issparse(part) and not keep else part
-
-
-def sq_norms(X: Stored) -> np.ndarray:
-    """Squared norms of the rows in float64, a few rows at a time."""
-    sq = np.empty(X.shape[0])
-    for some in _row_blocks(X):
-        part: Any = X[some].astype(np.float64)
-        if sp.issparse(part):
-            sq[some] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
-        else:
-            sq[some] = np.einsum("ij,ij->i", part, part)
-    return sq

@@ -1,6 +1,6 @@
 """The base class of `SVC` and `NuSVC`: the fit, decision values, probabilities."""
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from hinge.estimators.data import validation as checks
 from hinge.estimators.data.sources import set_names
 from hinge.estimators.fitting.attributes import Answers, Runs, expanded, values_of
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import PAIRS, ClassWeight, KernelData
+from hinge.estimators.fitting.parameters import PAIRS, KernelData, VoteParameters
 from hinge.estimators.fitting.reports import warn_of_answers
 from hinge.estimators.fitting.tasks import (
     check_mass,
@@ -30,7 +30,7 @@ from hinge.monitoring.clock import now
 from hinge.types import Items
 
 
-class KernelClassifier(KernelMachine, PredictionSets):
+class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
     """The fit and the predictions of classifiers with the parameters of `SVC`."""
 
     _needed = "when probability=False: call calibrate() on the fitted model, or fit with probability=True"
@@ -39,10 +39,6 @@ class KernelClassifier(KernelMachine, PredictionSets):
     _warns_if_constant: ClassVar[bool] = True
 
     shape_fit_: tuple[int, ...]
-    decision_function_shape: str
-    break_ties: bool
-    probability: bool | Literal["deprecated"]
-    class_weight: ClassWeight
 
     @atomic_fit
     @with_callbacks

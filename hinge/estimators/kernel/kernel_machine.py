@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from hinge.access import Gram, Points, as_points
+from hinge.access.gram.inner_points import sq_norms
 from hinge.access.gram.row_store import RowStore, open_store
 from hinge.access.streams.base import free_memory, resident
 from hinge.calibration.left_out import spans_by_kernel
@@ -23,7 +24,7 @@ from hinge.estimators.data import validation as checks
 from hinge.estimators.data.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of, shape_of
 from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, describe_runs, expanded, values_of
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import KernelChoice, KernelData, RandomState, check_kernel_numbers, on_a_device
+from hinge.estimators.fitting.parameters import KernelData, KernelParameters, check_kernel_numbers, on_a_device
 from hinge.estimators.fitting.reports import STALLED_ADVICE, report_results, reports_of
 from hinge.estimators.fitting.runs import Plan, gram_threads, run_in_batch, run_pairs, run_tasks
 from hinge.estimators.fitting.tasks import (
@@ -34,8 +35,8 @@ from hinge.estimators.fitting.tasks import (
     row_weights,
     scores_of_pairs,
 )
-from hinge.estimators.kernel.expansions import kernel_sums, linear_sums, sq_norms, weights_of
-from hinge.estimators.mixins.compression import Compressible
+from hinge.estimators.kernel.expansions import kernel_sums, linear_sums, weights_of
+from hinge.estimators.mixins.compression import compress_machine
 from hinge.estimators.mixins.conformal import PredictionIntervals
 from hinge.estimators.mixins.html import FittedHTML
 from hinge.estimators.mixins.probabilities import EXACT_POINTS, kernel_values
@@ -69,7 +70,7 @@ INSTEAD = {
 """What to do where a parameter does not go with `n_components`."""
 
 
-class KernelMachine(Compressible, FittedHTML, ToSklearn):
+class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
     """Parts of `fit` and of predictions, for estimators with the parameters of `SVC`.
 
     Parameters that only `SVC` has are class attributes here, with values that switch them off.
@@ -97,24 +98,15 @@ class KernelMachine(Compressible, FittedHTML, ToSklearn):
     solver: str | Solver
     n_components: int | Literal["auto"] | None = None
     fit_intercept: bool
-    tol: float
-    max_time: float | None
     max_kernel_evals: int | None
     target_error: float | None
-    cache_size: float
     max_memory: float | None = None
     cache_folder: str | PathLike[str] | None
     device: str | None
     precision: Literal["float32", "tf32", "bf16"]
     multiclass: Literal["ovo", "ovr"] = "ovo"
     warm_start: bool
-    kernel: KernelChoice
-    max_iter: int
-    verbose: int
-    n_jobs: int | None
-    random_state: RandomState
     validation_fraction: float
-    on_interrupt: Literal["raise", "keep"]
 
     _loss: Loss = HINGE
     """The loss of the problem."""
@@ -155,6 +147,46 @@ class KernelMachine(Compressible, FittedHTML, ToSklearn):
     @property
     def _dense_dual(self) -> np.ndarray:
         return self.dual_coef_.toarray() if sp.issparse(self.dual_coef_) else self.dual_coef_
+
+    def compress(self, X: Items, *, n_support: int | None = None, tol: float | None = None) -> Self:
+        """A copy of the model with fewer support vectors, whose decision values differ as little as possible.
+
+        The new coefficients γ minimise the squared changes on the rows that are given and of w; support vectors
+        are chosen one after the other, each as the one that reduces this most:
+
+        .. math:: \\sum_x (f(x) - g(x))^2 + \\|f - g\\|^2, \\qquad g = \\sum_j \\gamma_j K(\\cdot, x_j) + b.
+
+        For S former support vectors it takes a kernel value for each of them and each row, S² operations for each row,
+        and memory for 2S² numbers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Rows on which predictions are to stay as they are, such as the rows of the fit or of its future use.
+        n_support : int, optional
+            The number of support vectors.
+        tol : float, optional
+            In its place the largest change of a decision value on these rows: the number is doubled until it is so.
+
+        Returns
+        -------
+        The new model. Its `gap_` is infinite: how far it is from the optimum is not known. Its `compression_` is a
+        dict: "n_support"; "largest_change", the largest change of a decision value, of any decision function, on these
+        rows; "changed", the share of them whose prediction is another (not in regression); and "norm_change": for all
+        x, decision values change by at most this times √K(x, x), rounding of kernel values aside, if the kernel is
+        positive semidefinite.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from hinge import SVC
+        >>> X, y = make_moons(500, noise=0.3, random_state=0)
+        >>> model = SVC().fit(X, y)
+        >>> small = model.compress(X, n_support=20)
+        >>> len(small.support_), small.compression_["changed"] <= 0.02
+        (20, True)
+        """
+        return compress_machine(self, X, n_support, tol)
 
     # --- parts of fit ---------------------------------------------------------------------
 
@@ -279,7 +311,7 @@ class KernelMachine(Compressible, FittedHTML, ToSklearn):
         if self.solver != "auto":
             return registry.BY_NAME[self.solver].load()()
         if self.n_components is not None:
-            from hinge.solvers import Nystroem  # whose import would make that of the estimators slower
+            from hinge.solvers import Nystroem  # its import would slow down the import of the estimators
 
             return Nystroem(None if self.n_components == "auto" else int(self.n_components))
         if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0 and not on_a_device(self.device):
@@ -429,7 +461,7 @@ class KernelMachine(Compressible, FittedHTML, ToSklearn):
     def _certified_answer(
         self, X: KernelData, task: Task, k: int, f: np.ndarray, beta: np.ndarray
     ) -> tuple[np.ndarray, CertifiedAnswer]:
-        """The rows of run k, and what its certificate proves of them; raises if they are not those of the fit.
+        """The rows of run k, and what its certificate proves of them; raises if they are not the rows of the fit.
 
         `f` and `beta` are decision values and coefficients of these rows.
         """

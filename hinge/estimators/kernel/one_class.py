@@ -1,7 +1,7 @@
 """`OneClassSVM`: outlier detection, for scikit-learn pipelines."""
 
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,13 +10,12 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.metaestimators import available_if
 
 from hinge.access import Gram, Points, as_matrix
-from hinge.access.gram.inner_points import sparse_sq_norms, sq_norms
+from hinge.access.gram.inner_points import sq_norms
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.attributes import Answers, describe_runs
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData, RandomState, is_linear, set_parameters
+from hinge.estimators.fitting.parameters import KernelData, OneClassSVMParameters, is_linear
 from hinge.estimators.fitting.reports import STALLED_ADVICE, reports_of
 from hinge.estimators.fitting.runs import Plan, run_one
 from hinge.estimators.fitting.tasks import PackedTasks, Task, row_weights
@@ -41,7 +40,7 @@ def _can_stream(model: "OneClassSVM") -> bool:
     return True
 
 
-class OneClassSVM(CallbackSupportMixin, NuMachine, OutlierMixin, BaseEstimator):
+class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, OutlierMixin, BaseEstimator):
     """Outlier detector that stops when its decision function is provably close to the optimal one.
 
     It has the objective, the parameters and the attributes of ``sklearn.svm.OneClassSVM``,
@@ -93,7 +92,7 @@ class OneClassSVM(CallbackSupportMixin, NuMachine, OutlierMixin, BaseEstimator):
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     random_state : int, RandomState or None, default=0
         Seed of the first subset, which affects the speed and the last digits of the answer.
-    verbose : bool or int, default=0
+    verbose : bool or int, default=False
         Write a line to standard error each time the answer is evaluated.
     on_interrupt : {"raise", "keep"}, default="raise"
         On Ctrl-C raise KeyboardInterrupt, or end the fit with the model so far.
@@ -143,29 +142,6 @@ class OneClassSVM(CallbackSupportMixin, NuMachine, OutlierMixin, BaseEstimator):
         "The best w is zero, as far as is known: the origin lies among the points, and predictions are arbitrary. "
         "Give a larger nu, or kernel='rbf'."
     )
-
-    _constraints = parameters.ONE_CLASS_SVM
-
-    def __init__(
-        self,
-        *,
-        kernel: KernelChoice = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        max_iter: int = -1,
-        max_time: float | None = None,
-        max_reads: int | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = 0,
-        verbose: int = 0,
-        on_interrupt: Literal["raise", "keep"] = "raise",
-    ) -> None:
-        set_parameters(self, locals())
 
     @atomic_fit
     @with_callbacks
@@ -378,7 +354,7 @@ def _expanded(X: KernelData, support: np.ndarray, dual: np.ndarray, b: float, ke
 
 def _linear_radius(answer: Solution, X: Stored, problem: OneClass) -> float:
     """R of the ball about :math:`\\lambda w/\\nu`, see `KernelOneClass.radius`; nan if the rows' norms differ."""
-    sq = sparse_sq_norms(sp.csr_array(X)) if sp.issparse(X) else sq_norms(X)
+    sq = sq_norms(X)
     sq = sq[problem.weight > 0] if len(problem.weight) > 1 else sq
     if np.ptp(sq) > 1e-6 * sq.max():
         return np.nan

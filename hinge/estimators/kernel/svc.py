@@ -1,16 +1,12 @@
 """`SVC` and `NuSVC`: kernel support vector machines for scikit-learn pipelines."""
 
-from os import PathLike
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from hinge.access import Gram, Points
-from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.decorators import CallbackSupportMixin
-from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState, set_parameters
+from hinge.estimators.fitting.parameters import NuSVCParameters, SVCParameters
 from hinge.estimators.fitting.tasks import PackedTasks, Task, class_pairs, per_class_weights, tasks_of
 from hinge.estimators.kernel.kernel_classifier import KernelClassifier
 from hinge.estimators.kernel.kernel_machine import HARD, NuMachine
@@ -19,11 +15,10 @@ from hinge.problems import KernelNuClassification
 from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.kernel_batch import NuClassificationBatch
 from hinge.problems.svm.nu_forms import check_feasible
-from hinge.solvers import Solver
 from hinge.types import Items
 
 
-class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator):
+class SVC(CallbackSupportMixin, SVCParameters, KernelClassifier, ClassifierMixin, BaseEstimator):
     """Kernel support vector classifier that stops when its answer is provably accurate enough.
 
     It has the objective, the parameters and the attributes of ``sklearn.svm.SVC``,
@@ -63,7 +58,7 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
         parameters such as ``solver__block``.
     n_components : int or "auto", optional
         Solve in the span of this many landmarks, rows drawn at random, as with scikit-learn's `Nystroem`; "auto"
-        doubles their number until `tol` is reached, or a limit or the memory ends it. `gap_` is that of the exact
+        doubles their number until `tol` is reached, or a limit or the memory ends it. `gap_` belongs to the exact
         kernel all the same: it costs one kernel value for each pair of rows within the margin. The model then consists
         of landmarks alone, in `support_` and `dual_coef_`, so that a prediction costs that many kernel values. By
         default None, the exact answer.
@@ -107,7 +102,7 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
         Start from the last fit's answer, if the number of rows is the same.
     random_state : int, RandomState or None
         Seed of the solver. None is a fixed seed: the same call gives bitwise the same result.
-    verbose : bool or int, default=0
+    verbose : bool or int, default=False
         Write a line to standard error each time the answer is evaluated.
     on_interrupt : {"raise", "keep"}, default="raise"
         On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises. A model that
@@ -152,45 +147,6 @@ class_weight_
     True
     """
 
-    _constraints = parameters.SVC
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: KernelChoice = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool | Literal["deprecated"] = False,
-        slack: float | None = None,
-        solver: str | Solver = "auto",
-        n_components: int | Literal["auto"] | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        max_time: float | None = None,
-        max_kernel_evals: int | None = None,
-        target_error: float | None = None,
-        validation_fraction: float = 0.1,
-        cache_size: float = 200,
-        max_memory: float | None = None,
-        cache_folder: str | PathLike[str] | None = None,
-        class_weight: ClassWeight = None,
-        multiclass: Literal["ovo", "ovr"] = "ovo",
-        decision_function_shape: Literal["ovo", "ovr"] = "ovr",
-        break_ties: bool = False,
-        device: str | None = None,
-        precision: Literal["float32", "tf32", "bf16"] = "float32",
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        on_interrupt: Literal["raise", "keep"] = "raise",
-    ) -> None:
-        set_parameters(self, locals())
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.decision_function_shape == "ovo" and self.multiclass == "ovr":
@@ -223,7 +179,7 @@ class_weight_
         return codes, found
 
 
-class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, BaseEstimator):
+class NuSVC(CallbackSupportMixin, NuSVCParameters, NuMachine, KernelClassifier, ClassifierMixin, BaseEstimator):
     """Kernel support vector classifier with the fraction ν of points that may lie within the margin, certified.
 
     It has the objective, the parameters and the attributes of ``sklearn.svm.NuSVC``,
@@ -338,41 +294,8 @@ class_weight_
         "the margin, and predictions are arbitrary. Give a larger nu, or take SVC."
     )
 
-    _constraints = parameters.NU_SVC
     _weighs_classes = _warns_if_constant = False
     _positive_first = True
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: KernelChoice = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool | Literal["deprecated"] = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: ClassWeight = None,
-        verbose: int = False,
-        max_iter: int = -1,
-        decision_function_shape: Literal["ovo", "ovr"] = "ovr",
-        break_ties: bool = False,
-        random_state: RandomState = None,
-        solver: str | Solver = "auto",
-        max_time: float | None = None,
-        max_kernel_evals: int | None = None,
-        target_error: float | None = None,
-        validation_fraction: float = 0.1,
-        cache_folder: str | PathLike[str] | None = None,
-        device: str | None = None,
-        precision: Literal["float32", "tf32", "bf16"] = "float32",
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        on_interrupt: Literal["raise", "keep"] = "raise",
-    ) -> None:
-        set_parameters(self, locals())
 
     def _check_masses(
         self,

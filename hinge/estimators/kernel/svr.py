@@ -1,28 +1,23 @@
 """`SVR` and `NuSVR`: kernel support vector regression for scikit-learn pipelines."""
 
-from os import PathLike
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from hinge.access import Gram, Points
 from hinge.calibration.left_out import FULL
-from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.decorators import CallbackSupportMixin
-from hinge.estimators.fitting.parameters import Gamma, KernelChoice, RandomState, set_parameters
+from hinge.estimators.fitting.parameters import NuSVRParameters, SVRParameters
 from hinge.estimators.fitting.tasks import PackedTasks, Task, regression_task
 from hinge.estimators.kernel.kernel_machine import KernelRegressor, NuMachine
 from hinge.problems import KernelNuRegression
 from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.kernel_batch import NuRegressionBatch
 from hinge.problems.svm.losses import Loss, epsilon_insensitive
-from hinge.solvers import Solver
 from hinge.types import Items
 
 
-class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
+class SVR(CallbackSupportMixin, SVRParameters, KernelRegressor, RegressorMixin, BaseEstimator):
     """Kernel support vector regression that stops when its answer is provably accurate enough.
 
     It has the objective, the parameters and the attributes of ``sklearn.svm.SVR``,
@@ -59,7 +54,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         ``solver__block``.
     n_components : int or "auto", optional
         Solve in the span of this many landmarks, rows drawn at random, as with scikit-learn's `Nystroem`; "auto"
-        doubles their number until `tol` is reached, or a limit or the memory ends it. `gap_` is that of the exact
+        doubles their number until `tol` is reached, or a limit or the memory ends it. `gap_` belongs to the exact
         kernel all the same: it costs one kernel value for each pair of rows outside the tube. The model then consists
         of landmarks alone, in `support_` and `dual_coef_`, so that a prediction costs that many kernel values. By
         default None, the exact answer.
@@ -122,39 +117,6 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     array([0.5])
     """
 
-    _constraints = parameters.SVR
-
-    def __init__(
-        self,
-        *,
-        kernel: KernelChoice = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: int = False,
-        max_iter: int = -1,
-        solver: str | Solver = "auto",
-        n_components: int | Literal["auto"] | None = None,
-        fit_intercept: bool = True,
-        max_time: float | None = None,
-        max_kernel_evals: int | None = None,
-        target_error: float | None = None,
-        validation_fraction: float = 0.1,
-        cache_folder: str | PathLike[str] | None = None,
-        device: str | None = None,
-        precision: Literal["float32", "tf32", "bf16"] = "float32",
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        random_state: RandomState = None,
-        on_interrupt: Literal["raise", "keep"] = "raise",
-    ) -> None:
-        set_parameters(self, locals())
-
     @property
     def _loss(self) -> Loss:  # type: ignore[override]
         return epsilon_insensitive(float(self.epsilon))
@@ -170,7 +132,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         return t, [self._certified_answer(X, task, 0, self._scores_of(X, exact=True)[rows, 0], beta[rows])]
 
 
-class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, BaseEstimator):
+class NuSVR(CallbackSupportMixin, NuSVRParameters, NuMachine, KernelRegressor, RegressorMixin, BaseEstimator):
     """Kernel support vector regression with the fraction ν of targets that may lie outside the tube, certified.
 
     It has the objective, the parameters and the attributes of ``sklearn.svm.NuSVR``,
@@ -269,37 +231,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
 
     _loss = epsilon_insensitive(0.0)
 
-    _constraints = parameters.NU_SVR
     _copies = 2  # a row has two dual weights, one for each side of the tube
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: KernelChoice = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        verbose: int = False,
-        max_iter: int = -1,
-        solver: str | Solver = "auto",
-        max_time: float | None = None,
-        max_kernel_evals: int | None = None,
-        target_error: float | None = None,
-        validation_fraction: float = 0.1,
-        cache_folder: str | PathLike[str] | None = None,
-        device: str | None = None,
-        precision: Literal["float32", "tf32", "bf16"] = "float32",
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        random_state: RandomState = None,
-        on_interrupt: Literal["raise", "keep"] = "raise",
-    ) -> None:
-        set_parameters(self, locals())
 
     def _problem(self, gram: Gram, task: Task, C: float) -> KernelNuRegression:
         return KernelNuRegression(gram, task.y, self.nu, C, weight=task.weight)
@@ -308,7 +240,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
         return NuRegressionBatch(points, packed.y, C * packed.weight, float(self.nu))
 
     def _tube(self, residual: np.ndarray, a: np.ndarray, bound: np.ndarray) -> float:
-        # Residuals of dual weights between their bounds are ±ε, and those of weight zero are smaller.
+        # Residuals of dual weights between their bounds are ±ε, and where the weight is zero they are smaller.
         between = (a > FULL * bound) & (a < (1.0 - FULL) * bound)
         off = np.abs(residual)
         return float(np.median(off[between]) if between.any() else off[a <= FULL * bound].max(initial=0.0))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
-from os import PathLike
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.constraints import FLAG, Constraints, choice, scale
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.sources import scored, scores_of
-from hinge.estimators.fitting.parameters import RandomState, on_a_device
+from hinge.estimators.fitting.parameters import LinearParameters, on_a_device
 from hinge.estimators.fitting.reports import Report
 from hinge.estimators.fitting.runs import Plan
 from hinge.estimators.mixins.html import FittedHTML
@@ -52,26 +51,12 @@ OF_A_FIT = (
 )
 
 
-class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
+class LinearMachine(FittedHTML, ToSklearn, LinearParameters, BaseEstimator):
     """A linear function of the features, fitted by any solver of linear problems."""
 
     _constraints: ClassVar[Constraints]
-    penalty: str = "l2"
-    loss: str
-    dual: bool | Literal["auto"]
-    C: float
-    lam: float | None
-    solver: str | Solver
-    fit_intercept: bool
-    intercept: Bias
-    intercept_scaling: float
-    tol: float
-    max_time: float | None
-    max_reads: int | None
-    target_error: float | None
-    random_state: RandomState
-    max_memory: float | None
-    checkpoint: str | PathLike[str] | None
+    penalty: Any = "l2"
+    loss: Any
     device: str | None = None
     coef_: np.ndarray
     intercept_: np.ndarray
@@ -120,7 +105,7 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
         return linear_scores(X, self.coef_, self.intercept_)
 
     def _certified_answer(self, problem: Regularized, X: Stored, k: int) -> CertifiedAnswer:
-        """What the certificate proves of the rows of run k; raises if they are not those of the fit."""
+        """What the certificate proves of the rows of run k; raises if they are not the rows of the fit."""
         w, b = np.atleast_2d(_dense(self.coef_))[k].astype(np.float64), float(self.intercept_[k])
         reported = float(np.atleast_1d(self.objective_)[k])
         free, r = problem.bias == "free", problem.responses(w, billed=False)

@@ -1,8 +1,7 @@
 """`LinearSVC`: the linear support vector machine for scikit-learn pipelines."""
 
 from collections.abc import Callable, Sequence
-from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,10 +17,9 @@ from hinge.access.streams.base import RowStream, Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators.data import sources
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.attributes import coefficients, keep_results, starts, widened
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import ClassWeight, RandomState, Source, on_a_device, set_parameters
+from hinge.estimators.fitting.parameters import LinearSVCParameters, Source, on_a_device
 from hinge.estimators.fitting.reports import Report, reports_of, rules_out_constant, warn_if_constant
 from hinge.estimators.fitting.runs import joint_solver, run_all
 from hinge.estimators.fitting.tasks import class_weights, per_class_weights, positive_classes, row_weights
@@ -56,7 +54,7 @@ def _can_stream(model: "LinearSVC") -> bool:
     return True
 
 
-class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, PredictionSets):
+class LinearSVC(CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, LinearMachine, FewCells, PredictionSets):
     """Linear support vector classifier that stops when its answer is provably accurate enough.
 
     Minimises, for each class against the rest, the objective of scikit-learn's ``LinearSVC``,
@@ -194,40 +192,6 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     """
 
     classes_: np.ndarray
-
-    _constraints = parameters.LINEAR_SVC
-
-    def __init__(
-        self,
-        penalty: Literal["l2", "l1"] = "l2",
-        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
-        *,
-        dual: bool | Literal["auto"] = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
-        lam: float | None = None,
-        slack: float | None = None,
-        solver: str | Solver = "auto",
-        fit_intercept: bool = True,
-        intercept: Literal["penalized", "free"] = "penalized",
-        intercept_scaling: float = 1.0,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        max_reads: int | None = None,
-        target_error: float | None = None,
-        validation_fraction: float = 0.1,
-        class_weight: ClassWeight = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        on_interrupt: Literal["raise", "keep"] = "raise",
-        max_memory: float | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-        device: str | None = None,
-    ) -> None:
-        set_parameters(self, locals())
 
     @atomic_fit
     @with_callbacks

@@ -1,8 +1,7 @@
 """`LinearSVR`: linear support vector regression for scikit-learn pipelines."""
 
 from functools import partial
-from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,10 +16,9 @@ from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans
 from hinge.estimators.data import sources
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting import parameters
 from hinge.estimators.fitting.attributes import keep_results, starts, widened
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import RandomState, Source, set_parameters
+from hinge.estimators.fitting.parameters import LinearSVRParameters, Source
 from hinge.estimators.fitting.reports import reports_of
 from hinge.estimators.fitting.runs import run_all
 from hinge.estimators.fitting.tasks import row_weights
@@ -31,14 +29,13 @@ from hinge.monitoring.clock import now
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive
-from hinge.solvers import Solver
 from hinge.threads import threads_of
 from hinge.types import MatrixLike
 
 LOSSES = {"epsilon_insensitive": epsilon_insensitive, "squared_epsilon_insensitive": squared_epsilon_insensitive}
 
 
-class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine, PredictionIntervals):
+class LinearSVR(CallbackSupportMixin, LinearSVRParameters, RegressorMixin, LinearMachine, PredictionIntervals):
     """Linear support vector regression that stops when its answer is provably accurate enough.
 
     Minimises the objective of scikit-learn's ``LinearSVR``,
@@ -131,35 +128,6 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine, PredictionI
     >>> float(model.coef_[0].round(2))
     3.0
     """
-
-    _constraints = parameters.LINEAR_SVR
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        dual: bool | Literal["auto"] = "auto",
-        verbose: int = 0,
-        random_state: RandomState = None,
-        max_iter: int = 1000,
-        lam: float | None = None,
-        solver: str | Solver = "auto",
-        intercept: Literal["penalized", "free"] = "penalized",
-        max_time: float | None = None,
-        max_reads: int | None = None,
-        target_error: float | None = None,
-        validation_fraction: float = 0.1,
-        warm_start: bool = False,
-        on_interrupt: Literal["raise", "keep"] = "raise",
-        max_memory: float | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-    ) -> None:
-        set_parameters(self, locals())
 
     @atomic_fit
     @with_callbacks

@@ -2,11 +2,11 @@
 
 import copy
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.constraints import Constraints, count, scale
@@ -14,9 +14,8 @@ from hinge.estimators.data.kernel_input import is_precomputed, new_data
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.tasks import class_pairs, coefficients_of_pairs
 from hinge.estimators.kernel.expansions import kernel_values
-from hinge.kernels import Kernel, Linear
+from hinge.kernels import Linear
 from hinge.problems.base import rounding
-from hinge.problems.svm.losses import Loss
 from hinge.solvers.kernel.low_rank import pivoted_cholesky
 from hinge.solvers.newton.systems import solved
 from hinge.types import Items
@@ -24,99 +23,39 @@ from hinge.types import Items
 CONSTRAINTS = Constraints(n_support=count() | None, tol=scale(or_zero=True) | None)
 
 
-class Compressible:
-    """A kernel machine that can be given fewer support vectors."""
-
-    support_: np.ndarray
-    support_vectors_: KernelData
-    n_support_: np.ndarray
-    dual_coef_: Any
-    intercept_: np.ndarray
-    kernel_: Kernel
-    compression_: dict[str, float]
-    _loss: Loss
-    _scores_of: Callable[[Any], np.ndarray]
-    predict: Callable[[Items], np.ndarray]
-
-    @property
-    def _one_vs_one(self) -> bool:
-        """Whether class pairs were solved."""
-        raise NotImplementedError
-
-    @property
-    def _dense_dual(self) -> np.ndarray:
-        """The coefficients."""
-        raise NotImplementedError
-
-    def compress(self, X: Items, *, n_support: int | None = None, tol: float | None = None) -> Self:
-        """A copy of the model with fewer support vectors, whose decision values differ as little as possible.
-
-        The new coefficients γ minimise the squared changes on the rows that are given, and that of w; support vectors
-        are chosen one after the other, each as the one that reduces this most:
-
-        .. math:: \\sum_x (f(x) - g(x))^2 + \\|f - g\\|^2, \\qquad g = \\sum_j \\gamma_j K(\\cdot, x_j) + b.
-
-        For S former support vectors it takes a kernel value for each of them and each row, S² operations for each row,
-        and memory for 2S² numbers.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            Rows on which predictions are to stay as they are, such as those of the fit or of its future use.
-        n_support : int, optional
-            The number of support vectors.
-        tol : float, optional
-            In its place the largest change of a decision value on these rows: the number is doubled until it is so.
-
-        Returns
-        -------
-        The new model. Its `gap_` is infinite: how far it is from the optimum is not known. Its `compression_` is a
-        dict: "n_support"; "largest_change", the largest change of a decision value, of any decision function, on these
-        rows; "changed", the share of them whose prediction is another (not in regression); and "norm_change": for all
-        x, decision values change by at most this times √K(x, x), rounding of kernel values aside, if the kernel is
-        positive semidefinite.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import make_moons
-        >>> from hinge import SVC
-        >>> X, y = make_moons(500, noise=0.3, random_state=0)
-        >>> model = SVC().fit(X, y)
-        >>> small = model.compress(X, n_support=20)
-        >>> len(small.support_), small.compression_["changed"] <= 0.02
-        (20, True)
-        """
-        check_is_fitted(self, "support_")
-        for name, value in (("n_support", n_support), ("tol", tol)):
-            CONSTRAINTS.by_name[name].check(name, value)
-        if (n_support is None) == (tol is None):
-            raise ValueError("Give n_support or tol: the number of support vectors, or the largest change.")
-        if isinstance(self.kernel_, Linear):
-            raise ValueError("A linear model is one weight vector, coef_: there is nothing to compress.")
-        if is_precomputed(self.kernel_):
-            raise ValueError("compress needs points, and a precomputed kernel has none: give the kernel itself.")
-        given, X = X, new_data(self, X)
-        f = self._scores_of(X)
-        equations = _equations_of(self, X, f)
-        K, squares, sums, _ = equations
-        least = len(K) * float(np.finfo(np.float64).eps * squares.diagonal().max(initial=0.0))
-        most = len(K) if n_support is None else n_support
-        order = pivoted_cholesky(squares.__getitem__, squares.diagonal(), most, least, sums)[1]
-        m = len(order) if tol is None else min(16, len(order))
-        while True:
-            small = _with_vectors(self, equations, np.sort(order[:m]))
-            change = float(np.abs(small._scores_of(X) - f).max(initial=0.0))
-            if tol is None or change <= tol or m == len(order):
-                break
-            m = min(2 * m, len(order))
-        small.compression_["largest_change"] = change
-        if not self._loss.two_sided:
-            other = small.predict(given) != self.predict(given)
-            small.compression_["changed"] = float(np.mean(other))
-        return small
+M = TypeVar("M", bound=BaseEstimator)
 
 
-M = TypeVar("M", bound=Compressible)
+def compress_machine(machine: M, X: Items, n_support: int | None, tol: float | None) -> M:
+    """See `KernelMachine.compress`."""
+    check_is_fitted(machine, "support_")
+    for name, value in (("n_support", n_support), ("tol", tol)):
+        CONSTRAINTS.by_name[name].check(name, value)
+    if (n_support is None) == (tol is None):
+        raise ValueError("Give n_support or tol: the number of support vectors, or the largest change.")
+    if isinstance(machine.kernel_, Linear):
+        raise ValueError("A linear model is one weight vector, coef_: there is nothing to compress.")
+    if is_precomputed(machine.kernel_):
+        raise ValueError("compress needs points, and a precomputed kernel has none: give the kernel itself.")
+    given, X = X, new_data(machine, X)
+    f = machine._scores_of(X)
+    equations = _equations_of(machine, X, f)
+    K, squares, sums, _ = equations
+    least = len(K) * float(np.finfo(np.float64).eps * squares.diagonal().max(initial=0.0))
+    most = len(K) if n_support is None else n_support
+    order = pivoted_cholesky(squares.__getitem__, squares.diagonal(), most, least, sums)[1]
+    m = len(order) if tol is None else min(16, len(order))
+    while True:
+        small = _with_vectors(machine, equations, np.sort(order[:m]))
+        change = float(np.abs(small._scores_of(X) - f).max(initial=0.0))
+        if tol is None or change <= tol or m == len(order):
+            break
+        m = min(2 * m, len(order))
+    small.compression_["largest_change"] = change
+    if not machine._loss.two_sided:
+        other = small.predict(given) != machine.predict(given)
+        small.compression_["changed"] = float(np.mean(other))
+    return small
 
 
 class Equations(NamedTuple):
@@ -136,7 +75,7 @@ class Equations(NamedTuple):
     a: np.ndarray
 
 
-def _equations_of(machine: Compressible, X: KernelData, f: np.ndarray) -> Equations:
+def _equations_of(machine: BaseEstimator, X: KernelData, f: np.ndarray) -> Equations:
     """The equations, summed over blocks of rows."""
     kernel, vectors, dual = machine.kernel_, machine.support_vectors_, machine._dense_dual
     a, takes_part = np.zeros((dual.shape[1], f.shape[1])), np.zeros((dual.shape[1], f.shape[1]), bool)

@@ -48,7 +48,7 @@ class RefersToRows:
         self.__dict__.pop("_fitted_rows", None)
 
     def _rows_to_use(self, method: str, given: FittedRows, held_out: bool) -> FittedRows:
-        """The rows that a method was given, or those of the fit if it was given none."""
+        """The rows that a method was given, or the rows of the fit if it was given none."""
         if given.X is not None and given.y is None:
             raise ValueError(f"{method} needs y with X: give both, or neither for the rows of the fit.")
         if given.X is not None:

@@ -370,48 +370,21 @@ class Probabilities(RefersToRows):
         """Whether class pairs were solved, rather than each class against the rest."""
         return False
 
-    def _scores(self, X: Items) -> np.ndarray:
-        """The values of all decision functions, for every row."""
-        raise NotImplementedError
-
+    _scores: Callable[[Items], np.ndarray]
+    """The values of all decision functions, for every row."""
     _scores_of: Callable[[Any], np.ndarray]
     """The same for validated rows."""
+    _codes_of: Callable[[np.ndarray], np.ndarray]
+    """The index of the predicted class, from decision values."""
+    _rows_to_judge: Callable[..., tuple[Any, np.ndarray, np.ndarray, np.ndarray | None]]
+    """From X, y, sample_weight and held_out: validated rows, labels, the indices of their classes, and weights."""
+    _left_out: Callable[..., list[Judged]]
+    """Leave-one-out decision values of the training rows, for each binary problem, from what `_rows_to_judge` returns.
 
-    def _codes_of(self, scores: np.ndarray) -> np.ndarray:
-        """The index of the predicted class, from decision values."""
-        raise NotImplementedError
-
-    def _rows_to_judge(
-        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
-    ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray | None]:
-        """Validated rows, their labels, the indices of their classes, and their weights."""
-        raise NotImplementedError
-
-    def _left_out(
-        self,
-        X: Items,
-        y: np.ndarray,
-        codes: np.ndarray,
-        weight: np.ndarray | None,
-        scores: np.ndarray | None = None,
-        *,
-        every: bool = False,
-        counted: bool = False,
-    ) -> list[Judged]:
-        """Leave-one-out decision values of the training rows, for each binary problem.
-
-        Parameters
-        ----------
-        X, y, codes, weight
-            As `_rows_to_judge` returns them.
-        scores : ndarray of shape (n, n_runs), optional
-            Decision values, if they are known.
-        every : bool
-            Whether to evaluate all rows, and not a sample of many.
-        counted : bool
-            Whether rows beyond a limit will be counted: then values have no common error.
-        """
-        raise NotImplementedError
+    Beside this it takes `scores`, decision values of shape (n, n_runs) if they are known; `every`, whether to evaluate
+    all rows, and not a sample of many; and `counted`, whether rows beyond a limit will be counted: then values have no
+    common error.
+    """
 
     def _held_out(self, X: Items, codes: np.ndarray) -> list[Judged]:
         """The same form for rows that took no part in the fit."""

@@ -19,16 +19,10 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.utils.validation import check_is_fitted
 
-from hinge.kernels import Function, Gaussian, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+from hinge.kernels import Function, Kernel, Laplacian, registry
 from hinge.types import Stored
 
-NAMES: dict[type[Kernel], str] = {
-    Linear: "linear",
-    Gaussian: "rbf",
-    Polynomial: "poly",
-    Sigmoid: "sigmoid",
-    Precomputed: "precomputed",
-}
+NAMES: dict[type[Kernel], str] = {entry.load(): name for name, entry in registry.BY_NAME.items() if name != "laplacian"}
 """Kernels that LIBSVM has, by its names for them."""
 AS_THEY_ARE = ("n_features_in_", "feature_names_in_", "classes_", "class_weight_", "n_iter_", "fit_status_")
 
