@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hinge.cli.data import error_rate, in_classes
+from hinge.cli.data import error_rate, in_blocks, in_classes
 from hinge.cli.preparation import machine_of
 from hinge.cli.show import number, percent
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-    from hinge.access import Table
+    from hinge.cli.rows import FileRows
     from hinge.types import MatrixLike
 
 
-def error_of(model: BaseEstimator, X: MatrixLike | Table, y: np.ndarray | None) -> float | None:
-    """The share of wrong labels, the mean absolute error of a regression, or the share of rows outside of one class."""
-    machine = machine_of(model)
-    predicted = model.predict(X)
+def error_of(model: BaseEstimator, rows: FileRows) -> float | None:
+    """The share of wrong labels, the mean absolute error of a regression, or the share of rows outside of one class.
+
+    Some rows are prepared at a time: all of them were in memory once more.
+    """
+    machine, y = machine_of(model), rows.y
+    predicted = np.concatenate([model.predict(block.X) for block in in_blocks(rows)])
     if not hasattr(machine, "classes_"):
         if is_one_class(machine):
             return float(np.mean(predicted < 0))

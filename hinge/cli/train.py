@@ -323,7 +323,7 @@ def _result(fitted: BaseEstimator, found: TrainingData, job: _Job, positive: str
     solver = type(model.solver_).__name__.lower()
     asked = getattr(model, "solver", "auto")
     in_memory = isinstance(rows.X, np.ndarray | MixedRows) or hasattr(rows.X, "indptr")
-    train_error = error_of(fitted, rows.X, rows.y) if in_memory else None
+    train_error = error_of(fitted, rows) if in_memory else None
     test = found.test
     cells = int(rows.X.size) if in_memory else int(rows.X.shape[0]) * int(rows.X.shape[1])
     return {
@@ -335,7 +335,7 @@ def _result(fitted: BaseEstimator, found: TrainingData, job: _Job, positive: str
         "label": rows.label,
         "positive": positive,
         "train_error": train_error,
-        "test_error": None if test is None or test.y is None else error_of(fitted, test.X, test.y),
+        "test_error": None if test is None or test.y is None else error_of(fitted, test),
         **outcome_of(model),
         "seconds": 0.0,
         "solver": solver,
