@@ -350,7 +350,8 @@ def certify_choice(
     for C in Cs:
         nodes[C] = nodes.get(C) or fitted(C, None, *last)
         last = (nodes[C],)
-    for C in Cs:
+    # Rough fits say little about the radius that is needed: those that are not within it are made again.
+    for C in 3 * list(Cs):
         radius = needed_radius(rows, nodes[C], most - epsilon)
         if radius > 0.0 and chosen != C and not is_over(ends):
             nodes[C] = fitted(C, radius, nodes[C])

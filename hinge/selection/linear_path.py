@@ -27,7 +27,7 @@ from hinge.selection.certified_choice import FittedPair, FoldRows, PairFit, best
 from hinge.selection.paths import FULL, SharedPath, until_settled
 from hinge.selection.scoring import SearchData
 from hinge.selection.without_rows import row_spans
-from hinge.solvers import Result, Solver, choose, solve
+from hinge.solvers import Result, Solver, Switch, choose, solve
 from hinge.types import Stored
 
 
@@ -159,6 +159,8 @@ class LinearPath(SharedPath[LinearRun]):
             # Some solvers have a tolerance of their own, which must not be above that of the run.
             chosen_for = 10.0 ** round(math.log10(C)), 10.0 ** math.floor(math.log10(stop.tol or 1e-10))
             solver = self._solver(problem, *chosen_for)
+            if start is not None and isinstance(solver, Switch) and problem.d < problem.n:
+                solver = replace(solver, begin="newton")  # what is near the end already is in reach of a few steps
             most = int(self.model.max_iter) * solver.cost(cast(Any, problem)).a_pass
             stop = replace(stop, max_iter=most)
             w, b, alpha = solve(problem, solver, stop=stop, seed=self.seed, start=start).solution

@@ -5,7 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hinge import SVCCV, LinearSVCCV
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
-from hinge.selection.certified_choice import FittedPair, Mixing, best_mixing
+from hinge.selection.certified_choice import FittedPair, FoldRows, Mixing, best_mixing, certify_choice
 from tests import certified_choice
 
 
@@ -34,6 +34,22 @@ def test_the_optimum_lies_in_the_ball_about_a_mixture(loss):
             assert abs(pair(inside).f[0] - ((1 - at) * one.f[0] + at * other.f[0])) <= R[j]
     # From 0.5 to 0.6, w is linear in C for the hinge, and nearly so for its square.
     assert best_mixing(one, pair(0.6), s, loss)[1].radii(np.geomspace(0.5, 0.6, 9), s, loss).max() < 0.01
+
+
+def test_fits_that_are_too_rough_for_the_radius_they_show_are_made_again():
+    # One training row x = 1, and one held out at -1 of the same class: f = -w is wrong for every C.
+    calls: dict[float, int] = {}
+
+    def fit(C, stop, near):
+        calls[C] = calls.get(C, 0) + 1
+        w, apart = 2.0 * C / (1.0 + 2.0 * C), {1: 8.0, 2: 1.0}.get(calls[C], 0.0)
+        a, f, v = np.array([w]), np.array([-w * (1.0 + 0.5 * apart)]), np.array([w])
+        return [FittedPair(C, a, 1.0 - v, f, (v, v), 0.0, apart * w, 0.0, 0.0, 0.0)]
+
+    one = np.ones(1)
+    rows = FoldRows(np.array([1]), one, one, one, [one], [one], SQUARED_HINGE, False)
+    found = certify_choice([rows], [fit], [0.5, 1.0, 2.0], 0.5, None, chosen=1.0)
+    assert found.chosen == 1.0 and found.gap == 0.0 and max(calls.values()) == 3
 
 
 def test_a_choice_among_three_classes_is_proven():

@@ -105,12 +105,11 @@ class LinearMachine(FittedHTML, ToSklearn, LinearParameters, BaseEstimator):
         return linear_scores(X, self.coef_, self.intercept_)
 
     def _certified_answer(self, problem: Regularized, X: Stored, k: int) -> CertifiedAnswer:
-        """What the certificate proves of the rows of run k; raises if they are not the rows of the fit."""
-        w, b = np.atleast_2d(_dense(self.coef_))[k].astype(np.float64), float(self.intercept_[k])
-        reported = float(np.atleast_1d(self.objective_)[k])
-        free, r = problem.bias == "free", problem.responses(w, billed=False)
-        if abs(problem.primal(w, b, r) - reported) > 1e-6 * max(reported, problem.unit):
-            raise ValueError("X and y are not the rows of the fit: their objective is another one.")
+        """What the certificate proves of the rows of run k; raises if they are not those of the fit."""
+        if not hasattr(self, "objective_"):
+            raise ValueError("partial_fit gives no certificate: nothing is proven of its rows. Call fit.")
+        reported, free = float(np.atleast_1d(self.objective_)[k]), problem.bias == "free"
+        w, b, r = self._checked_responses(problem, k, 1e-6)
         gap = float(self.gap_) * max(reported, problem.unit)
         c = np.array(np.broadcast_to(problem.share(), (problem.n,)))
         norms = np.sqrt(features_of(X, problem).sq_norms(np.arange(problem.n)).astype(np.float64)) * (1.0 + 1e-6)
@@ -118,6 +117,22 @@ class LinearMachine(FittedHTML, ToSklearn, LinearParameters, BaseEstimator):
         y = problem.target if problem.loss.two_sided else problem.y.astype(np.float64)
         own = r if free else r + b
         return CertifiedAnswer(y, own, b if free else 0.0, c, norms, radius, error, problem.loss, free)
+
+    def _checked_responses(
+        self, problem: Regularized, k: int, tol: float = 1e-3
+    ) -> tuple[np.ndarray, float, np.ndarray]:
+        """w, b and ⟨w, x⟩ of all rows in run k; raises if their objective is not that of the fit."""
+        w, b = np.atleast_2d(_dense(self.coef_))[k].astype(np.float64), float(self.intercept_[k])
+        r = problem.responses(w, billed=False)
+        # Without an objective the model was learned by `partial_fit`: then nothing is known of its rows.
+        here = problem.primal(w, b, r)
+        reported = float(np.atleast_1d(self.objective_)[k]) if hasattr(self, "objective_") else here
+        if abs(here - reported) > tol * max(reported, problem.unit):
+            raise ValueError(
+                "X and y are not the rows of the fit, or not with its weights, or they were changed in place since: "
+                "their objective is another one. Give the rows of the fit, or held_out=True for others."
+            )
+        return w, b, r
 
     # --- parts of fit ---------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
@@ -421,15 +420,12 @@ class LinearSVC(CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, Line
             )
         per_class = per_class_weights(self.class_weight, y, self.classes_, weight)
         matrix = as_matrix(X, checked=True)
-        coef: Any = self.coef_
-        coef = coef.toarray() if sp.issparse(coef) else coef
         judged = []
-        labels = positive_classes(len(self.classes_))
-        for k, (w, b, label) in enumerate(zip(coef, self.intercept_, labels, strict=True)):
+        for k, label in enumerate(positive_classes(len(self.classes_))):
             problem: Any = self._problem(matrix, codes == label, weight, per_class, label)
             a = self._dual_weights(problem, k)
-            f = None if scores is None else scores[:, k]
-            judged.append(without_linear_rows(X, problem, w, float(b), a, f=f, every=every, counted=counted))
+            w, b, r = self._checked_responses(problem, k)
+            judged.append(without_linear_rows(X, problem, w, b, a, f=r + b, every=every, counted=counted))
         return judged
 
     def _certified_answers(

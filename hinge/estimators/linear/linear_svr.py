@@ -239,7 +239,8 @@ class LinearSVR(CallbackSupportMixin, LinearSVRParameters, RegressorMixin, Linea
         X, y = checks.validated(self, X, y, reset=False)
         t, weight = checks.checked_targets(y), row_weights(sample_weight, X)
         problem = self._problem(as_matrix(X, checked=True), t, weight)
-        f, loss = self._scores_of(X).ravel().astype(np.float64), problem.loss
+        (_, b, r), loss = self._checked_responses(problem, 0), problem.loss
+        f = r + b
         bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
         if hasattr(self, "dual_coef_"):  # if targets are nearly reached, residuals say less about coefficients
             if self.support_.max(initial=-1) >= problem.n:

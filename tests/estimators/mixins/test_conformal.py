@@ -159,3 +159,20 @@ def test_model_files_have_what_was_learned(machine, blobs, tmp_path):
     model._conformity_codes = model._conformity_codes - 7
     with pytest.raises(ValueError, match="prediction sets do not belong to its classes"):
         hinge.save(model, tmp_path / "model")
+
+
+@pytest.mark.parametrize("machine", [LinearSVC(), LinearSVC(loss="hinge"), LinearSVR()], ids=str)
+def test_rows_that_were_changed_in_place_after_the_fit_are_refused(machine, line):
+    X, t = line[0].copy(), line[1] if isinstance(machine, LinearSVR) else (line[1] > 0).astype(int)
+    model = clone(machine).fit(X, t)
+    X *= 50.0
+    with pytest.raises(ValueError, match="changed in place"):
+        model.conformalize()
+
+
+def test_what_was_learned_in_pieces_has_no_objective_that_rows_are_checked_by(line):
+    X, t = line[0], (line[1] > 0).astype(int)
+    model = LinearSVC().fit(X, t).partial_fit(50.0 * X, t)
+    assert model.conformalize(X, t).predict_set(X[:2]).shape == (2, 2)
+    with pytest.raises(ValueError, match="partial_fit gives no certificate"):
+        hinge.explain.removable_rows(model, X, t)
