@@ -49,10 +49,7 @@ def test_limits_end_a_run():
 
 def test_records_have_what_is_known():
     outcome = loop(tol=0.3).run(False)
-    assert [(record.passes, record.gap, record.sigma) for record in outcome.history] == [
-        (1, 0.5, 2.0),
-        (2, 0.25, 2.0),
-    ]
+    assert [(record.passes, record.gap, record.sigma) for record in outcome.history] == [(1, 0.5, 2.0), (2, 0.25, 2.0)]
     assert outcome.history[0].objective == 1.0
 
 
