@@ -30,6 +30,8 @@ from hinge.problems import (
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.linear import MatrixGame
 from hinge.problems.max_min.max_margin import KernelMaxMargin, MaxMargin
+from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
+from hinge.problems.max_min.symmetric import pack
 from hinge.problems.svm.losses import SQUARED_HINGE, Loss, epsilon_insensitive, squared_epsilon_insensitive
 from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.solvers import registry
@@ -408,23 +410,30 @@ class MulticlassCellCase(CellCase):
 class SaddleCase(Case):
     """Methods for max-min problems."""
 
-    kind: Literal["margin", "game", "ball", "kernel margin"] = "margin"
+    kind: Literal["margin", "game", "ball", "semidefinite", "kernel margin"] = "margin"
     tol: float = 1e-6
 
     answer = ("x", "p")
 
     def data(self, n=None):
         X, _ = tiny_rows(n or self.n)
+        if self.kind == "semidefinite":
+            return X[:, :6], None  # packed matrices of order 3
         return (X + np.array([3.0] + [0.0] * 6) if "margin" in self.kind else X), None
 
     def problem(self, X, y, weight=None, **options):
         if self.kind == "kernel margin":
             return KernelMaxMargin(X, y, Linear())
+        if self.kind == "semidefinite":
+            return Semidefinite(X, packed=True)
         return {"margin": MaxMargin, "game": MatrixGame, "ball": EnclosingBall}[self.kind](X)
 
     def certified(self, seed):
         known = {"game": known_game, "ball": known_ball}.get(self.kind, known_margin)
         A, best = known(seed)
+        if self.kind == "semidefinite":  # with diagonal matrices it is a game, of positive value
+            game, best = known_game(seed)
+            A, best = pack([np.diag(row + 1.5) for row in game], symmetrize=False), best + 1.5
         problem, best = self.problem(A, None), -best if self.kind == "ball" else best
         slack = 1e-5 if self.kind == "kernel margin" else 1e-9  # its kernel values are in float32
 
@@ -738,6 +747,7 @@ SADDLE = {
     "primal-dual-ball": SaddleCase(S.PrimalDual(), kind="ball"),
     "primal-dual-kernel": SaddleCase(S.PrimalDual("fixed", epsilon=1.0), kind="kernel margin", T=60),
     "sublinear-perceptron": SaddleCase(S.SublinearPerceptron()),
+    "sublinear-sdp": SaddleCase(S.SublinearSDP(epsilon=1.0), kind="semidefinite", T=60),
     "working-set": SaddleCase(S.WorkingSet(first=8), T=30, seed_moves="state"),
     "by-turns": SaddleCase(S.ByTurns(turn=2.0), T=60, seed_moves="state"),
     "core-set": SaddleCase(S.CoreSet(first=4), kind="ball", T=6, seed_moves="nothing"),

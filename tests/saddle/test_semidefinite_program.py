@@ -77,7 +77,7 @@ def test_a_step_of_algorithm_3_is_literal_with_hazans_projection_to_half_of_its_
     rows = np.array([problem.matrix_of(row) for row in problem.matrix.gather_dense(np.arange(problem.n))])
 
     def project(Y):
-        return project_sparsely(Y, (solver.epsilon / 2 / problem.scale) ** 2).X
+        return project_sparsely(Y, (solver.epsilon / 2 / problem.scale) ** 2).matrix
 
     X = sublinear.semidefinite(rows / problem.scale, T, 0, project)
     np.testing.assert_allclose(problem.matrix_of(state.x_sum / T), X, atol=1e-12)

@@ -22,8 +22,11 @@ def test_no_other_threshold_costs_less(two, model):
     assert found.cost == pytest.approx(cost(found.threshold))
     assert found.cost_at_zero == pytest.approx(cost(0.0))
     assert found.cost <= min(cost(t) for t in np.linspace(f.min() - 1, f.max() + 1, 999)) + 1e-12
+    model.fit(X, y, sample_weight=weight)
+    f = left_out_scores(model, X, y, weight)[:, 0]
     weighted = choose_threshold(model, X, y, cost_fn=7.0, sample_weight=weight)
-    assert weighted != choose_threshold(model, X, y, cost_fn=7.0)
+    wrong = np.where(positive, 7.0 * (f <= weighted.threshold), 1.0 * (f > weighted.threshold))
+    assert weighted.cost == pytest.approx(float(weight @ wrong) / weight.sum())
 
 
 def test_extreme_costs_and_rows_held_out(two):

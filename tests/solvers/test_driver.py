@@ -41,7 +41,7 @@ def test_the_certificate_is_of_the_very_solution(tiny, solver, bias):
         assert result.solution.b == result.certificate.b
         assert result.certificate.objective == pytest.approx(problem.objective(result.solution))
         assert result.history[-1].objective == result.certificate.objective
-        assert result.history[-1].certificate == result.certificate.gap
+        assert result.history[-1].gap == result.certificate.gap
         assert result.history[-1].iteration == result.n_iter
         assert result.per_pass == solver.cost(problem).a_pass
 

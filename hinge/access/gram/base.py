@@ -9,6 +9,9 @@ import numpy as np
 from hinge.kernels import namespace
 from hinge.types import Array, Indices, Stored, Vector
 
+FEATURES = 64
+"""On a device, features are filled up with zeros to a multiple of this where the fused pass reads them."""
+
 
 def whole(x: Array) -> Array:
     """`x` rounded down to int64."""

@@ -17,16 +17,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.access.gram.base import BaseGram, KernelSums
+from hinge.access.gram.base import FEATURES, BaseGram, KernelSums
 from hinge.access.gram.inner_points import ROUNDINGS, VALUE_ROUNDINGS
 from hinge.kernels import Function, Gaussian, Kernel, Precomputed
 from hinge.types import Stored
 
 if TYPE_CHECKING:  # imported by `import_torch` when a device is asked for
     import torch
-
-FEATURES = 64
-"""Features are filled up with zeros to a multiple of this where the fused pass reads them."""
 
 DIGIT = 256
 LARGEST = DIGIT**2

@@ -9,7 +9,7 @@ import torch
 import triton
 import triton.language as tl
 
-from hinge.access.gram.device import FEATURES
+from hinge.access.gram.base import FEATURES
 
 ROWS, POINTS, WARPS = 128, 64, 8
 WIDE = 128

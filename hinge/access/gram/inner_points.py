@@ -29,6 +29,8 @@ PIECE = 112
 
 What can be proved of a sum grows with its terms, and a certificate rests on that. Shorter pieces are slower.
 """
+BLOCK_CELLS = 1 << 18
+"""Cells that are squared together: 2 MB, which caches hold."""
 
 
 class Points:
@@ -304,15 +306,19 @@ def proved_terms(d: int, work: DTypeLike) -> int:
 
 def sq_norms(X: Stored, centre: np.ndarray | None = None) -> np.ndarray:
     """Squared norms of the rows, dense ones less the centre, in float64."""
-    if not isinstance(X, np.ndarray):
-        with np.errstate(over="ignore"):
-            squares = X.data.astype(np.float64) ** 2
-        return np.bincount(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), squares, X.shape[0])
-    sq = np.empty(len(X))
-    for lo in range(0, len(X), 2048):
-        part = X[lo : lo + 2048].astype(np.float64)
-        part = part if centre is None else part - centre
-        sq[lo : lo + 2048] = np.einsum("ij,ij->i", part, part)
+    sq = np.empty(X.shape[0])
+    step = max(1, BLOCK_CELLS * len(sq) // max(1, X.size))
+    for lo in range(0, len(sq), step):
+        out = sq[lo : lo + step]
+        if isinstance(X, np.ndarray):
+            part = X[lo : lo + step].astype(np.float64)
+            part = part if centre is None else part - centre
+            np.einsum("ij,ij->i", part, part, out=out)
+        else:
+            starts = X.indptr[lo : lo + step + 1]
+            with np.errstate(over="ignore"):
+                squares = X.data[starts[0] : starts[-1]].astype(np.float64) ** 2
+            out[:] = np.bincount(np.repeat(np.arange(len(out)), np.diff(starts)), squares, len(out))
     return sq
 
 

@@ -12,7 +12,7 @@ from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcom
 from hinge.experiments.survey.perceptron import FAMILIES, rows_of
 from hinge.problems import MaxMargin
 from hinge.sampling import draw_unit, pick_square
-from hinge.solvers import SublinearPerceptron
+from hinge.solvers import SublinearPerceptron, trace
 
 SEEDS = {"tiny": 2, "full": 20}
 RATIO = {"tiny": 4.0, "full": 20.0}
@@ -82,14 +82,15 @@ def shares_of_bounds(problem: MaxMargin, A: np.ndarray, solver: SublinearPercept
     """What a run takes of each bound; `A` are the rows in the unit ball."""
     T, n = solver.horizon(problem), len(A)
     eta = math.sqrt(math.log(n) / T)
-    state = solver.init(problem, seed)
+    before = solver.init(problem, seed)
     played = regret_x = squares = clip = drawn_sum = 0.0
     kept, unclipped, off, rows = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(A.shape[1])
-    for t in range(1, T + 1):
-        x, p, drawn = state.y / max(1.0, float(np.linalg.norm(state.y))), state.p.copy(), state.drawn.copy()
-        state = solver.advance(problem, state, 1)
-        i = int(np.argmax(state.drawn - drawn))
-        j, sq_norm = pick_square(x, draw_unit(state.key, 2 * t + 1))
+    y, p, drawn = before.y, before.p, before.drawn
+    for now in trace(problem, solver, range(1, T + 1), seed=seed):
+        x, p_t = y / max(1.0, float(np.linalg.norm(y))), p
+        i = int(np.argmax(now.state.drawn - drawn))
+        y, p, drawn = now.state.y.copy(), now.state.p.copy(), now.state.drawn.copy()
+        j, sq_norm = pick_square(x, draw_unit(now.state.key, 2 * now.iteration + 1))
         mu = A @ x
         rows += A[i]
         drawn_sum += mu[i]
@@ -101,8 +102,8 @@ def shares_of_bounds(problem: MaxMargin, A: np.ndarray, solver: SublinearPercept
         variance = (all_v**2) @ chance - mu**2
         mean = np.clip(all_v, -1 / eta, 1 / eta) @ chance
         clip = max(clip, float((np.abs(mu - mean) / np.maximum(2.0 * eta * variance, 1e-300))[variance > 1e-12].max()))
-        played += p @ v
-        squares += p @ v**2
+        played += p_t @ v
+        squares += p_t @ v**2
         kept += v
         unclipped += v - mu
         off += v - mean

@@ -94,7 +94,7 @@ class SublinearSDP(PrimalDual):
         eps_P = self.epsilon / (2.0 * scale)
         for t in range(begun + 1, begun + n_iter + 1):  # 3
             eta = rate / math.sqrt(T or t)
-            x = svec(project_sparsely(problem.matrix_of(y), eps_P**2).X)  # 4
+            x = svec(project_sparsely(problem.matrix_of(y), eps_P**2).matrix)  # 4
             x_sum += x
             i = pick(p, draw_unit(key, 2 * t))  # 5
             A_i = problem.grad_at(i)
@@ -114,7 +114,8 @@ class SparseProjection(NamedTuple):
 
     Attributes
     ----------
-    X : ndarray of shape (n, n)
+    matrix : ndarray of shape (n, n)
+        X.
     gap : float
         The Frank-Wolfe gap: :math:`\\|Y - X\\|^2` exceeds its minimum over K by at most this, except for the small
         probability that Lanczos missed the largest eigenvalue.
@@ -124,7 +125,7 @@ class SparseProjection(NamedTuple):
         Products of Y with a vector, O(n²) each, which dominate the time.
     """
 
-    X: np.ndarray
+    matrix: np.ndarray
     gap: float
     steps: int
     products: int

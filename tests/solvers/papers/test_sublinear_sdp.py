@@ -33,7 +33,7 @@ def test_it_is_algorithm_3_with_hazans_projection_to_half_of_its_accuracy(size):
     result = solve(problem, solver, stop=Stop(0), seed=1)
     assert (result.status, result.n_iter) == (Status.FINISHED, T)
     X = sublinear.semidefinite(
-        A / problem.scale, T, 1, lambda Y: project_sparsely(Y, (0.25 * size / problem.scale) ** 2).X
+        A / problem.scale, T, 1, lambda Y: project_sparsely(Y, (0.25 * size / problem.scale) ** 2).matrix
     )
     np.testing.assert_allclose(problem.matrix_of(result.state.x_sum / T), X, atol=1e-12)
 
@@ -72,23 +72,23 @@ def test_it_is_as_near_as_its_gap_says(n, eps):
     Y = symmetric(n)
     found = project_sparsely(Y, eps)
     best = ((Y - onto_bounded_cone(Y)) ** 2).sum()
-    assert ((Y - found.X) ** 2).sum() <= best + found.gap + 1e-12
+    assert ((Y - found.matrix) ** 2).sum() <= best + found.gap + 1e-12
     assert found.steps <= np.ceil(1 / eps)
-    assert np.linalg.matrix_rank(found.X, tol=1e-9) <= found.steps
-    assert np.linalg.eigvalsh(found.X)[0] > -1e-12 and np.trace(found.X) <= 1 + 1e-12
+    assert np.linalg.matrix_rank(found.matrix, tol=1e-9) <= found.steps
+    assert np.linalg.eigvalsh(found.matrix)[0] > -1e-12 and np.trace(found.matrix) <= 1 + 1e-12
     assert found.gap <= eps or found.steps == np.ceil(1 / eps)
 
 
 def test_a_vertex_is_found_in_one_step():
     v = np.array([0.6, 0.8, 0.0])
     found = project_sparsely(3 * np.outer(v, v), 1e-6)
-    np.testing.assert_allclose(found.X, np.outer(v, v), atol=1e-9)
+    np.testing.assert_allclose(found.matrix, np.outer(v, v), atol=1e-9)
     assert found.steps == 1
 
 
 def test_what_is_negative_goes_to_zero():
     found = project_sparsely(-np.eye(4), 0.1)
-    assert not found.X.any() and found.steps == 0
+    assert not found.matrix.any() and found.steps == 0
 
 
 def test_products_are_few_where_little_is_asked():
@@ -111,18 +111,18 @@ def test_the_sparse_projection_keeps_the_lemma(n, eps):
         Y = size * symmetric(n, n) * np.sqrt(n)
         found = project_sparsely(Y, eps)
         best = np.linalg.norm(Y - onto_bounded_cone(Y)) ** 2
-        excess = np.linalg.norm(Y - found.X) ** 2 - best
+        excess = np.linalg.norm(Y - found.matrix) ** 2 - best
         assert -1e-9 <= excess <= found.gap + 1e-9
         assert found.gap <= eps or found.steps == int(np.ceil(1 / eps))
-        assert np.linalg.norm(found.X - onto_bounded_cone(Y)) ** 2 <= excess + 1e-9  # as in Theorem 4.6
+        assert np.linalg.norm(found.matrix - onto_bounded_cone(Y)) ** 2 <= excess + 1e-9  # as in Theorem 4.6
         assert excess <= max(eps, 18.0 / (found.steps + 2))  # 8 times (3/2)², of vertices with two thirds of the slope
-        assert np.linalg.matrix_rank(found.X, tol=1e-9) <= found.steps
-        assert np.linalg.eigvalsh(found.X)[0] >= -1e-12 and np.trace(found.X) <= 1 + 1e-9
+        assert np.linalg.matrix_rank(found.matrix, tol=1e-9) <= found.steps
+        assert np.linalg.eigvalsh(found.matrix)[0] >= -1e-12 and np.trace(found.matrix) <= 1 + 1e-9
 
 
 def test_the_sparse_projection_repeats_itself_and_leaves_zero_alone():
     Y = symmetric(LARGE, 5)
-    np.testing.assert_array_equal(project_sparsely(Y, 0.05).X, project_sparsely(Y, 0.05).X)
+    np.testing.assert_array_equal(project_sparsely(Y, 0.05).matrix, project_sparsely(Y, 0.05).matrix)
     assert project_sparsely(-np.eye(LARGE), 0.05).steps == 0
     assert project_sparsely(np.zeros((25, 25)), 0.05).steps == 0
     with pytest.raises(ValueError, match="eps must be a positive number"):
