@@ -154,7 +154,7 @@ class Semidefinite(LinearMaxMin):
 
     def unit(self, lower: float, upper: float) -> float:
         if self._typical is None:
-            typical = self.matrix.typical_sq_norm() ** 0.5 if self.in_memory else self.scale
+            typical = self.matrix.fork().typical_sq_norm() ** 0.5 if self.in_memory else self.scale
             self._typical = typical / self.order**0.5
         return max(upper, NEGLIGIBLE * self._typical)
 
