@@ -29,7 +29,7 @@ def tiny_answers():
             continue
         X, y = case.data(20)
         exact = {"exact": True} if name in KERNELIZED else {}
-        for layout, A in {"dense": X, "csr": compressed(X, np.float64, np.int64)}.items():
+        for layout, A in {"dense": X, "csr": compressed(X, np.float64)}.items():
             problem = case.problem(A, y, **exact)
             answer = case.solver.solution(problem, run(case, problem, [min(case.T, 60)]))
             certificate = problem.certificate(answer)
