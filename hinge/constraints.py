@@ -171,14 +171,15 @@ T = TypeVar("T", bound=type)
 def declares(cls: T) -> T:
     """Give a class a constructor of the parameters that it and its bases declare, and their `_constraints`.
 
-    The constructor stores its arguments unchanged, and its signature lists them, as scikit-learn wants.
+    The constructor stores its arguments unchanged, and its signature lists them, as scikit-learn wants. A class that
+    has a plain attribute in place of a base's parameter has no such parameter.
     """
-    found: dict[str, ParameterSpec] = {}
+    values: dict[str, Any] = {}
     hints: dict[str, Any] = {}
     for base in cls.__mro__:  # what a class adds or changes comes before the parameters of its bases
-        own = {name: value for name, value in vars(base).items() if isinstance(value, ParameterSpec)}
-        found |= {name: value for name, value in own.items() if name not in found}
-        hints = {**(get_annotations(base) if own else {}), **hints}
+        values |= {name: value for name, value in vars(base).items() if name not in values}
+        hints = {**get_annotations(base), **hints}
+    found = {name: value for name, value in values.items() if isinstance(value, ParameterSpec)}
     listed = [Parameter("self", Parameter.POSITIONAL_ONLY)]
     for name, one in sorted(found.items(), key=lambda item: not item[1].is_positional):
         kind = Parameter.POSITIONAL_OR_KEYWORD if one.is_positional else Parameter.KEYWORD_ONLY

@@ -1,19 +1,17 @@
 """Estimators that choose their own C, and γ, by `hinge.tune`: `LinearSVCCV`, `LinearSVRCV`, `SVCCV` and `SVRCV`."""
 
-from inspect import signature
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hinge.constraints import FLAG
+from hinge.constraints import FLAG, declares, parameter
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
 from hinge.estimators.fitting.decorators import atomic
-from hinge.estimators.fitting.parameters import ClassWeight, Gamma, KernelChoice, RandomState, set_parameters
+from hinge.estimators.fitting.parameters import JOBS, Gamma
 from hinge.selection.grids import Grid
 from hinge.selection.scoring import Scorer
 from hinge.selection.tuning import CV, tune
-from hinge.solvers import Solver
 from hinge.types import Items
 
 OF_THE_SEARCH = ("max_time", "n_jobs", "verbose")
@@ -23,18 +21,20 @@ OF_THE_SEARCH = ("max_time", "n_jobs", "verbose")
 class Searching:
     """An estimator that is fitted by `hinge.tune`, and predicts like the plain estimator that was chosen."""
 
-    refit: bool
-    _plain_class: Any
-    """The plain estimator class whose C is chosen."""
+    Cs: Grid = parameter(10)
+    cv: CV = parameter(5)
+    scoring: str | Scorer | None = parameter(None)
+    refit: bool = parameter(True, FLAG)
+    n_jobs: int | None = parameter(None, JOBS)
+    verbose: int = parameter(0)
 
-    def __init_subclass__(cls, plain: type | None = None, **options: object) -> None:
-        """Give parameters of the plain estimator that the search does not have their default values."""
-        super().__init_subclass__(**options)
-        if plain is not None:
-            cls._plain_class, own = plain, {*signature(cls).parameters, "C", "gamma"}
-            for name, parameter in signature(plain).parameters.items():
-                if name not in own:
-                    setattr(cls, name, parameter.default)
+    # Parameters of the plain estimators that a search does not have.
+    lam = slack = max_reads = max_memory = max_kernel_evals = n_components = cast(Any, None)
+    checkpoint = cache_folder = target_error = cast(Any, None)
+    validation_fraction, warm_start = 0.1, False
+
+    _plain_class: ClassVar[Any]
+    """The plain estimator class whose C is chosen."""
 
     @property
     def C(self) -> float:
@@ -100,7 +100,8 @@ class Searching:
         return self
 
 
-class LinearSVCCV(Searching, LinearSVC, plain=LinearSVC):  # type: ignore[override]
+@declares
+class LinearSVCCV(Searching, LinearSVC):  # type: ignore[override]
     """`LinearSVC` with the C that has the best cross-validation score.
 
     Folds are weights of zero in the same data, each fit along C starts from the last one, and ends at a gap that is
@@ -167,35 +168,13 @@ class_weight, random_state, on_interrupt
     True
     """
 
-    def __init__(
-        self,
-        penalty: Literal["l2", "l1"] = "l2",
-        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
-        *,
-        Cs: Grid = 10,
-        cv: CV = 5,
-        scoring: str | Scorer | None = None,
-        refit: bool = True,
-        certify: float | None = None,
-        dual: bool | Literal["auto"] = "auto",
-        tol: float = 1e-4,
-        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
-        solver: str | Solver = "auto",
-        fit_intercept: bool = True,
-        intercept: Literal["penalized", "free"] = "penalized",
-        intercept_scaling: float = 1.0,
-        max_iter: int = 1000,
-        class_weight: ClassWeight = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        on_interrupt: Literal["raise", "keep"] = "raise",
-    ) -> None:
-        set_parameters(self, locals())
+    certify: float | None = parameter(None)
+    device = cast(Any, None)
+    _plain_class = LinearSVC
 
 
-class LinearSVRCV(Searching, LinearSVR, plain=LinearSVR):  # type: ignore[override]
+@declares
+class LinearSVRCV(Searching, LinearSVR):  # type: ignore[override]
     """`LinearSVR` with the C that has the best cross-validation score: see `LinearSVCCV`.
 
     Parameters
@@ -224,32 +203,11 @@ class LinearSVRCV(Searching, LinearSVR, plain=LinearSVR):  # type: ignore[overri
     True
     """
 
-    def __init__(
-        self,
-        *,
-        Cs: Grid = 10,
-        cv: CV = 5,
-        scoring: str | Scorer | None = None,
-        refit: bool = True,
-        epsilon: float = 0.0,
-        tol: float = 1e-4,
-        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept: Literal["penalized", "free"] = "penalized",
-        intercept_scaling: float = 1.0,
-        dual: bool | Literal["auto"] = "auto",
-        solver: str | Solver = "auto",
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        on_interrupt: Literal["raise", "keep"] = "raise",
-    ) -> None:
-        set_parameters(self, locals())
+    _plain_class = LinearSVR
 
 
-class SVCCV(Searching, SVC, plain=SVC):  # type: ignore[override]
+@declares
+class SVCCV(Searching, SVC):  # type: ignore[override]
     """`SVC` with the C and the γ that have the best cross-validation score.
 
     For each γ all kernel values are computed once, for all C and all folds, if they fit into 400 MB or `cache_size`
@@ -321,41 +279,14 @@ multiclass, decision_function_shape, break_ties, device, precision, random_state
     ((3, 2, 5), True)
     """
 
-    def __init__(
-        self,
-        *,
-        Cs: Grid = 10,
-        gammas: Grid | Gamma = 5,
-        cv: CV = 5,
-        scoring: str | Scorer | None = None,
-        refit: bool = True,
-        certify: float | None = None,
-        kernel: KernelChoice = "rbf",
-        degree: int = 3,
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool | Literal["deprecated"] = False,
-        solver: str | Solver = "auto",
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        cache_size: float = 200,
-        class_weight: ClassWeight = None,
-        multiclass: Literal["ovo", "ovr"] = "ovo",
-        decision_function_shape: Literal["ovo", "ovr"] = "ovr",
-        break_ties: bool = False,
-        device: str | None = None,
-        precision: Literal["float32", "tf32", "bf16"] = "float32",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        on_interrupt: Literal["raise", "keep"] = "raise",
-    ) -> None:
-        set_parameters(self, locals())
+    gammas: Grid | Gamma = parameter(5)
+    certify: float | None = parameter(None)
+    gamma: Gamma = "scale"
+    _plain_class = SVC
 
 
-class SVRCV(Searching, SVR, plain=SVR):  # type: ignore[override]
+@declares
+class SVRCV(Searching, SVR):  # type: ignore[override]
     """`SVR` with the C and the γ that do best on rows held out: see `SVCCV`, whose parameters it shares.
 
     Parameters
@@ -385,30 +316,6 @@ random_state, on_interrupt
     (True, True)
     """
 
-    def __init__(
-        self,
-        *,
-        Cs: Grid = 10,
-        gammas: Grid | Gamma = 5,
-        cv: CV = 5,
-        scoring: str | Scorer | None = None,
-        refit: bool = True,
-        kernel: KernelChoice = "rbf",
-        degree: int = 3,
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        max_iter: int = -1,
-        solver: str | Solver = "auto",
-        fit_intercept: bool = True,
-        device: str | None = None,
-        precision: Literal["float32", "tf32", "bf16"] = "float32",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        on_interrupt: Literal["raise", "keep"] = "raise",
-    ) -> None:
-        set_parameters(self, locals())
+    gammas: Grid | Gamma = parameter(5)
+    gamma: Gamma = "scale"
+    _plain_class = SVR

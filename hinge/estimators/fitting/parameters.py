@@ -5,7 +5,6 @@ from os import PathLike
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from hinge.access.streams.base import RowStream
 from hinge.constraints import (
@@ -246,11 +245,6 @@ class OneClassSVMParameters(NuParameters, KernelParameters):
 
     max_reads: int | None = parameter(None, LIMIT)
     random_state: RandomState = parameter(0)
-
-
-def set_parameters(model: BaseEstimator, given: dict[str, Any]) -> None:
-    """Store the arguments of a constructor, its ``locals()``, unchanged as attributes of the same names."""
-    vars(model).update((name, value) for name, value in given.items() if name != "self")
 
 
 def check_kernel_numbers(kernel: KernelChoice) -> None:
