@@ -327,10 +327,6 @@ class Matrix(Data):
 
     def inner_products(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """⟨xᵢ, xⱼ⟩ of some rows, or of all, in float64."""
-        if self.is_sparse and not isinstance(rows, slice) and len(rows) <= 64:  # one by one is faster
-            G = np.zeros((len(rows), len(rows)))
-            self._reads[0] += _products_of_few(self.unbilled, rows, G, np.zeros(self.shape[1]))
-            return G
         some = self._array[rows] if isinstance(rows, slice) else self._some(rows)
         self._reads[0] += some.nnz if self.is_sparse else some.size
         m, d = some.shape
@@ -362,15 +358,15 @@ class Matrix(Data):
                 H += B @ B.T
             self._reads[0] += count * len(used)
             return H
-        starts = np.zeros(self.shape[0] + 1, np.int64)
-        cells = _count_cells(A, columns, root, starts)
-        np.cumsum(starts, out=starts)
-        places, values = np.empty(cells, np.int32), np.empty(cells)
-        _turn(A, columns, root, starts[:-1].copy(), places, values)
-        if 3 * cells > count * len(used):
-            B = sp.csr_array((values, places, starts), shape=(self.shape[0], count))[used].toarray()
+        some = sp.csr_array((A.data, *_signed(A)), shape=self.shape[::-1], copy=False)[columns]
+        self._reads[0] += some.nnz
+        some.data = some.data * root[some.indices]
+        some.eliminate_zeros()
+        lines = some.T.tocsr()
+        if 3 * lines.nnz > count * len(used):
+            B = lines[used].toarray()
             return B.T @ B
-        _add_outers(values, places, starts, H)
+        _add_outers(lines.data, lines.indices, lines.indptr, H)
         return H
 
     def _some(self, rows: np.ndarray) -> Any:
@@ -388,8 +384,7 @@ class Matrix(Data):
         A = self.rows
         if isinstance(A, DenseRows):
             return A.X
-        signed = [a.view(f"i{a.dtype.itemsize}") for a in (A.indices, A.indptr)]
-        return sp.csr_array((A.data, *signed), shape=self.shape, copy=False)
+        return sp.csr_array((A.data, *_signed(A)), shape=self.shape, copy=False)
 
 
 @overload
@@ -457,25 +452,16 @@ def frozen(a: np.ndarray) -> np.ndarray:
     return view
 
 
+def _signed(A: CSRRows) -> Iterator[np.ndarray]:
+    """The indices and row pointers as SciPy takes them."""
+    return (a.view(f"i{a.dtype.itemsize}") for a in (A.indices, A.indptr))
+
+
 def _cells_of(A: CSRRows, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the cells of some rows, and the number of cells of each row."""
     starts, stops = A.indptr[rows].astype(np.int64), A.indptr[rows + 1].astype(np.int64)
     counts = stops - starts
     return np.arange(counts.sum()) + np.repeat(stops - np.cumsum(counts), counts), counts
-
-
-@compiled
-def _products_of_few(A, rows, G, z):
-    """Fill G with inner products of sparse rows, by way of the dense work vector z = 0; returns the cells read."""
-    cells = np.int64(0)
-    for a in range(len(rows)):
-        row = read_row(A, np.uint64(rows[a]))
-        cells += np.int64(row[1] - row[0])
-        add_row(A, row, 1.0, z)
-        for b in range(a + 1):
-            G[a, b] = G[b, a] = dot(A, read_row(A, np.uint64(rows[b])), z)
-        add_row(A, row, -1.0, z)
-    return cells
 
 
 # Row indices are converted to unsigned, and conditions are used in place of `max`: each other type of index, and each
@@ -542,34 +528,6 @@ def _combine_finely(A, coef, lo, hi, out, rest):
                 j, x = cell(A, row, p)
                 add_product(a, np.float64(x), j, out, rest)
             add_product(a, 1.0, len(out) - 1, out, rest)
-
-
-@compiled
-def _count_cells(A, columns, root, counts):
-    """Cells of some columns in rows with root > 0: counted for each row, and in total."""
-    total = 0
-    for k in range(len(columns)):
-        column = read_row(A, columns[k])
-        start, stop = span(A, column)
-        for p in range(start, stop):
-            i, _ = cell(A, column, p)
-            if root[i] > 0.0:
-                counts[i + np.uint64(1)] += 1
-                total += 1
-    return total
-
-
-@compiled
-def _turn(A, columns, root, at, places, values):
-    """Those cells sorted by rows, times the root of their row."""
-    for k in range(len(columns)):
-        column = held_row(A, columns[k])
-        start, stop = span(A, column)
-        for p in range(start, stop):
-            i, x = cell(A, column, p)
-            if root[i] > 0.0:
-                places[at[i]], values[at[i]] = k, root[i] * x
-                at[i] += 1
 
 
 @compiled

@@ -191,40 +191,6 @@ def _dots_csr(A, row, W, out):
         p += _1
 
 
-def _dot_column_dense(A, row, W, k):
-    x = A.X[row[0]]
-    s = 0.0
-    for j in range(row[1]):
-        s += x[j] * W[j, k]
-    return s
-
-
-def _dot_column_csr(A, row, W, k):
-    s0 = s1 = s2 = s3 = 0.0
-    p, hi = row
-    while p + _4 <= hi:
-        s0 += A.data[p] * W[A.indices[p], k]
-        s1 += A.data[p + _1] * W[A.indices[p + _1], k]
-        s2 += A.data[p + _2] * W[A.indices[p + _2], k]
-        s3 += A.data[p + _3] * W[A.indices[p + _3], k]
-        p += _4
-    while p < hi:
-        s0 += A.data[p] * W[A.indices[p], k]
-        p += _1
-    return (s0 + s1) + (s2 + s3)
-
-
-def _add_to_column_dense(A, row, scale, W, k):
-    x = A.X[row[0]]
-    for j in range(row[1]):
-        W[j, k] += scale * x[j]
-
-
-def _add_to_column_csr(A, row, scale, W, k):
-    for p in range(row[0], row[1]):
-        W[A.indices[p], k] += scale * A.data[p]
-
-
 def _add_dense(A, row, scale, w):
     i = row[0]
     for j in range(row[1]):
@@ -315,8 +281,6 @@ span = _verb(_span_dense, _span_csr, "The range of p for `cell` in a row.")
 cell = _verb(_cell_dense, _cell_csr, "The column and the value of cell p of a row.")
 dot = _verb(_dot_dense, _dot_csr, "The inner product of a row with w.")
 dots = _verb(_dots_dense, _dots_csr, "The inner products of a row with all columns of W.")
-dot_column = _verb(_dot_column_dense, _dot_column_csr, "The inner product of a row with column k of W.")
-add_to_column = _verb(_add_to_column_dense, _add_to_column_csr, "W[:, k] ← W[:, k] + scale · x for a row x.")
 add_row = _verb(_add_dense, _add_csr, "w ← w + scale · x for a row x.")
 add_outer = _verb(_add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ for a row x.")
 sq_norm = _verb(_sq_norm_dense, _sq_norm_csr, "The squared Euclidean norm of a row.")

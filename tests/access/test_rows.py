@@ -6,12 +6,10 @@ from numba import njit
 from hinge.access import (
     add_outer,
     add_row,
-    add_to_column,
     are_far,
     as_matrix,
     cell,
     dot,
-    dot_column,
     dots,
     fetch,
     held_row,
@@ -76,16 +74,16 @@ def test_verbs_are_numpys(layout, function):
         np.testing.assert_allclose(H, np.tril(0.5 * np.outer(x, x)))
 
 
-def column_verbs(A, i, W, out, k):
+def on_columns(A, i, W, out, k):
     row = held_row(A, i)
     dots(A, row, W, out)
-    response = dot_column(A, row, W, k)
-    add_to_column(A, row, 0.25, W, k)
+    response = dot(A, row, W[:, k])
+    add_row(A, row, 0.25, W[:, k])
     return response
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@plain_and_compiled(column_verbs, njit(column_verbs))
+@plain_and_compiled(on_columns, njit(on_columns))
 def test_verbs_of_columns_are_numpys(layout, function):
     X = rows(11)
     A = as_matrix(stored(X, layout)).rows

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hinge.access import Data, add_to_column, as_matrix, dots, frozen, read_row
+from hinge.access import Data, add_row, as_matrix, dots, frozen, read_row
 from hinge.compiled import compiled
 from hinge.problems.base import Certificate, OnData, Solution, rounded_gap, rounding
 from hinge.problems.svm.examples import Examples
@@ -339,5 +339,5 @@ def _combine(A, labels, p, share, constant, lo, hi, Z, mass):
         for k in range(Z.shape[1]):
             part = c * total if k == y else -c * max(0.0, p[i, k])
             if part != 0.0:
-                add_to_column(A, row, part, Z, k)
+                add_row(A, row, part, Z[:, k])
                 Z[d, k] += part * constant

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import add_to_column, dot_column, dots, read_row, sq_norm
+from hinge.access import add_row, dot, dots, read_row, sq_norm
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, count
 from hinge.problems import Multiclass, Problem, Solution
@@ -358,7 +358,7 @@ def _scores(A, row, V, constant, Lam, y, listed, size, i, classes, G):
     else:
         for j in range(m):
             classes[j] = listed[i, j]
-            G[j] = dot_column(A, row, V, np.uint64(classes[j]))
+            G[j] = dot(A, row, V[:, np.uint64(classes[j])])
     for j in range(m):
         k = classes[j]
         G[j] = (G[j] + constant * V[d, k]) / Lam + (0.0 if k == y else 1.0)
@@ -406,7 +406,7 @@ def _move(A, row, p, i, V, constant, s, h, G, old, new, classes, m):
         if step != 0.0:
             k = classes[j]
             p[i, k] = new[j]
-            add_to_column(A, row, -s * step, V, np.uint64(k))
+            add_row(A, row, -s * step, V[:, np.uint64(k)])
             V[d, k] -= s * step * constant
             rise += step * G[j] - 0.5 * h * step * step
     return rise

@@ -6,7 +6,7 @@ one linear system says where they lead.
 
 import numpy as np
 
-from hinge.access import add_to_column, dots, held_row
+from hinge.access import add_row, dots, held_row
 from hinge.compiled import compiled
 from hinge.problems import Multiclass
 from hinge.solvers.newton.systems import solved
@@ -119,7 +119,7 @@ def _combine(A, coef, constant, out):
         row = held_row(A, i)
         for k in range(coef.shape[1]):
             if coef[i, k] != 0.0:
-                add_to_column(A, row, coef[i, k], out, k)
+                add_row(A, row, coef[i, k], out[:, k])
                 out[-1, k] += coef[i, k] * constant
 
 

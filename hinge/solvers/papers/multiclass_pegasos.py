@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from hinge.access import add_to_column, dots, read_row, sq_norm
+from hinge.access import add_row, dots, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice
 from hinge.problems import Multiclass, Problem, Solution
@@ -150,7 +150,7 @@ def _add(A, row, z, k, y, rival, i, delta, constant):
 
 @compiled
 def _add_difference(A, row, V, y, rival, delta, constant):
-    add_to_column(A, row, delta, V, y)
-    add_to_column(A, row, -delta, V, rival)
+    add_row(A, row, delta, V[:, y])
+    add_row(A, row, -delta, V[:, rival])
     V[-1, y] += delta * constant
     V[-1, rival] -= delta * constant
