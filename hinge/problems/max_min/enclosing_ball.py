@@ -1,6 +1,7 @@
 """The smallest enclosing ball of the rows of a matrix, as a max-min problem; squared distances in float64."""
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,10 +13,9 @@ from hinge.access.rows import read_row, sq_distance
 from hinge.access.tables.fetched import Stretched
 from hinge.compiled import compiled
 from hinge.problems.base import rounding
-from hinge.problems.max_min.base import Fraction
 from hinge.problems.max_min.linear import LinearMaxMin, _finite, onto_ball
 from hinge.sampling import pick_square
-from hinge.types import MatrixLike, Stored
+from hinge.types import Stored
 
 
 def sq_distances(matrix: Data, z: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None) -> np.ndarray:
@@ -131,34 +131,26 @@ class EnclosingBall(LinearMaxMin):
     linear = False
     primal = "mean"
 
-    def __init__(self, A: MatrixLike | Data, *, relative: bool = True, fraction: Fraction | None = None) -> None:
-        super().__init__(A, relative=relative, fraction=fraction)
-        self._centre: np.ndarray | None = None
-        self._sq: np.ndarray | None = None
-
     # --- the origin z ---------------------------------------------------------------------
 
-    @property
+    @cached_property
     def centre(self) -> np.ndarray:
         """z, the mean of up to 256 evenly spaced rows; they are read once, and billed."""
-        if self._centre is None:
-            rows = self._spread_rows()
-            kept = as_matrix(self.matrix.gather(rows))
-            first, total = np.zeros((2, self.d))
-            kept.combine(np.ones(1), 0, 1, first)
-            kept.combine(np.ones(len(rows)), 0, len(rows), total)
-            # Written as first + mean of differences: if all rows are equal the result is exactly that row.
-            self._centre = first + (total - len(rows) * first) / len(rows)
-            if not np.isfinite(self._centre).all():
-                raise ValueError("The points have NaN or infinite entries: remove or replace them.")
-        return self._centre
+        rows = self._spread_rows()
+        kept = as_matrix(self.matrix.gather(rows))
+        first, total = np.zeros((2, self.d))
+        kept.combine(np.ones(1), 0, 1, first)
+        kept.combine(np.ones(len(rows)), 0, len(rows), total)
+        # Written as first + mean of differences: if all rows are equal the result is exactly that row.
+        centre = first + (total - len(rows) * first) / len(rows)
+        if not np.isfinite(centre).all():
+            raise ValueError("The points have NaN or infinite entries: remove or replace them.")
+        return centre
 
-    @property
+    @cached_property
     def from_centre(self) -> np.ndarray:
         """:math:`\\|a_i - z\\|^2` of all rows; computed by one pass, which is billed."""
-        if self._sq is None:
-            self._sq = -self.values(self.centre)
-        return self._sq
+        return -self.values(self.centre)
 
     @property
     def scale(self) -> float:  # type: ignore[override]

@@ -1,6 +1,7 @@
 """Linear functions that are the rows of a matrix: the base class of margins, games and semidefinite programs."""
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
@@ -17,14 +18,14 @@ def onto_ball(x: np.ndarray, radius: float = 1.0) -> np.ndarray:
     return x if norm <= radius else x * (radius / norm)
 
 
-def onto_simplex(x: np.ndarray, total: float = 1.0) -> np.ndarray:
-    """The nearest p with :math:`p \\ge 0` and :math:`\\sum_i p_i` the total: max(x - θ, 0) for the right θ.
+def onto_simplex(x: np.ndarray) -> np.ndarray:
+    """The nearest p with :math:`p \\ge 0` and :math:`\\sum_i p_i = 1`: max(x - θ, 0) for the right θ.
 
     O(n log n) by a sort.
     """
     x = x - x.max()  # a shift does not change the result, and the largest entry becomes exact
     down = -np.sort(-x)
-    excess = np.cumsum(down) - total
+    excess = np.cumsum(down) - 1.0
     k = int(np.flatnonzero(down * np.arange(1, len(x) + 1) > excess)[-1])
     return np.maximum(x - excess[k] / (k + 1), 0.0)
 
@@ -126,6 +127,16 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
 
     # --- bounds ---------------------------------------------------------------------------
 
+    @cached_property
+    def scale(self) -> float:  # type: ignore[override]
+        """The largest norm of a row; the step sizes assume it, and its reads are not billed."""
+        return (self.matrix.largest_norm() if self.in_memory else 0.0) or 1.0
+
+    @cached_property
+    def typical(self) -> float:
+        """The norm of a typical row (not billed); of data that is not in memory, the bound on all norms."""
+        return self.matrix.fork().typical_sq_norm() ** 0.5 if self.in_memory else self.scale
+
     @property
     def longest(self) -> float:
         """The largest norm of a row; where rows are not in memory, of those read so far."""
@@ -197,19 +208,18 @@ class MatrixGame(LinearMaxMin):
         super().__init__(A, relative=relative, fraction=fraction)
         if largest is not None and not 0 < largest < np.inf:
             raise ValueError(f"largest must be a positive number, got {largest!r}.")
-        self._largest = largest
+        if largest is not None:
+            self.longest = largest
 
     @property
     def scale(self) -> float:  # type: ignore[override]
         """The largest |payoff|; the step sizes assume it, and its reads are not billed."""
         return self.longest or 1.0
 
-    @property
-    def longest(self) -> float:
+    @cached_property
+    def longest(self) -> float:  # type: ignore[override]
         """The largest |payoff|, which bounds the values since weights sum to 1."""
-        if self._largest is None:
-            self._largest = self.matrix.largest_entry() if self.in_memory else 1.0
-        return self._largest
+        return self.matrix.largest_entry() if self.in_memory else 1.0
 
     def start(self) -> np.ndarray:
         return np.full(self.d, 1.0 / self.d)

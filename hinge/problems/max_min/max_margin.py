@@ -66,21 +66,14 @@ class MaxMargin(LinearMaxMin):
         self._held: tuple[np.ndarray, Matrix] | None = None
         if radius is not None and not 0 < radius < np.inf:
             raise ValueError(f"radius must be a positive number, got {radius!r}.")
-        self._radius = radius
-        self._typical: float | None = None
+        if radius is not None:
+            self.scale = radius
 
     def held_rows(self, rows: np.ndarray) -> Matrix:
         """A copy of some rows, kept until other rows are requested."""
         if self._held is None or not np.array_equal(self._held[0], rows):
             self._held = rows.copy(), self.matrix.gather(rows)
         return self._held[1]
-
-    @property
-    def scale(self) -> float:  # type: ignore[override]
-        """The largest norm of a row; the step sizes assume it, and its reads are not billed."""
-        if self._radius is None:
-            self._radius = self.matrix.largest_norm() if self.in_memory else 1.0
-        return self._radius or 1.0
 
     def values(self, x: np.ndarray) -> np.ndarray:
         return self.y * super().values(x)
@@ -119,13 +112,6 @@ class MaxMargin(LinearMaxMin):
     def sample_of(self, rows: np.ndarray) -> Any:
         values = super().sample_of(rows)
         return lambda x: self.y[rows] * values(x)
-
-    @property
-    def typical(self) -> float:
-        """The norm of a typical row (not billed); of data that is not in memory, the bound on all norms."""
-        if self._typical is None:
-            self._typical = self.matrix.fork().typical_sq_norm() ** 0.5 if self.in_memory else self.scale
-        return self._typical
 
     @property
     def negligible(self) -> float:  # type: ignore[override]

@@ -80,8 +80,6 @@ class Semidefinite(LinearMaxMin):
         rows = _checked_rows(cast(MatrixLike | Data, A)) if packed else pack(cast(Sequence[MatrixLike], A), symmetrize)
         super().__init__(rows, relative=relative, fraction=fraction)
         self.order = order_of(self.d)
-        self._scale: float | None = None
-        self._typical: float | None = None
 
     @classmethod
     def from_factors(cls, a: ArrayLike, b: ArrayLike, **options: Any) -> "Semidefinite":
@@ -92,13 +90,6 @@ class Semidefinite(LinearMaxMin):
         a, b : arrays of shape (m, n)
         """
         return cls(pack_factors(a, b), packed=True, **options)
-
-    @property
-    def scale(self) -> float:  # type: ignore[override]
-        """The largest Frobenius norm; the step sizes assume it, and its reads are not billed."""
-        if self._scale is None:
-            self._scale = self.matrix.largest_norm() if self.in_memory else 1.0
-        return self._scale or 1.0
 
     def matrix_of(self, x: np.ndarray) -> np.ndarray:
         """The n × n matrix X of x = svec(X)."""
@@ -153,10 +144,7 @@ class Semidefinite(LinearMaxMin):
         return self.matrix_of(self.settled(x))
 
     def unit(self, lower: float, upper: float) -> float:
-        if self._typical is None:
-            typical = self.matrix.fork().typical_sq_norm() ** 0.5 if self.in_memory else self.scale
-            self._typical = typical / self.order**0.5
-        return max(upper, NEGLIGIBLE * self._typical)
+        return max(upper, NEGLIGIBLE * self.typical / self.order**0.5)
 
 
 def _checked_rows(A: MatrixLike | Data) -> Data:
