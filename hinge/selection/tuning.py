@@ -352,23 +352,17 @@ class _Search:
     ) -> None:
         """Put the score of a model on the board."""
         marks = self.scoring.marks(model, X, y, weight)
-        if marks is None:
-            self.board.scores[place] = self._score(model, X, y, weight, place[2])
-        else:
+        if marks is not None:
             self.board.keep(*place, *marks)
-
-    def _score(
-        self, model: Tunable, X: Items | np.ndarray, y: np.ndarray, weight: np.ndarray | None, fold: int
-    ) -> float:
-        """The score of a model; with a helpful error if it fails because a class is missing."""
+            return
         try:
-            return self.scoring.score_of(model, X, y, weight)
+            self.board.scores[place] = self.scoring.score_of(model, X, y, weight)
         except ValueError as error:
             count = len(getattr(model, "classes_", ()))
             if self.data.classes is None or count == len(self.data.classes) == len(np.unique(y)):
                 raise
             raise ValueError(
-                f"Fold {fold + 1} of cv lacks a class among the rows to learn from or those held out, and "
+                f"Fold {place[2] + 1} of cv lacks a class among the rows to learn from or those held out, and "
                 f"scoring={self.scoring.name!r} has no score then: shuffle and stratify, by "
                 "cv=StratifiedKFold(shuffle=True) for instance, or give fewer folds."
             ) from error

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 from hinge.access.streams.base import Streamed
 from hinge.constraints import Constraints
 from hinge.monitoring import History, Status
-from hinge.problems import KernelProblem, L1Regularized, Problem, Regularized
+from hinge.problems import KernelProblem, L1Regularized, Problem
 from hinge.problems.base import Certificate, Cost, OnData
 from hinge.problems.svm.losses import HINGE
 
@@ -70,6 +70,12 @@ class Solver(Settings, Generic[P, S]):
     """
 
     paper: ClassVar[Paper]
+
+    solves: ClassVar[type] = object
+    """The kind of problem that it solves."""
+
+    instead: ClassVar[str] = ""
+    """What to use for problems of other kinds."""
 
     reads: ClassVar[Literal["rows", "blocks", "cells", "kept cells", "kernel"]] = "rows"
     """What it reads: "rows" of a matrix in memory; "blocks" of rows, also of a stream; "cells": single rows, columns or
@@ -136,6 +142,13 @@ class Solver(Settings, Generic[P, S]):
 
     def rejects(self, problem: Problem) -> str | None:
         """Why this solver cannot solve `problem`, and which can; None if it can."""
+        if isinstance(problem, self.solves):
+            return self.limits(problem)
+        instead = f"; use {self.instead}" if self.instead else ""
+        return f"{type(self).__name__} solves {self.solves.__name__} problems, not {type(problem).__name__}{instead}."
+
+    def limits(self, problem: Any) -> str | None:
+        """Why it cannot solve this one of the kind that it `solves`; None if it can."""
         return None
 
     def cost(self, problem: P, state: S | None = None) -> Cost:
@@ -222,15 +235,6 @@ def reason_against(solver: Solver, problem: Problem) -> str | None:
         return None
     others = "BlockDual" if isinstance(problem, KernelProblem) else "SDCA or Newton"
     return f"{type(solver).__name__} minimises the hinge loss, not the {loss.name} loss; use {others}."
-
-
-def require_regularized(solver: Solver, problem: Problem) -> str | None:
-    """Why a solver of `Regularized` problems cannot solve a problem of another kind; None if it is of this kind."""
-    if isinstance(problem, Regularized):
-        return None
-    return (
-        f"{type(solver).__name__} solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
-    )
 
 
 def cannot_read(problem: Problem, solver: Solver) -> str | None:

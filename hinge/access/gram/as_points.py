@@ -4,6 +4,7 @@ Each class fills a block of kernel values for given row and column numbers, and 
 counts and caches the values.
 """
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any, cast
@@ -166,10 +167,6 @@ class WholePoints(InnerPoints):
         """``out[r, c]``: `scale` times the inner product of the multiples."""
         raise NotImplementedError
 
-    def _same(self, dtype: DTypeLike) -> "WholePoints":
-        """The same points with values in another type."""
-        raise NotImplementedError
-
     def _set_squares(self, whole: np.ndarray, terms: np.ndarray) -> None:
         """From the squared norms in steps, and the number of values that are not zero."""
         self._whole_sq, self._terms = whole, terms
@@ -189,7 +186,10 @@ class WholePoints(InnerPoints):
     def finer(self) -> Points | None:  # type: ignore[override]
         """The same multiples with values in float64; then, where they are none, the points as given."""
         if self.dtype == np.float32:
-            return self._same(np.float64)
+            same = copy.copy(self)
+            WholePoints.__init__(same, self._given, self._kernel, self._step, self._off, np.float64)
+            same._set_squares(self._whole_sq, self._terms)
+            return same
         if self._off == 0.0 and self._fits_single:
             return None
         sparse = hasattr(self._given, "indptr")
@@ -224,22 +224,11 @@ class BytePoints(WholePoints):
     _far = False
     """Whether half a distance may belong to a value too small for single precision; there is a `_least`."""
 
-    def __init__(
-        self,
-        X: Stored,
-        kernel: Kernel,
-        step: float,
-        off: float = 0.0,
-        dtype: DTypeLike = np.float32,
-        known: "BytePoints | None" = None,
-    ) -> None:
+    def __init__(self, X: Stored, kernel: Kernel, step: float, off: float = 0.0, dtype: DTypeLike = np.float32) -> None:
         super().__init__(X, kernel, step, off, dtype)
         self._distances = isinstance(kernel, Gaussian)
-        self.bytes: np.ndarray = packed(X, step) if known is None else known.bytes
+        self.bytes: np.ndarray = packed(X, step)
         self.nbytes = self.bytes.nbytes
-        if known is not None:
-            self._set_squares(known._whole_sq, known._terms)
-            return
         sq, terms = np.zeros((2, self.n))
         for lo in range(0, self.n, 4096):
             part = self.bytes[lo : lo + 4096].astype(np.float32)
@@ -259,21 +248,12 @@ class BytePoints(WholePoints):
         if self._far:
             np.maximum(out, np.float32(self._least), out=out)
 
-    def _same(self, dtype: DTypeLike) -> WholePoints:
-        return BytePoints(self._given, self._kernel, self._step, self._off, dtype, self)
-
 
 class BitPoints(WholePoints):
     """Values that are zero or a step, as bits; `planes` is the result of `bit_planes`."""
 
     def __init__(
-        self,
-        X: Stored,
-        planes: np.ndarray,
-        kernel: Kernel,
-        step: float,
-        off: float = 0.0,
-        dtype: DTypeLike = np.float32,
+        self, X: Stored, planes: np.ndarray, kernel: Kernel, step: float, off: float, dtype: DTypeLike
     ) -> None:
         super().__init__(X, kernel, step, off, dtype)
         self.planes, self.nbytes = planes, planes.nbytes
@@ -284,9 +264,6 @@ class BitPoints(WholePoints):
 
     def _counts(self, rows: np.ndarray, columns: np.ndarray, scale: np.float32, out: np.ndarray) -> None:
         bit_dots(self.planes, rows, columns, scale, out)
-
-    def _same(self, dtype: DTypeLike) -> WholePoints:
-        return BitPoints(self._given, self.planes, self._kernel, self._step, self._off, dtype)
 
 
 EPS = float(np.finfo(np.float32).eps)

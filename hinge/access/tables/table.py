@@ -265,19 +265,18 @@ class Table(Data):
         if not free:
             old = np.flatnonzero(known) if self.keep else EVERYWHERE
             price = bill.row_price - (bill.price_of(old) if len(old) else 0.0)
-            bill.charge(self.shape[1] - len(old), _nonzeros(line) - _nonzeros_at(line, old, known), price)
+            bill.charge(self.shape[1] - len(old), _nonzeros(line, ~known if len(old) else None), price)
         bill.whole_rows[i] = True
         return _read_only(line)
 
     def column(self, j: int) -> Line:
         """Column j."""
         j = self._checked(j, 1)
-        known = ~self.bill.missing(slice(None), j) if self.keep else None
+        fresh = self.bill.missing(slice(None), j) if self.keep else None
         line = self._column(j)
         price = 1.0 if self.bill.prices is None else float(self.bill.prices[j])
-        old = EVERYWHERE if known is None else np.flatnonzero(known)
-        count = self.shape[0] - len(old)
-        self.bill.charge(count, _nonzeros(line) - _nonzeros_at(line, old, known), price * count)
+        count = self.shape[0] if fresh is None else int(np.count_nonzero(fresh))
+        self.bill.charge(count, _nonzeros(line, fresh), price * count)
         self.bill.whole_columns[j] = True
         return _read_only(line)
 
@@ -433,14 +432,9 @@ def _read_only(line: Line) -> Line:
     return Line(frozen(line.at), frozen(np.ascontiguousarray(line.values)))
 
 
-def _nonzeros(line: Line) -> int:
-    return int(np.count_nonzero(line.values))
-
-
-def _nonzeros_at(line: Line, places: np.ndarray, flags: np.ndarray | None) -> int:
-    """Nonzeros of a line at some positions, which are also given as flags."""
-    if not len(places) or flags is None:
-        return 0
-    if len(line.at):
-        return int(np.count_nonzero(line.values[flags[line.at]]))
-    return int(np.count_nonzero(line.values[places])) if len(line.values) else 0
+def _nonzeros(line: Line, counted: np.ndarray | None) -> int:
+    """Nonzeros of a line, or of its flagged positions."""
+    values = line.values
+    if counted is not None and len(values):
+        values = values[counted[line.at] if len(line.at) else counted]
+    return int(np.count_nonzero(values))

@@ -217,7 +217,7 @@ class MatrixGame(LinearMaxMin):
         return self.longest or 1.0
 
     @cached_property
-    def longest(self) -> float:  # type: ignore[override]
+    def longest(self) -> float:
         """The largest |payoff|, which bounds the values since weights sum to 1."""
         return self.matrix.largest_entry() if self.in_memory else 1.0
 

@@ -5,18 +5,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import Matrix, frozen
+from hinge.access import Matrix
 from hinge.access.streams.base import Ranges, Streamed
 from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, count
-from hinge.problems import Certificate, Problem, Regularized, Solution
+from hinge.problems import Certificate, Regularized, Solution
 from hinge.problems.base import Cost, rounding
 from hinge.problems.svm.examples import balance
 from hinge.sampling import key_of, stream_of
 from hinge.solvers.ascent.active_rows import shuffle, unmarked
 from hinge.solvers.ascent.local_ascent import AscentRows, Share, local_ascent
 from hinge.solvers.ascent.sdca import SGD_PAYS, TYPICAL, bias_constant, first_dual, start_dual
-from hinge.solvers.base import Paper, Solver, require_regularized
+from hinge.solvers.base import Paper, Solver
 from hinge.threads import stretches
 
 OWN, EPOCHS = 1 << 40, 1 << 10  # random streams from OWN on order the rows within blocks: EPOCHS of them for each block
@@ -134,9 +134,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
         "block minimisation in the dual, with blocks dealt anew and certificates from the pass itself",
     )
     constraints = Constraints(epochs=count(most=EPOCHS))
-
-    def rejects(self, problem: Problem) -> str | None:
-        return require_regularized(self, problem)
+    solves, instead = Regularized, "SGD for a norm bound"
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> BlockAscentState:
         d, full, dual = problem.d, problem.lam * problem.total, first_dual()
@@ -218,46 +216,36 @@ def load_block(problem: Regularized, block: Ranges, ahead: Ranges) -> Matrix:
     """The rows of a block, in memory."""
     if isinstance(problem.matrix, Streamed):
         return problem.matrix.take(block, ahead)
-    return problem.matrix.gather(np.concatenate([np.arange(lo, hi) for lo, hi in block]))
+    return problem.matrix.gather(numbers_of(block))
+
+
+def numbers_of(block: Ranges) -> np.ndarray:
+    """The numbers of the rows of a block."""
+    return np.concatenate([np.arange(lo, hi) for lo, hi in block])
 
 
 def _bias(dual: Scalars) -> float:
     return float(dual.beta + dual.kappa * dual.u / (dual.Lam or 1.0))
 
 
-def rows_of(a: np.ndarray, block: Ranges) -> np.ndarray:
-    """The entries of an array for the rows of a block; the whole array if it has one entry for all rows."""
-    return a if len(a) == 1 else np.concatenate([a[lo:hi] for lo, hi in block])
-
-
-def _put(values: np.ndarray, a: np.ndarray, block: Ranges) -> None:
-    """Write values for the rows of a block back into an array."""
-    at = 0
-    for lo, hi in block:
-        a[lo:hi] = values[at : at + hi - lo]
-        at += hi - lo
-
-
 def _visit(problem: Regularized, state: BlockAscentState, block: Ranges, rows: Matrix, epochs: int) -> None:
     """Do all that is done with a block while it is in memory; the state changes at the end."""
-    matrix, place, dual = problem.matrix, state.place, state.dual
+    known, place, dual, at = problem.matrix.sq_norms, state.place, state.dual, numbers_of(block)
     if place.done == 0:
         state.w[:] = state.v / (dual.Lam or 1.0)
         state.sums[:] = 0.0
         place.b, place.loss = _bias(dual), 0.0
     loss = _loss_of(problem, state, block, rows) if place.passes > 0 else 0.0
-    known = matrix.sq_norms
-    sq = np.full(rows.n, np.nan) if known is None else rows_of(known, block) if len(known) > 1 else known.copy()
-    alpha = rows_of(state.alpha, block) if problem.n > 1 else state.alpha.copy()
-    _ascend(problem, state, block, rows, alpha, sq, epochs)
-    weight = rows_of(problem.weight, block)
-    coef, z = alpha * rows_of(problem.y, block) * (weight / problem.total), np.zeros_like(state.sums)
+    sq, alpha = np.full(rows.n, np.nan) if known is None else known[at], state.alpha[at]
+    part = AscentRows.from_problem(problem, rows.rows, at)
+    _ascend(state, part, alpha, sq, epochs)
+    coef, z = alpha * part.y * (part.weight / problem.total), np.zeros_like(state.sums)
     rows.combine(np.maximum(coef, 0.0), 0, rows.n, z[0])
     rows.combine(np.minimum(coef, 0.0), 0, rows.n, z[1])
     state.sums[:] += z
-    _put(alpha, state.alpha, block)
+    state.alpha[at] = alpha
     if known is not None:
-        _put(sq, known, block)
+        known[at] = sq
     place.loss += loss
     place.largest = max(place.largest, np.max(sq, initial=0.0, where=~np.isnan(sq)))
 
@@ -275,24 +263,12 @@ def _loss_of(problem: Regularized, state: BlockAscentState, block: Ranges, rows:
     return loss
 
 
-def _ascend(
-    problem: Regularized,
-    state: BlockAscentState,
-    block: Ranges,
-    rows: Matrix,
-    alpha: np.ndarray,
-    sq: np.ndarray,
-    epochs: int,
-) -> None:
+def _ascend(state: BlockAscentState, part: AscentRows, alpha: np.ndarray, sq: np.ndarray, epochs: int) -> None:
     """Take dual steps on the rows of a block, whose α and squared norms are given; update v and u."""
     place, dual, deal = state.place, state.dual, np.zeros(1, np.uint32)
-    weight = frozen(rows_of(problem.weight, block))
-    active = np.arange(rows.n) if len(problem.weight) == 1 else np.flatnonzero(weight)
-    active, met = active.astype(np.uint32), np.inf
-    listed, first = len(active), OWN + EPOCHS * int(place.t)  # whatever the number of epochs was before
-    part = AscentRows(
-        rows.rows, rows_of(problem.y, block), rows_of(problem.target, block), weight, problem.loss, problem.lam
-    )
+    active = np.flatnonzero(np.broadcast_to(part.weight, len(alpha))).astype(np.uint32)
+    met, listed = np.inf, len(active)
+    first = OWN + EPOCHS * int(place.t)  # whatever the number of epochs was before
     for epoch in range(epochs):
         share = Share(active, listed, deal, 0, 1, listed, 2, state.key, first + epoch)
         change = local_ascent(part, share, alpha, sq, state.v, dual, 1.0)

@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.compiled import Scalars, compiled, scalars
+from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, count
-from hinge.problems import Problem, Regularized, Solution
+from hinge.problems import Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.ascent.active_rows import list_rows, rows_to_look, shuffle
 from hinge.solvers.ascent.local_ascent import AscentRows, Change, Share, end_epoch, local_ascent
 from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, begin_bias
-from hinge.solvers.base import Paper, Solver, require_regularized
+from hinge.solvers.base import Paper, Solver
 from hinge.threads import each
 
 NEIGHBOURS = 64  # rows that are dealt out together, so that parts do not write to the same lines of memory
@@ -127,8 +127,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         """The ascent that takes the same steps."""
         return SDCA(self.first_pass, self.shrinking, self.block_rows)
 
-    def rejects(self, problem: Problem) -> str | None:
-        return require_regularized(self, problem)
+    solves, instead = Regularized, "SGD for a norm bound"
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> CoCoAState:
         ascent = self.plain.init(problem, seed, start)
@@ -138,8 +137,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
     def advance(self, problem: Regularized, state: CoCoAState, n_iter: int) -> CoCoAState:
         dual = state.ascent.dual
         if n_iter == 0:  # compile: the same calls, over no rows
-            local_ascent(AscentRows.from_problem(problem), _share(state, 1, 0, 0, 0), *_initial_arrays(state), 1.0)
-            _add(np.zeros(0), np.zeros(0))
+            _local_change(AscentRows.from_problem(problem), state, 1, (0, 0), 0, 1.0)
         elif state.t == 0:
             begin_bias(problem, dual)
         for _ in range(n_iter):
@@ -169,13 +167,14 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         first, stop = (int(rounds.blocks * (rounds.done + more) // rounds.cuts) for more in (0, 1))
         ends = [first + (stop - first) * k // parts for k in range(parts + 1)]
         group = self.plain.rows_a_block(problem)
-        shares = [_share(state, group, ends[k], ends[k + 1], number + k) for k in range(parts)]
         sigma = float(parts if dual.growing else min(rounds.sigma, parts))
         with problem.matrix.shared(parts) as A:
-            rows = [AscentRows.from_problem(problem, A[k]) for k in range(parts)]
-            changes = each(
-                lambda k: local_ascent(rows[k], shares[k], *_initial_arrays(state), sigma), parts, self.parts
-            )
+
+            def part(k: int) -> Change:
+                rows = AscentRows.from_problem(problem, A[k])
+                return _local_change(rows, state, group, (ends[k], ends[k + 1]), number + k, sigma)
+
+            changes = each(part, parts, self.parts)
         epoch.draws += parts
         needed = _add_up(ascent, changes)
         if not dual.growing:
@@ -228,17 +227,13 @@ def _deal(state: CoCoAState, listed: bool, parts: int, cuts: int, group: int) ->
     epoch.draws = shuffle(ascent.order, rounds.blocks, ascent.key, epoch.draws)
 
 
-def _share(state: CoCoAState, group: int, first: int, stop: int, number: int) -> Share:
-    """The blocks of one part in a round; `number` is the stream of its random numbers."""
-    ascent, rounds = state
-    listed, size = int(ascent.epoch.active), int(rounds.neighbours)
-    return Share(ascent.active, listed, ascent.order, first, stop, size, group, ascent.key, number)
-
-
-def _initial_arrays(state: CoCoAState) -> tuple[np.ndarray, np.ndarray, np.ndarray, Scalars]:
-    """The arrays that every part starts from."""
-    ascent = state.ascent
-    return ascent.alpha, ascent.sq, ascent.v, ascent.dual
+def _local_change(
+    rows: AscentRows, state: CoCoAState, group: int, blocks: tuple[int, int], number: int, sigma: float
+) -> Change:
+    """What one part does in a round with its blocks; `number` is the stream of its random numbers."""
+    ascent, size = state.ascent, int(state.rounds.neighbours)
+    share = Share(ascent.active, int(ascent.epoch.active), ascent.order, *blocks, size, group, ascent.key, number)
+    return local_ascent(rows, share, ascent.alpha, ascent.sq, ascent.v, ascent.dual, sigma)
 
 
 def _add_up(ascent: SDCAState, changes: list[Change]) -> float:
@@ -252,21 +247,7 @@ def _add_up(ascent: SDCAState, changes: list[Change]) -> float:
     dual.lowest = min(dual.lowest, *(change.lowest for change in changes))
     epoch.t += rows
     epoch.visited += rows
-    if len(changes) == 1:
-        _add(changes[0].dv, ascent.v)
-        return 1.0
-    together, apart = np.zeros_like(ascent.v), 0.0
-    for change in changes:
-        apart += _add(change.dv, together) + kappa * change.du**2
-    both = _add(together, ascent.v) + kappa * du**2
-    return max(1.0, both / apart) if apart > 0.0 else 1.0
-
-
-@compiled
-def _add(change, total):
-    """Add a change to a total; returns its squared norm."""
-    square = 0.0
-    for j in range(len(change)):
-        total[j] += change[j]
-        square += change[j] * change[j]
-    return square
+    dv = np.sum([change.dv for change in changes], axis=0)
+    ascent.v[:] += dv
+    apart = sum(float(change.dv @ change.dv) + kappa * change.du**2 for change in changes)
+    return max(1.0, (float(dv @ dv) + kappa * du**2) / apart) if apart > 0.0 else 1.0

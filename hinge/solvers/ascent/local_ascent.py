@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import CSRRows, DenseRows, add_row, are_far, dot, fetch, read_row, sq_norm
+from hinge.access import CSRRows, DenseRows, add_row, are_far, dot, fetch, frozen, read_row, sq_norm
 from hinge.access.rows import prefetch
 from hinge.compiled import Scalars, compiled, copied
 from hinge.problems import Regularized
@@ -46,10 +46,15 @@ class AscentRows(NamedTuple):
     lam: float
 
     @classmethod
-    def from_problem(cls, problem: Regularized, A: DenseRows | CSRRows | None = None) -> "AscentRows":
-        """All examples of a problem, read through A, which may have a counter of its own."""
-        A = problem.matrix.rows if A is None else A
-        return cls(A, problem.y, problem.target, problem.weight, problem.loss, problem.lam)
+    def from_problem(
+        cls, problem: Regularized, A: DenseRows | CSRRows | None = None, at: np.ndarray | None = None
+    ) -> "AscentRows":
+        """All examples of a problem, or those at some places, read through A, which may have a counter of its own."""
+        y, target, weight = problem.y, problem.target, problem.weight
+        if at is not None:
+            y, target = y[at], target if len(target) == 1 else target[at]
+            weight = weight if len(weight) == 1 else frozen(weight[at])
+        return cls(problem.matrix.rows if A is None else A, y, target, weight, problem.loss, problem.lam)
 
 
 class Share(NamedTuple):

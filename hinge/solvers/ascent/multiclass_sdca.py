@@ -8,7 +8,7 @@ import numpy as np
 from hinge.access import add_row, dot, dots, read_row, sq_norm
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, count
-from hinge.problems import Multiclass, Problem, Solution
+from hinge.problems import Multiclass, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import (
@@ -129,11 +129,7 @@ class MulticlassSDCA(Solver[Multiclass, MulticlassSDCAState]):
         "section 6",
     )
     constraints = Constraints(block_rows=count() | None)
-
-    def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Multiclass):
-            return None
-        return f"MulticlassSDCA solves Multiclass problems, not {type(problem).__name__}; use SDCA."
+    solves, instead = Multiclass, "SDCA"
 
     def init(self, problem: Multiclass, seed: int = 0, start: Solution | None = None) -> MulticlassSDCAState:
         n, k = problem.n, problem.k

@@ -8,7 +8,7 @@ import numpy as np
 from hinge.access import Matrix
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, choice, count, number
-from hinge.problems import OneClass, Problem, Regularized, Solution
+from hinge.problems import OneClass, Regularized, Solution
 from hinge.problems.base import Combination, Cost
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import begin, first_epoch, rows_a_block, rows_to_look
@@ -22,7 +22,7 @@ from hinge.solvers.ascent.local_ascent import (
     visit,
 )
 from hinge.solvers.ascent.subspace_step import subspace_step
-from hinge.solvers.base import Paper, Solver, require_regularized
+from hinge.solvers.base import Paper, Solver
 
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # this many rows, or up to twice this, whose norms set the scale of a free bias
@@ -236,10 +236,11 @@ class SDCA(Solver[Regularized, SDCAState]):
         acceleration=choice("none", "subspace"),
         after=number(least=0),
     )
+    solves, instead = Regularized, "SGD for a norm bound"
 
-    def rejects(self, problem: Problem) -> str | None:
-        if (reason := require_regularized(self, problem)) or self.acceleration == "none" or problem.loss.piecewise:
-            return reason
+    def limits(self, problem: Regularized) -> str | None:
+        if self.acceleration == "none" or problem.loss.piecewise:
+            return None
         return f"Subspace steps are for piecewise quadratic losses, not the {problem.loss.name} loss; use SDCA()."
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:

@@ -8,12 +8,12 @@ import numpy as np
 from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, count, number
-from hinge.problems import Problem, Regularized, Solution
+from hinge.problems import Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_unit
 from hinge.solvers.ascent.active_rows import begin, ends_epoch, next_rows
 from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, bias_constant, dual_step
-from hinge.solvers.base import Paper, Solver, require_regularized
+from hinge.solvers.base import Paper, Solver
 
 
 class StaleState(NamedTuple):
@@ -102,8 +102,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
         """The ascent that takes the same steps."""
         return SDCA("plain", shrinking=False, block_rows=self.block_rows)
 
-    def rejects(self, problem: Problem) -> str | None:
-        return require_regularized(self, problem)
+    solves, instead = Regularized, "SGD for a norm bound"
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> StaleState:
         return StaleState(self.plain.init(problem, seed, start), np.full(problem.n, np.nan))

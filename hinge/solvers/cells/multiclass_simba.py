@@ -26,7 +26,7 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice, number
-from hinge.problems import Certificate, MulticlassSlackConstrained, Problem, Solution
+from hinge.problems import Certificate, MulticlassSlackConstrained, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
@@ -99,11 +99,7 @@ class MulticlassSimba(Solver[MulticlassSlackConstrained, MulticlassSimbaState]):
     paper = Paper("Beating SGD: Learning SVMs in Sublinear Time", "Hazan, Koren, Srebro", 2011, "section 7")
     reads = "cells"
     constraints = Constraints(output=choice("average", "last"), radius=number(above=0) | None)
-
-    def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, MulticlassSlackConstrained):
-            return None
-        return f"MulticlassSimba solves MulticlassSlackConstrained problems, not {type(problem).__name__}; use Simba."
+    solves, instead = MulticlassSlackConstrained, "Simba"
 
     def init(
         self, problem: MulticlassSlackConstrained, seed: int = 0, start: Solution | None = None

@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from hinge.constraints import Constraints, choice, count, number
-from hinge.problems import Certificate, Problem, SlackConstrained, Solution
+from hinge.problems import Certificate, SlackConstrained, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
@@ -166,9 +166,9 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         if self.steps == "fixed" and self.epsilon is None:
             raise ValueError("Fixed steps need epsilon, from which the number of iterations follows.")
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, SlackConstrained):
-            return f"Simba solves SlackConstrained problems, not {type(problem).__name__}; use SDCA or Newton."
+    solves, instead = SlackConstrained, "SDCA or Newton"
+
+    def limits(self, problem: SlackConstrained) -> str | None:
         if len(problem.weight) > 1:
             return "Simba takes no weights: the slack of all points counts alike. Use solve_slack."
         if self.scale is None and self.radius is None and problem.table.in_memory:

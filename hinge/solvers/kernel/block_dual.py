@@ -10,7 +10,7 @@ from hinge.constraints import Constraints, count, number
 from hinge.kernels import namespace
 from hinge.monitoring import Status
 from hinge.monitoring.clock import hurried
-from hinge.problems import Expansion, KernelRegularized, Problem, sorted_bias
+from hinge.problems import Expansion, KernelRegularized, sorted_bias
 from hinge.problems.base import Cost, rounded_gap
 from hinge.problems.svm.kernel_duality import UNIT, best_scale
 from hinge.sampling import draw_units, key_of
@@ -156,11 +156,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     constraints = Constraints(
         block=count(2) | None, first=count(), margin=number(above=1), inner=number(above=0, below=1), most=count(2)
     )
-
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, KernelRegularized):
-            return f"BlockDual solves KernelRegularized problems, not {type(problem).__name__}; use SBP."
-        return None
+    solves, instead = KernelRegularized, "SBP"
 
     def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> BlockState:
         n, gram, key = problem.n, problem.gram, key_of(seed)

@@ -8,7 +8,7 @@ import numpy as np
 from hinge.access.gram.device import DeviceGram
 from hinge.constraints import Constraints, count
 from hinge.monitoring import Status
-from hinge.problems import Expansion, KernelRegularized, Problem
+from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.base import Cost, rounded_gap
 from hinge.problems.svm.kernel_duality import WORTH, best_scale
 from hinge.sampling import draw_units, key_of
@@ -119,9 +119,9 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         if self.steps % AT_ONCE:
             raise ValueError(f"steps must be a multiple of {AT_ONCE}, got {self.steps!r}.")
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, KernelRegularized):
-            return f"DeviceBlock solves KernelRegularized problems, not {type(problem).__name__}; use SBP."
+    solves, instead = KernelRegularized, "SBP"
+
+    def limits(self, problem: KernelRegularized) -> str | None:
         if not isinstance(problem.gram, DeviceGram):
             return "DeviceBlock is for points on a device, such as SVC(device='cuda') puts there; use BlockDual."
         if not problem.certifiable:

@@ -14,7 +14,7 @@ from hinge.access import BaseGram, Matrix
 from hinge.access.streams.base import free_memory
 from hinge.constraints import Constraints, count
 from hinge.monitoring import Status, Stop
-from hinge.problems import Expansion, KernelRegularized, Problem, Regularized, Solution
+from hinge.problems import Expansion, KernelRegularized, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
@@ -135,10 +135,9 @@ class Nystroem(Solver[KernelRegularized, NystroemState]):
     reads = "kernel"
     paper = Paper("Using the Nyström Method to Speed Up Kernel Machines", "Williams, Seeger", 2001, "section 2")
     constraints = Constraints(n_components=count() | None)
+    solves, instead = KernelRegularized, "BlockDual or SBP"
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, KernelRegularized):
-            return f"Nystroem solves KernelRegularized problems, not {type(problem).__name__}; use BlockDual or SBP."
+    def limits(self, problem: KernelRegularized) -> str | None:
         if not problem.certifiable:
             return (
                 "Nystroem needs a positive semidefinite kernel, which this one is not: use another kernel, or fit "

@@ -12,7 +12,7 @@ from hinge.access.rows import DenseRows
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
-from hinge.problems import L1Regularized, Problem, Solution
+from hinge.problems import L1Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.l1.face_newton import (
@@ -41,8 +41,8 @@ class CDNState(NamedTuple):
     `e`       residuals yᵢ - ⟨w, xᵢ⟩ - b
     `alpha`   dual point of the largest objective so far
     `columns` the first `size` entries are the working set
-    `size`    columns in the working set
     `cells`   their cells
+    `size`    columns in the working set
     `worst`   largest violation of the optimality conditions over all columns
     `primal`  objective at w, up to rounding
     `dual`    objective at `alpha`, up to rounding
@@ -58,16 +58,16 @@ class CDNState(NamedTuple):
     e: np.ndarray
     alpha: np.ndarray
     columns: np.ndarray
-    size: int
     cells: int
-    worst: float
-    primal: float
-    dual: float
-    spent: float
-    ridge: float
-    still: int
-    stale: bool
-    t: int
+    size: int = 0
+    worst: float = np.inf
+    primal: float = np.inf
+    dual: float = 0.0
+    spent: float = 0.0
+    ridge: float = 1e-2
+    still: int = 0
+    stale: bool = False
+    t: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,12 +138,7 @@ class CDN(Solver[L1Regularized, CDNState]):
         "Section 4.1, CDN; with working sets",
     )
     constraints = Constraints(first=count(), epochs=count(), share=number(above=0, below=1))
-
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, L1Regularized):
-            name = type(problem).__name__
-            return f"CDN solves L1Regularized problems, penalty='l1', not {name}; use SDCA or Newton."
-        return None
+    solves, instead = L1Regularized, "SDCA or Newton, or penalty='l1'"
 
     def init(self, problem: L1Regularized, seed: int = 0, start: Solution | None = None) -> CDNState:
         d, w, e = problem.d, np.zeros(problem.d + 1), problem.y.astype(np.float64)
@@ -153,22 +148,7 @@ class CDN(Solver[L1Regularized, CDNState]):
             if problem.bias != "none":
                 w[d] = start.b / constant(problem)
                 e -= start.b
-        return CDNState(
-            w,
-            e,
-            np.zeros(problem.n),
-            np.zeros(d, np.int64),
-            size=0,
-            cells=problem.matrix.n_cells,
-            worst=np.inf,
-            primal=np.inf,
-            dual=0.0,
-            spent=0.0,
-            ridge=1e-2,
-            still=0,
-            stale=False,
-            t=0,
-        )
+        return CDNState(w, e, np.zeros(problem.n), np.zeros(d, np.int64), problem.matrix.n_cells)
 
     def advance(self, problem: L1Regularized, state: CDNState, n_iter: int) -> CDNState:
         for _ in range(n_iter):

@@ -14,18 +14,16 @@ from hinge.access.streams.base import Ranges
 from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, count
 from hinge.monitoring import Status, Stop
-from hinge.problems import Certificate, Problem, Regularized, Solution
+from hinge.problems import Certificate, Regularized, Solution
 from hinge.problems.base import Cost
-from hinge.problems.svm.linear import Bias
-from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import primal_value, relative_gap
 from hinge.sampling import key_of
-from hinge.solvers.ascent.block_ascent import cut_of, next_block
+from hinge.solvers.ascent.block_ascent import cut_of, next_block, numbers_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.driver import solve
 from hinge.solvers.newton.newton import PROGRESS, RARE, Newton
 from hinge.solvers.newton.pass_sums import PassQuery, PassSums, add_sums, dual_bound, no_sums, small_answer, sums_of
-from hinge.solvers.newton.systems import MOST_DIRECT, by_features, penalty_of
+from hinge.solvers.newton.systems import MOST_DIRECT, Outline, by_features, penalty_of
 
 SAMPLE = 1 << 22  # cells of the sample whose solution is the start: a few tenths of a second
 ROWS = 8  # rows per feature in that sample, at least
@@ -34,17 +32,6 @@ STEPS = np.array([0.0, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
 """Lengths at which a pass evaluates the objective, relative to the length of the step that it tries."""
 TRIAL = int(np.flatnonzero(STEPS == 1.0)[0])
 STALLED = 12  # passes without progress that end a run
-
-
-class Outline(NamedTuple):
-    """A problem without its rows; `keep` is the share of these that may be held in memory between passes."""
-
-    d: int
-    lam: float
-    loss: Loss
-    bias: Bias
-    bias_scale: float
-    keep: float = 0.0
 
 
 class Walk(NamedTuple):
@@ -157,10 +144,9 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
     status_at_end = Status.STALLED
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "by sums over passes")
     constraints = Constraints(cells=count())
+    solves, instead = Regularized, "SGD for a norm bound"
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, Regularized):
-            return f"BlockNewton solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+    def limits(self, problem: Regularized) -> str | None:
         if problem.d > MOST_DIRECT:
             return f"BlockNewton needs d² numbers, and takes no more than {MOST_DIRECT} features; use BlockAscent."
         return None
@@ -230,7 +216,7 @@ def outline_of(problem: Regularized, cells: int) -> Outline:
 
 def part_of(problem: Regularized, block: Ranges, rows: Matrix) -> Regularized | None:
     """The problem over the rows of a block, with the total weight of all rows; None if the rows have no weight."""
-    at = np.concatenate([np.arange(lo, hi) for lo, hi in block])
+    at = numbers_of(block)
     if len(problem.weight) == problem.n and not problem.weight[at].any():
         return None
     part = problem.with_rows(rows, at)
@@ -259,22 +245,14 @@ def sampled_start(part: Regularized | None, lam: float) -> np.ndarray | None:
     return found if np.isfinite(found).all() else None
 
 
-def initial_walk(
-    outline: Outline,
-    spread: float,
-    start: np.ndarray | None = None,
-    *,
-    wide: float = 2.5,
-    narrow: float = 0.1,
-    sharp: float = 1e-6,
-) -> Walk:
+def initial_walk(outline: Outline, spread: float, start: np.ndarray | None = None) -> Walk:
     """The walk at a start, or at 0 if there is none; `spread` is the typical residual at w = 0.
 
-    In units of it, `wide` and `narrow` are the first widths of the smoothing at 0, where all rows have to be on the
-    parabola, and at a start; at the width `sharp` the smoothed loss is as good as the loss.
+    In units of it, 2.5 and 0.1 are the first widths of the smoothing at 0, where all rows have to be on the parabola,
+    and at a start; at the width 1e-6 the smoothed loss is as good as the loss.
     """
     d = outline.d
-    mu = 0.0 if outline.loss.curvature else spread * (wide if start is None else narrow)
+    mu = 0.0 if outline.loss.curvature else spread * (2.5 if start is None else 0.1)
     x = np.zeros(d + 1) if start is None else start.copy()
     numbers = scalars(
         tau=1.0,
@@ -286,7 +264,7 @@ def initial_walk(
         unit=0.0,
         least=np.inf,
         still=0,
-        sharp=sharp * spread,
+        sharp=1e-6 * spread,
         share=0.0,
         thin=True,
     )

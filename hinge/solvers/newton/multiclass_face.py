@@ -6,7 +6,6 @@ one linear system says where they lead.
 
 import numpy as np
 
-from hinge.access import add_row, dots, held_row
 from hinge.compiled import compiled
 from hinge.problems import Multiclass
 from hinge.solvers.newton.systems import solved
@@ -52,16 +51,16 @@ def face_step(problem: Multiclass, p: np.ndarray, V: np.ndarray, rows: np.ndarra
     """
     Lam, constant = problem.lam * problem.total, problem.bias_scale
     X, s = problem.matrix.gather(rows), np.broadcast_to(problem.weight, (problem.n,))[rows]
-    old, G = p[rows], np.empty((len(rows), problem.k))
-    _slopes(X.rows, problem.labels[rows], V, constant, Lam, G)
     with np.errstate(all="ignore"):  # what is not finite is seen, and no step
+        old, G = p[rows], (X.products(V[:-1]) + constant * V[-1]) / Lam + 1.0
+        G[np.arange(len(rows)), problem.labels[rows]] -= 1.0
         K, slope = (X.inner_products() + constant * constant) * (s[:, None] / Lam * s), s[:, None] * G
         if not (np.isfinite(K).all() and np.isfinite(slope).all()):
             return 0.0
         new = _optimum(K, slope, old)
         _project_rows(new)
-        moved, down = s[:, None] * (new - old), np.zeros_like(V)
-        _combine(X.rows, moved, constant, down)
+        moved = s[:, None] * (new - old)
+        down = np.vstack([X.combinations(moved), constant * moved.sum(axis=0)])
         rate, bend = float(np.vdot(moved, G)), float(np.vdot(down, down)) / Lam
     if not (0.0 < rate < np.inf and bend < np.inf):
         return 0.0
@@ -101,26 +100,6 @@ def _optimum(K: np.ndarray, slope: np.ndarray, old: np.ndarray) -> np.ndarray:
             break
         damping = 0.0 if whole else damping  # once more, to the optimum itself
     return new
-
-
-@compiled
-def _slopes(A, labels, V, constant, Lam, G):
-    """All G of these rows."""
-    for i in range(len(G)):
-        dots(A, held_row(A, i), V, G[i])
-        for k in range(G.shape[1]):
-            G[i, k] = (G[i, k] + constant * V[-1, k]) / Lam + (0.0 if k == labels[i] else 1.0)
-
-
-@compiled
-def _combine(A, coef, constant, out):
-    """out ← out + Xᵀ coef, with the constant feature."""
-    for i in range(len(coef)):
-        row = held_row(A, i)
-        for k in range(coef.shape[1]):
-            if coef[i, k] != 0.0:
-                add_row(A, row, coef[i, k], out[:, k])
-                out[-1, k] += coef[i, k] * constant
 
 
 @compiled

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from hinge.monitoring import Status
-from hinge.problems import Multiclass, Problem, Solution
+from hinge.problems import Multiclass, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton.systems import MOST_DIRECT
@@ -83,10 +83,9 @@ class MulticlassNewton(Solver[Multiclass, MulticlassNewtonState]):
     exact_estimate = True
     status_at_end = Status.STALLED
     paper = Paper("On the Implementation of a Primal-Dual Interior Point Method", "Mehrotra", 1992, "section 2")
+    solves, instead = Multiclass, "Newton"
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, Multiclass):
-            return f"MulticlassNewton solves Multiclass problems, not {type(problem).__name__}; use Newton."
+    def limits(self, problem: Multiclass) -> str | None:
         if unknowns(problem) > MOST_DIRECT:
             return (
                 f"MulticlassNewton wants few features and classes, not d = {problem.d} and k = {problem.k}; "

@@ -7,7 +7,7 @@ import numpy as np
 
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
-from hinge.problems import Problem, Regularized, Solution
+from hinge.problems import Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton import systems
@@ -28,7 +28,7 @@ DEAR = (
 
 
 class Evaluation(NamedTuple):
-    """The objective, its gradient and the duality gap at x.
+    """The objective, its gradient and the duality gap at x; the defaults are what is known before the first.
 
     ========== ====================================================================================
     `slope`    gᵀp, the derivative along the next direction
@@ -41,13 +41,13 @@ class Evaluation(NamedTuple):
     ========== ====================================================================================
     """
 
-    slope: float
-    gap: float
-    distance: float
-    dual: float
-    mass: float
-    primal: float
-    bound: float
+    slope: float = 0.0
+    gap: float = np.inf
+    distance: float = np.inf
+    dual: float = 0.0
+    mass: float = 1.0
+    primal: float = np.inf
+    bound: float = 0.0
 
 
 class NewtonState(NamedTuple):
@@ -63,8 +63,8 @@ class NewtonState(NamedTuple):
     `curved`     which rows are on the parabola, in the order of `rows`
     `H`          lower triangle of the sum of their (xᵢ, 1)(xᵢ, 1)ᵀ; or the inner products of all rows
     `mu`         width of the smoothing
-    `evaluation` the objective and the gap at x
     `level`      the first `level` rows are in use
+    `evaluation` the objective and the gap at x
     `known`      the first `known` margins are known
     `moved`      rows added to H or removed from it since it was summed up from scratch
     `least`      least gap so far
@@ -85,15 +85,15 @@ class NewtonState(NamedTuple):
     curved: np.ndarray
     H: np.ndarray
     mu: float
-    evaluation: Evaluation
     level: int
-    known: int
-    moved: int
-    least: float
-    lowest: float
-    still: int
-    leaving: bool
-    t: int
+    evaluation: Evaluation = Evaluation()
+    known: int = 0
+    moved: int = 0
+    least: float = np.inf
+    lowest: float = np.inf
+    still: int = 0
+    leaving: bool = False
+    t: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,10 +163,9 @@ class Newton(Solver[Regularized, NewtonState]):
     status_at_end = Status.STALLED
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "with smoothing and subsamples")
     constraints = Constraints(width=number(above=0), shrink=number(above=0, below=1), parts=count())
+    solves, instead = Regularized, "SGD for a norm bound"
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, Regularized):
-            return f"Newton solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+    def limits(self, problem: Regularized) -> str | None:
         if problem.d > MOST_FEATURES and form_of(problem) == "products":
             return f"Newton wants few features and many rows, not d = {problem.d}; use SDCA."
         return None
@@ -207,15 +206,7 @@ class Newton(Solver[Regularized, NewtonState]):
             np.zeros(n, bool),
             systems.allocate_hessian(problem, n),
             mu,
-            Evaluation(0.0, np.inf, np.inf, 0.0, 1.0, np.inf, 0.0),
-            level=level,
-            known=0,
-            moved=0,
-            least=np.inf,
-            lowest=np.inf,
-            still=0,
-            leaving=False,
-            t=0,
+            level,
         )
 
     def advance(self, problem: Regularized, state: NewtonState, n_iter: int) -> NewtonState:
@@ -302,10 +293,10 @@ class Newton(Solver[Regularized, NewtonState]):
         return state._replace(leaving=True)
 
 
-def begins_with(problem: Regularized, n: int | None = None, *, least: int = 500, per_feature: int = 4) -> int:
+def begins_with(problem: Regularized, n: int | None = None) -> int:
     """Rows of the first level, of n: at least 500, and 4 per feature, since few rows are separable and mislead."""
     level = problem.n if n is None else n
-    while level > GROWTH * max(least, per_feature * problem.d):
+    while level > GROWTH * max(500, 4 * problem.d):
         level = -(-level // GROWTH)
     return level
 
@@ -382,8 +373,8 @@ def _at_multiples(
     return evaluation._replace(primal=primal, bound=bound)
 
 
-def _shuffled_rows(n: int, seed: int, *, block: int = 64) -> np.ndarray:
-    """All rows, in blocks of neighbours that are in random order: any prefix is a sample, and reads are local."""
-    order = np.random.default_rng(seed).permutation(-(-n // block)).astype(np.uint32)
-    rows = (order[:, None] * np.uint32(block) + np.arange(block, dtype=np.uint32)).ravel()
-    return rows[rows < n] if n % block else rows
+def _shuffled_rows(n: int, seed: int) -> np.ndarray:
+    """All rows, in blocks of 64 neighbours in random order: any prefix is a sample, and reads are local."""
+    order = np.random.default_rng(seed).permutation(-(-n // 64)).astype(np.uint32)
+    rows = (order[:, None] * np.uint32(64) + np.arange(64, dtype=np.uint32)).ravel()
+    return rows[rows < n] if n % 64 else rows

@@ -8,7 +8,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from hinge.access import Matrix
 from hinge.monitoring import Status
-from hinge.problems import Problem, Regularized, Solution
+from hinge.problems import Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Paper, Solver, gap_of
@@ -97,10 +97,9 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
         2008,
         "talk, slides on stochastic DCA; in coordinates of the rows' span",
     )
+    solves, instead = Regularized, "SGD for a norm bound"
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, Regularized):
-            return f"RowSpace solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+    def limits(self, problem: Regularized) -> str | None:
         if problem.n > MOST_DIRECT or problem.n * problem.d > 4 * MOST_CELLS:
             return f"RowSpace forms the inner products of all rows, and {problem.n} are many; use SDCA."
         return self.inner.rejects(problem)

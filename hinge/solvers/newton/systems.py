@@ -6,7 +6,7 @@ B, and their weights in S.
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -14,6 +14,7 @@ from scipy.linalg.lapack import dposv
 from hinge.problems import Regularized
 from hinge.problems.base import EPS
 from hinge.problems.svm.linear import Bias
+from hinge.problems.svm.losses import Loss
 from hinge.solvers.newton.row_sums import add_products, add_squares, diagonal
 from hinge.threads import one_blas_thread
 
@@ -74,24 +75,18 @@ def conjugate_gradient(
     return x, rr <= target
 
 
-class Penalised(Protocol):
-    """The properties of a problem that determine its penalties."""
+class Outline(NamedTuple):
+    """A problem without its rows; `keep` is the share of these that may be held in memory between passes."""
 
-    @property
-    def d(self) -> int:
-        """Features."""
+    d: int
+    lam: float
+    loss: Loss
+    bias: Bias
+    bias_scale: float
+    keep: float = 0.0
 
-    @property
-    def lam(self) -> float:
-        """λ."""
 
-    @property
-    def bias(self) -> Bias:
-        """How the bias is penalised."""
-
-    @property
-    def bias_scale(self) -> float:
-        """The value of the constant feature, whose weight a penalised bias is."""
+Penalised: TypeAlias = Regularized | Outline
 
 
 def form_of(problem: Regularized) -> Form:

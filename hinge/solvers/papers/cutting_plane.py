@@ -8,7 +8,7 @@ import numpy as np
 from hinge.access import add_row, dot, read_row
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice, count
-from hinge.problems import Problem, Regularized, Solution
+from hinge.problems import Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 
@@ -177,10 +177,9 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
     paper = Paper("Training Linear SVMs in Linear Time", "Joachims", 2006, "Algorithm 1")
     exact_estimate = True
     constraints = Constraints(capacity=count(2), output=choice("best", "last"))
+    solves, instead = Regularized, "SGD"
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, Regularized):
-            return f"CuttingPlane solves Regularized problems, not {type(problem).__name__}; try SGD."
+    def limits(self, problem: Regularized) -> str | None:
         if problem.bias == "free":
             return "CuttingPlane has no free bias; use bias='penalized', or SDCA."
         return None

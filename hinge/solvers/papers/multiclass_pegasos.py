@@ -8,7 +8,7 @@ import numpy as np
 from hinge.access import add_row, dots, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice
-from hinge.problems import Multiclass, Problem, Solution
+from hinge.problems import Multiclass, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_index, key_of
 from hinge.solvers.base import Paper, Solver
@@ -69,11 +69,7 @@ class MulticlassPegasos(Solver[Multiclass, OneRowState]):
         "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM", "Shalev-Shwartz, Singer, Srebro", 2007, "section 4"
     )
     constraints = Constraints(output=choice(*OUTPUTS))
-
-    def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Multiclass):
-            return None
-        return f"MulticlassPegasos solves Multiclass problems, not {type(problem).__name__}; use Pegasos."
+    solves, instead = Multiclass, "Pegasos"
 
     def init(self, problem: Multiclass, seed: int = 0, start: Solution | None = None) -> OneRowState:
         # All entries of W in one vector, and so its coordinates.

@@ -21,7 +21,7 @@ import numpy as np
 from hinge.access import dot, held_row, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice, count
-from hinge.problems import Problem, Regularized, Solution
+from hinge.problems import Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_index, draw_unit, key_of
 from hinge.solvers.base import Paper, Solver
@@ -118,10 +118,9 @@ class Pegasos(Solver[Regularized, PegasosState]):
     constraints = Constraints(
         batch_size=count() | choice("all"), block_rows=count(), output=choice(*OUTPUTS), bias=choice(*FREE_BIASES)
     )
+    solves, instead = Regularized, "SGD"
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, Regularized):
-            return f"Pegasos solves Regularized problems, not {type(problem).__name__}; try SGD."
+    def limits(self, problem: Regularized) -> str | None:
         if problem.bias == "free" and self.bias == "exact" and len(problem.weight) > 1:
             return "The exact bias of a mini-batch is for unweighted rows; use bias='subgradient'."
         return None

@@ -24,7 +24,7 @@ import numpy as np
 from hinge.access.gram.gram import Gram
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice, count, number
-from hinge.problems import Expansion, KernelSlackConstrained, Problem
+from hinge.problems import Expansion, KernelSlackConstrained
 from hinge.problems.base import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
@@ -101,10 +101,9 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         output=choice("average", "uniform", "last", "best"),
         passes=count(),
     )
+    solves, instead = KernelSlackConstrained, "BlockDual"
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, KernelSlackConstrained):
-            return f"SBP solves KernelSlackConstrained problems, not {type(problem).__name__}; use BlockDual."
+    def limits(self, problem: KernelSlackConstrained) -> str | None:
         if len(np.unique(problem.weight[problem.weight > 0])) > 1:
             return "SBP takes no weights other than zero: p* is uniform. Give C instead of slack."
         return None

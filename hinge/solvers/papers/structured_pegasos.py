@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.constraints import Constraints, count
-from hinge.problems import Problem, Structured, StructuredSolution
+from hinge.problems import Structured, StructuredSolution
 from hinge.problems.base import Cost, rounding
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import shuffle
@@ -109,11 +109,7 @@ class StructuredPegasos(Solver[Structured, StructuredPegasosState]):
         "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM", "Shalev-Shwartz, Singer, Srebro", 2007, "section 4"
     )
     constraints = Constraints(batch_size=count())
-
-    def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Structured):
-            return None
-        return f"StructuredPegasos solves Structured problems, not {type(problem).__name__}; use Pegasos."
+    solves, instead = Structured, "Pegasos"
 
     def init(
         self, problem: Structured, seed: int = 0, start: StructuredSolution | None = None

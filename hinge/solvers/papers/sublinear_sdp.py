@@ -25,7 +25,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from hinge.problems import Problem
 from hinge.problems.max_min.base import MaxMin
 from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
 from hinge.problems.max_min.symmetric import svec, top_pair, with_row
@@ -81,10 +80,7 @@ class SublinearSDP(PrimalDual):
         if self.epsilon is None:
             raise ValueError("SublinearSDP needs epsilon: its projections are to half of that.")
 
-    def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Semidefinite):
-            return None
-        return f"SublinearSDP solves Semidefinite problems, not {type(problem).__name__}; use PrimalDual."
+    solves, instead = Semidefinite, "PrimalDual"
 
     def advance(self, problem: MaxMin, state: PrimalDualState, n_iter: int) -> PrimalDualState:
         assert isinstance(problem, Semidefinite) and self.epsilon is not None

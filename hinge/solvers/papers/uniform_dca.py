@@ -18,7 +18,7 @@ import numpy as np
 
 from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import compiled
-from hinge.problems import Problem, Regularized
+from hinge.problems import Regularized
 from hinge.sampling import draw_index
 from hinge.solvers.ascent.sdca import SDCA, SDCAState, StoppingTarget, dual_step
 
@@ -53,10 +53,10 @@ class UniformDCA(SDCA):
     any_loss = False
     free_level = False
 
-    def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Regularized) and (problem.bias != "none" or len(problem.weight) > 1):
+    def limits(self, problem: Regularized) -> str | None:
+        if problem.bias != "none" or len(problem.weight) > 1:
             return "UniformDCA is the talk's form, without bias and weights; use SDCA."
-        return super().rejects(problem)
+        return None
 
     def estimate(self, problem: Regularized, state: SDCAState) -> float:
         """Nothing is known between certificates: one is computed after each m draws."""

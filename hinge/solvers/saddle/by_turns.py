@@ -6,7 +6,6 @@ from typing import NamedTuple
 from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, number
 from hinge.monitoring import Status
-from hinge.problems import Problem
 from hinge.problems.base import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.max_margin import MaxMargin
@@ -71,8 +70,7 @@ class ByTurns(Solver[MaxMargin, ByTurnsState]):
     def _ascent(self) -> WorkingSet:
         return WorkingSet(tol=self.tol)
 
-    def rejects(self, problem: Problem) -> str | None:
-        return self._ascent.rejects(problem)
+    solves, instead = MaxMargin, "PDHG or PrimalDual"
 
     def init(self, problem: MaxMargin, seed: int = 0, start: Strategies | None = None) -> ByTurnsState:
         s = scalars(t=0, second=False, left=float(self.turn), turn=float(self.turn))

@@ -7,7 +7,7 @@ import numpy as np
 
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
-from hinge.problems import Certificate, Problem
+from hinge.problems import Certificate
 from hinge.problems.base import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
@@ -85,11 +85,7 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
     reads = "cells"
     status_at_end = Status.STALLED
     constraints = Constraints(first=count(), most=count(), inner=number(above=0, below=1))
-
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, EnclosingBall):
-            return f"CoreSet solves EnclosingBall problems, not {type(problem).__name__}."
-        return None
+    solves = EnclosingBall
 
     def init(self, problem: EnclosingBall, seed: int = 0, start: Strategies | None = None) -> CoreSetState:
         q = np.zeros(problem.n)

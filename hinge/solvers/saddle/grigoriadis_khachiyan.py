@@ -8,7 +8,7 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, number
-from hinge.problems import Certificate, Problem
+from hinge.problems import Certificate
 from hinge.problems.base import Cost, rounding
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.linear import MatrixGame
@@ -71,11 +71,7 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
     )
     reads, exact_estimate = "cells", True
     constraints = Constraints(rate=number(above=0))
-
-    def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, MatrixGame):
-            return None
-        return f"GrigoriadisKhachiyan solves MatrixGame, not {type(problem).__name__}; use PrimalDual."
+    solves, instead = MatrixGame, "PrimalDual"
 
     def init(self, problem: MatrixGame, seed: int = 0, start: Strategies | None = None) -> GameState:
         n, d = problem.n, problem.d

@@ -7,7 +7,6 @@ import numpy as np
 
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.monitoring import Status
-from hinge.problems import Problem
 from hinge.problems.base import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.solvers.base import Paper, Solver
@@ -102,10 +101,9 @@ class PDHG(Solver[MaxMin, PDHGState]):
     )
     reads = "cells"
     status_at_end = Status.STALLED
+    solves, instead = MaxMin, "SDCA for Regularized"
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, MaxMin):
-            return f"PDHG solves MaxMin problems, not {type(problem).__name__}; use SDCA for Regularized."
+    def limits(self, problem: MaxMin) -> str | None:
         if not problem.linear:
             return (
                 f"PDHG needs linear functions, and those of {type(problem).__name__} are not; use "

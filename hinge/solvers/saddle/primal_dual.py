@@ -21,13 +21,13 @@ this one on `SlackGame`.
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, choice, number
-from hinge.problems import Certificate, Problem
+from hinge.problems import Certificate
 from hinge.problems.base import Cost, OnData
 from hinge.problems.max_min.base import MaxMin, Strategies, offers
 from hinge.sampling import draw_unit, key_of, pick
@@ -183,9 +183,9 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         if self.steps == "fixed" and self.epsilon is None:
             raise ValueError("Fixed steps need epsilon, from which the number of iterations follows.")
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, MaxMin):
-            return f"PrimalDual solves MaxMin problems, not {type(problem).__name__}."
+    solves: ClassVar[type] = MaxMin
+
+    def limits(self, problem: MaxMin) -> str | None:
         if not offers(problem, "estimate_values"):
             return (
                 f"{type(problem).__name__} does not supply estimate_values(), by which PrimalDual sees all "

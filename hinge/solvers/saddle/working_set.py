@@ -9,7 +9,6 @@ from hinge.access import add_row, dot, held_row, sq_norm
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
-from hinge.problems import Problem
 from hinge.problems.base import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.max_margin import MaxMargin
@@ -98,11 +97,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         "the step; the working set is our own",
     )
     constraints = Constraints(first=count(), tol=number(least=0))
-
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, MaxMargin):
-            return f"WorkingSet solves MaxMargin, not {type(problem).__name__}; use PDHG or PrimalDual."
-        return None
+    solves, instead = MaxMargin, "PDHG or PrimalDual"
 
     def init(self, problem: MaxMargin, seed: int = 0, start: Strategies | None = None) -> WorkingSetState:
         n, d, key = problem.n, problem.d, key_of(seed)

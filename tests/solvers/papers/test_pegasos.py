@@ -167,7 +167,7 @@ def test_settings_are_checked(settings):
 
 
 def test_what_it_cannot_solve(tiny):
-    with pytest.raises(ValueError, match="Pegasos solves Regularized problems, not NormConstrained; try SGD"):
+    with pytest.raises(ValueError, match="Pegasos solves Regularized problems, not NormConstrained; use SGD"):
         solve(NormConstrained(*tiny, 1.0), Pegasos())
     weighted = Regularized(*tiny, 0.1, weight=np.ones(60), bias="free")
     with pytest.raises(ValueError, match="use bias='subgradient'"):

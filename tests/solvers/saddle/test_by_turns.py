@@ -72,4 +72,4 @@ def test_one_that_has_stalled_has_no_turn():
 def test_settings():
     with pytest.raises(ValueError, match="turn must be a number greater than 0"):
         ByTurns(turn=0.0)
-    assert "WorkingSet solves MaxMargin" in ByTurns().rejects(object())
+    assert "ByTurns solves MaxMargin" in ByTurns().rejects(object())
