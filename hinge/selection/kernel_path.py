@@ -40,21 +40,8 @@ class RoundedPoints(Points):
 
     def __init__(self, points: Points) -> None:
         super().__init__(points.n, points.dtype)
-        self.points, self.nbytes, self.indefinite = points, points.nbytes, points.indefinite
-
-    def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
-        """The kernel values of the points."""
-        self.points.fill(rows, columns, out)
-
-    def fill_rows(
-        self, rows: np.ndarray, columns: np.ndarray, tile: np.ndarray, slab: np.ndarray, slots: np.ndarray, first: int
-    ) -> None:
-        """The kernel values of the points."""
-        self.points.fill_rows(rows, columns, tile, slab, slots, first)
-
-    def diag(self) -> np.ndarray:
-        """The kernel values of the points."""
-        return self.points.diag()
+        self.nbytes, self.indefinite = points.nbytes, points.indefinite
+        self.fill, self.fill_rows, self.diag = points.fill, points.fill_rows, points.diag  # type: ignore[method-assign]
 
 
 class RunAnswer(NamedTuple):

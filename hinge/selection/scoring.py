@@ -107,23 +107,10 @@ def training_of(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Arr
 Scorer: TypeAlias = Callable[..., float]
 """Called with a fitted model, rows and their labels; a larger score is better."""
 
-AT_MOST_ONE = (
-    "accuracy",
-    "balanced_accuracy",
-    "top_k_accuracy",
-    "f1",
-    "precision",
-    "recall",
-    "jaccard",
-    "roc_auc",
-    "average_precision",
-    "matthews_corrcoef",
-    "r2",
-    "explained_variance",
-)
-"""Names, or beginnings of names, of scores that are at most 1."""
 NEVER_NEGATIVE = ("accuracy", "top_k_accuracy", "f1", "precision", "recall", "jaccard", "roc_auc", "average_precision")
-"""Those of them that are at least 0."""
+"""Names, or beginnings of names, of scores from 0 to 1."""
+AT_MOST_ONE = (*NEVER_NEGATIVE, "balanced_accuracy", "matthews_corrcoef", "r2", "explained_variance")
+"""The same of all scores that are at most 1."""
 
 
 class Scoring(NamedTuple):

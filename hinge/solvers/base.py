@@ -143,11 +143,11 @@ class Solver(Settings, Generic[P, S]):
     def rejects(self, problem: Problem) -> str | None:
         """Why this solver cannot solve `problem`, and which can; None if it can."""
         if isinstance(problem, self.solves):
-            return self.limits(problem)
+            return self._limits(problem)
         instead = f"; use {self.instead}" if self.instead else ""
         return f"{type(self).__name__} solves {self.solves.__name__} problems, not {type(problem).__name__}{instead}."
 
-    def limits(self, problem: Any) -> str | None:
+    def _limits(self, problem: Any) -> str | None:
         """Why it cannot solve this one of the kind that it `solves`; None if it can."""
         return None
 

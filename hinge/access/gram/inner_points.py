@@ -5,6 +5,7 @@ And sums of linear kernel values by way of the weight vector, which is summed in
 
 from collections.abc import Callable
 from threading import get_ident
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -184,9 +185,20 @@ class TablePoints(InnerPoints):
             eta = 0.5 * (self._longest() + 2 * ROUNDINGS) * unit  # squared norms are summed in float64
         return self._norms, eta, VALUE_ROUNDINGS * float(np.finfo(self.dtype).eps) / 2, np.zeros(self.n)
 
+    def _take(self, numbers: np.ndarray) -> Any:
+        """Some rows in the type `work`."""
+        raise NotImplementedError
+
     def products(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """Inner products, in the type `work`."""
         raise NotImplementedError
+
+    def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+        """By inner products, or by distances for the kernel that needs those."""
+        if self.kernel.needs_points:
+            out[...] = self.kernel(self._take(rows), self._take(columns))
+        else:
+            super().fill(rows, columns, out)
 
     def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """Inner products, less half the squared norms where the differences are large."""
@@ -256,13 +268,6 @@ class DensePoints(TablePoints):
             np.matmul(mine[:, lo : lo + PIECE], theirs[lo : lo + PIECE], out=more)
             out += more
 
-    def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
-        """By inner products, or by distances for the kernel that needs those."""
-        if self.kernel.needs_points:
-            out[...] = self.kernel(self._take(rows), self._take(columns))
-        else:
-            super().fill(rows, columns, out)
-
 
 class SparsePoints(TablePoints):
     """Compressed rows; those asked for are written out in full where they are not very thin."""
@@ -282,21 +287,16 @@ class SparsePoints(TablePoints):
         """The same rows in float64."""
         return None if self.dtype == np.float64 else SparsePoints(self.points, self.kernel, np.float64, True)
 
+    def _take(self, numbers: np.ndarray) -> sp.csr_array:
+        return self.points[numbers].astype(self.work, copy=False)
+
     def products(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """By one product of a compressed matrix with another, or with a full one."""
-        mine, theirs = (self.points[numbers].astype(self.work, copy=False) for numbers in (rows, columns))
+        mine, theirs = self._take(rows), self._take(columns)
         if self._thin:
             (mine @ theirs.T).toarray(out=out)
         else:
             out[...] = (theirs @ np.ascontiguousarray(mine.toarray().T)).T
-
-    def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
-        """By inner products, or by distances for the kernel that needs those."""
-        if self.kernel.needs_points:
-            both = (self.points[numbers].astype(self.work, copy=False) for numbers in (rows, columns))
-            out[...] = self.kernel(*both)
-        else:
-            super().fill(rows, columns, out)
 
 
 def proved_terms(d: int, work: DTypeLike) -> int:

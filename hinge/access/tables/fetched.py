@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from hinge.access.tables.table import BLOCK_CELLS, EVERYWHERE, Line, Table, compressed, spelled_out
+from hinge.access.tables.table import BLOCK_CELLS, EVERYWHERE, Line, Table, spelled_out, stacked
 from hinge.types import Stored
 
 
@@ -121,11 +121,7 @@ class Fetched(Table):
 
     def held(self, rows: np.ndarray) -> sp.csr_array:
         """All cells of these rows that were fetched and kept; zeros are left out."""
-        lines = [_nonzeros(spelled_out(self.kept.row(int(i)))) for i in rows]
-        indptr = np.concatenate([[0], np.cumsum([len(line.at) for line in lines])]).astype(np.int64)
-        index = np.concatenate([line.at for line in lines]) if lines else np.zeros(0, np.int32)
-        values = np.concatenate([line.values for line in lines]) if lines else np.zeros(0)
-        return compressed((values, index.astype(np.int32), indptr), self.shape[1])
+        return stacked((_nonzeros(spelled_out(self.kept.row(int(i)))) for i in rows), self.shape[1])
 
 
 NOTHING = Line(EVERYWHERE, np.zeros(0))

@@ -1,7 +1,7 @@
 """The base class of tables: rows, columns and single cells of a matrix, each read of which is on a bill."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -367,10 +367,7 @@ class Table(Data):
             lines.append(self._measured(self.row(i)))
         if not self.is_sparse:
             return np.stack([line.values for line in lines])
-        lines = [spelled_out(line) for line in lines]
-        ends = np.cumsum([0, *(len(line.values) for line in lines)])
-        parts = np.concatenate([line.values for line in lines]), np.concatenate([line.at for line in lines])
-        return sp.csr_array((*parts, ends.astype(parts[1].dtype)), shape=(len(rows), self.shape[1]))
+        return stacked(lines, self.shape[1])
 
     # --- parts ----------------------------------------------------------------------------
 
@@ -412,6 +409,14 @@ def spelled_out(line: Line) -> Line:
     if line.is_whole:
         return Line(np.arange(len(line.values), dtype=np.int32), line.values)
     return line
+
+
+def stacked(lines: Iterable[Line], width: int) -> sp.csr_array:
+    """Lines below one another, each with its positions written out."""
+    at, values = zip(Line(np.zeros(0, np.int32), np.zeros(0)), *map(spelled_out, lines), strict=True)
+    starts = np.cumsum([len(part) for part in values])
+    where = np.concatenate(at).astype(np.int32 if width < 1 << 31 else np.int64, copy=False)
+    return compressed((np.concatenate(values[1:] or values), where, starts), width)
 
 
 def compressed(part: tuple[np.ndarray, ...], width: int) -> sp.csr_array:

@@ -238,7 +238,7 @@ class SDCA(Solver[Regularized, SDCAState]):
     )
     solves, instead = Regularized, "SGD for a norm bound"
 
-    def limits(self, problem: Regularized) -> str | None:
+    def _limits(self, problem: Regularized) -> str | None:
         if self.acceleration == "none" or problem.loss.piecewise:
             return None
         return f"Subspace steps are for piecewise quadratic losses, not the {problem.loss.name} loss; use SDCA()."

@@ -168,7 +168,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
 
     solves, instead = SlackConstrained, "SDCA or Newton"
 
-    def limits(self, problem: SlackConstrained) -> str | None:
+    def _limits(self, problem: SlackConstrained) -> str | None:
         if len(problem.weight) > 1:
             return "Simba takes no weights: the slack of all points counts alike. Use solve_slack."
         if self.scale is None and self.radius is None and problem.table.in_memory:

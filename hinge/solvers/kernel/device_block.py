@@ -121,7 +121,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
 
     solves, instead = KernelRegularized, "SBP"
 
-    def limits(self, problem: KernelRegularized) -> str | None:
+    def _limits(self, problem: KernelRegularized) -> str | None:
         if not isinstance(problem.gram, DeviceGram):
             return "DeviceBlock is for points on a device, such as SVC(device='cuda') puts there; use BlockDual."
         if not problem.certifiable:

@@ -137,7 +137,7 @@ class Nystroem(Solver[KernelRegularized, NystroemState]):
     constraints = Constraints(n_components=count() | None)
     solves, instead = KernelRegularized, "BlockDual or SBP"
 
-    def limits(self, problem: KernelRegularized) -> str | None:
+    def _limits(self, problem: KernelRegularized) -> str | None:
         if not problem.certifiable:
             return (
                 "Nystroem needs a positive semidefinite kernel, which this one is not: use another kernel, or fit "

@@ -146,7 +146,7 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
     constraints = Constraints(cells=count())
     solves, instead = Regularized, "SGD for a norm bound"
 
-    def limits(self, problem: Regularized) -> str | None:
+    def _limits(self, problem: Regularized) -> str | None:
         if problem.d > MOST_DIRECT:
             return f"BlockNewton needs d² numbers, and takes no more than {MOST_DIRECT} features; use BlockAscent."
         return None

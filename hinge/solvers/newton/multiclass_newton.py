@@ -85,7 +85,7 @@ class MulticlassNewton(Solver[Multiclass, MulticlassNewtonState]):
     paper = Paper("On the Implementation of a Primal-Dual Interior Point Method", "Mehrotra", 1992, "section 2")
     solves, instead = Multiclass, "Newton"
 
-    def limits(self, problem: Multiclass) -> str | None:
+    def _limits(self, problem: Multiclass) -> str | None:
         if unknowns(problem) > MOST_DIRECT:
             return (
                 f"MulticlassNewton wants few features and classes, not d = {problem.d} and k = {problem.k}; "

@@ -165,7 +165,7 @@ class Newton(Solver[Regularized, NewtonState]):
     constraints = Constraints(width=number(above=0), shrink=number(above=0, below=1), parts=count())
     solves, instead = Regularized, "SGD for a norm bound"
 
-    def limits(self, problem: Regularized) -> str | None:
+    def _limits(self, problem: Regularized) -> str | None:
         if problem.d > MOST_FEATURES and form_of(problem) == "products":
             return f"Newton wants few features and many rows, not d = {problem.d}; use SDCA."
         return None
@@ -342,35 +342,25 @@ def _evaluate(problem: Regularized, state: NewtonState, parts: int) -> NewtonSta
     paid = penalty if penalty[-1] > 0.0 else penalty[:-1]  # a free bias costs nothing
     n = len(paid)
     gained, square = float(linear / mass), float((combined[:n] ** 2 / paid).sum())
+    dual = gained - 0.5 * square
+    bound, primal = dual, float(gap / mass + gained + x[:n] @ (0.5 * paid * x[:n] - combined[:n]))
+    # The objectives at the best multiples of x and α, for separable data and a small λ: then an α of the right
+    # direction may be far too long, and a slightly violated margin may cost far more than w.
+    if problem.loss.low == 0.0 == problem.loss.curvature and not problem.pull:
+        if 0.0 < gained < square:
+            bound = 0.5 * gained**2 / square
+        if (least := state.m[:level].min() / problem.spread) > 0.0:
+            primal = min(primal, 0.5 * float(paid @ x[:n] ** 2) / least**2)
     evaluation = Evaluation(
         slope=float(g @ p),
         gap=float(gap / mass),
         distance=0.5 * float((g[:n] ** 2 / paid).sum()),
-        dual=gained - 0.5 * square,
+        dual=dual,
         mass=float(mass),
-        primal=float(gap / mass + gained + x[:n] @ (0.5 * paid * x[:n] - combined[:n])),
-        bound=gained - 0.5 * square,
+        primal=primal,
+        bound=bound,
     )
-    return state._replace(
-        evaluation=_at_multiples(problem, evaluation, state.m[:level], paid @ x[:n] ** 2, square), moved=moved
-    )
-
-
-def _at_multiples(
-    problem: Regularized, evaluation: Evaluation, m: np.ndarray, paid: float, square: float
-) -> Evaluation:
-    """The evaluation with the objectives at the best multiples of x and α: for separable data and a small λ.
-
-    Then an α of the right direction may be far too long, and a slightly violated margin may cost far more than w.
-    """
-    primal, bound = evaluation.primal, evaluation.dual
-    if problem.loss.low == 0.0 == problem.loss.curvature and not problem.pull:
-        gained = evaluation.dual + 0.5 * square
-        if 0.0 < gained < square:
-            bound = 0.5 * gained**2 / square
-        if (least := m.min() / problem.spread) > 0.0:
-            primal = min(primal, 0.5 * float(paid) / least**2)
-    return evaluation._replace(primal=primal, bound=bound)
+    return state._replace(evaluation=evaluation, moved=moved)
 
 
 def _shuffled_rows(n: int, seed: int) -> np.ndarray:

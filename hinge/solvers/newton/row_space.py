@@ -99,7 +99,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
     )
     solves, instead = Regularized, "SGD for a norm bound"
 
-    def limits(self, problem: Regularized) -> str | None:
+    def _limits(self, problem: Regularized) -> str | None:
         if problem.n > MOST_DIRECT or problem.n * problem.d > 4 * MOST_CELLS:
             return f"RowSpace forms the inner products of all rows, and {problem.n} are many; use SDCA."
         return self.inner.rejects(problem)

@@ -295,26 +295,16 @@ def add_products(problem: Regularized, rows: np.ndarray, v: np.ndarray, out: np.
         out[:] = sum(own)
 
 
-def add_squares(
-    problem: Regularized,
-    rows: np.ndarray,
-    sign: float,
-    H: np.ndarray,
-    full: bool,
-    parts: int,
-    *,
-    least: int = 48,
-    block: int = 1024,
-) -> None:
+def add_squares(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray, full: bool, parts: int) -> None:
     """Lower triangle of H ± Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ.
 
-    If rows are `full`, by matrix products with copies of `block` rows; these are faster from `least` rows and features
-    on, and do about 8 multiplications in the time of a cell. Threads share one sum if it would not fit into a cache
-    for each of them, above 256 features.
+    If rows are `full`, by matrix products with copies of 1,024 rows; these are faster from 48 rows and features on,
+    and do about 8 multiplications in the time of a cell. Threads share one sum if it would not fit into a cache for
+    each of them, above 256 features.
     """
     if not len(rows):
         return
-    by_blas = full and problem.d >= least and len(rows) >= least
+    by_blas, block = full and min(problem.d, len(rows)) >= 48, 1024
     cells = row_cells(problem)
     ends = cut(len(rows), cells * (problem.d / 8 if by_blas else cells), parts)
     with problem.matrix.shared(len(ends)) as A:

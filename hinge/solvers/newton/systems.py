@@ -196,10 +196,9 @@ def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: 
     return by_features(problem, H, g, every * scale)
 
 
-def most_products(problem: Regularized, least: int = 20) -> int:
+def most_products(problem: Regularized) -> int:
     """The largest number of products with the Hessian in a step: at least 20, and what a factorisation would cost."""
-    equal = least * problem.d**3 // (FACTOR_PAYS * max(1, problem.matrix.n_cells))
-    return min(problem.d, max(least, equal))
+    return min(problem.d, max(20, 20 * problem.d**3 // (FACTOR_PAYS * max(1, problem.matrix.n_cells))))
 
 
 def update_hessian(

@@ -179,7 +179,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
     constraints = Constraints(capacity=count(2), output=choice("best", "last"))
     solves, instead = Regularized, "SGD"
 
-    def limits(self, problem: Regularized) -> str | None:
+    def _limits(self, problem: Regularized) -> str | None:
         if problem.bias == "free":
             return "CuttingPlane has no free bias; use bias='penalized', or SDCA."
         return None

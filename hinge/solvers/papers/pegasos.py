@@ -120,7 +120,7 @@ class Pegasos(Solver[Regularized, PegasosState]):
     )
     solves, instead = Regularized, "SGD"
 
-    def limits(self, problem: Regularized) -> str | None:
+    def _limits(self, problem: Regularized) -> str | None:
         if problem.bias == "free" and self.bias == "exact" and len(problem.weight) > 1:
             return "The exact bias of a mini-batch is for unweighted rows; use bias='subgradient'."
         return None

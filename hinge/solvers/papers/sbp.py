@@ -103,7 +103,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
     )
     solves, instead = KernelSlackConstrained, "BlockDual"
 
-    def limits(self, problem: KernelSlackConstrained) -> str | None:
+    def _limits(self, problem: KernelSlackConstrained) -> str | None:
         if len(np.unique(problem.weight[problem.weight > 0])) > 1:
             return "SBP takes no weights other than zero: p* is uniform. Give C instead of slack."
         return None

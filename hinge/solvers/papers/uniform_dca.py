@@ -53,7 +53,7 @@ class UniformDCA(SDCA):
     any_loss = False
     free_level = False
 
-    def limits(self, problem: Regularized) -> str | None:
+    def _limits(self, problem: Regularized) -> str | None:
         if problem.bias != "none" or len(problem.weight) > 1:
             return "UniformDCA is the talk's form, without bias and weights; use SDCA."
         return None

@@ -103,7 +103,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
     status_at_end = Status.STALLED
     solves, instead = MaxMin, "SDCA for Regularized"
 
-    def limits(self, problem: MaxMin) -> str | None:
+    def _limits(self, problem: MaxMin) -> str | None:
         if not problem.linear:
             return (
                 f"PDHG needs linear functions, and those of {type(problem).__name__} are not; use "

@@ -185,7 +185,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
 
     solves: ClassVar[type] = MaxMin
 
-    def limits(self, problem: MaxMin) -> str | None:
+    def _limits(self, problem: MaxMin) -> str | None:
         if not offers(problem, "estimate_values"):
             return (
                 f"{type(problem).__name__} does not supply estimate_values(), by which PrimalDual sees all "
