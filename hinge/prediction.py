@@ -6,7 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from hinge.access.tables.table import BLOCK_CELLS, Table, checked_prices
+from hinge.access.matrix import ROW_BLOCK_CELLS
+from hinge.access.tables.table import Table, checked_prices
 from hinge.constraints import BUDGET, number
 from hinge.types import Stored
 
@@ -372,7 +373,7 @@ def buy(
         part = slice(order.cuts[before], order.cuts[k])
         left = None if max_cost is None else max_cost - (table.bill.cost - cost)
         afforded = np.sort(rows[: _affordable(table, rows, order.columns[part], left)])
-        step = max(1, BLOCK_CELLS // max(1, part.stop - part.start))
+        step = max(1, ROW_BLOCK_CELLS // max(1, part.stop - part.start))
         for lo in range(0, len(afforded), step):
             some = afforded[lo : lo + step]
             sums[some] += _products(order, table, some, part)

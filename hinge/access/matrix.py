@@ -28,7 +28,7 @@ FEW_CELLS = 1 << 15
 """Cells of dense rows up to which products by BLAS take no longer than a call of compiled code."""
 
 MOST_UNPACKED = 1 << 25
-"""Largest number of cells of sparse rows that are made dense for products."""
+"""Largest number of cells of rows that are copied, or made dense, for their inner products."""
 
 _TURNING = threading.Lock()  # one for all matrices, since a lock cannot be pickled with a matrix
 

@@ -27,6 +27,7 @@ import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from hinge.access import Matrix, as_matrix
+from hinge.access.matrix import ROW_BLOCK_CELLS
 from hinge.calibration.left_out import SpanRequest
 from hinge.types import Stored
 
@@ -122,8 +123,6 @@ class LinearRows:
         return X if len(rows) == X.shape[0] and (rows[1:] > rows[:-1]).all() else X[rows]
 
 
-BLOCK_CELLS = 1 << 21
-"""Cells of rows that are made dense together: 16 MB."""
 SIGNS = 64
 """Rows k of G: the standard deviation of a span is a sixth of it."""
 MOST_LEVERAGE = 0.3
@@ -174,7 +173,7 @@ class Squares:
 
 
 def _sum_of_squares(rows: LinearRows, some: np.ndarray, share: np.ndarray) -> np.ndarray:
-    H, step = np.zeros((rows.width, rows.width)), max(1, BLOCK_CELLS // rows.width)
+    H, step = np.zeros((rows.width, rows.width)), max(1, ROW_BLOCK_CELLS // rows.width)
     for lo in range(0, len(some), step):
         scaled = rows.dense(some[lo : lo + step]) * np.sqrt(share[lo : lo + step, None])
         H += scaled.T @ scaled
@@ -206,7 +205,7 @@ def _by_signs(rows: LinearRows, L: np.ndarray, judged: np.ndarray, signs: int) -
 
 
 def _by_all(rows: LinearRows, L: np.ndarray, judged: np.ndarray) -> np.ndarray:
-    h, step = np.empty(len(judged)), max(1, BLOCK_CELLS // rows.width)
+    h, step = np.empty(len(judged)), max(1, ROW_BLOCK_CELLS // rows.width)
     for lo in range(0, len(judged), step):
         some = slice(lo, lo + step)
         v = solve_triangular(L, rows.dense(judged[some]).T, lower=True, check_finite=False)

@@ -41,8 +41,8 @@ HELD_OUT = "where it is held out it counts as an error"
 """End of the warning about a class with a single row."""
 
 
-CERTIFY_TIMES, CERTIFY_SECONDS = 10.0, 10.0
-"""How long a proof may take, in times of the search, and at least: a share of milliseconds would be one of chance."""
+CERTIFY_TIMES = 10.0
+"""How long a proof may take, in times of the search, or of a second: a share of milliseconds would be one of chance."""
 
 
 class Tuned(NamedTuple):
@@ -197,7 +197,7 @@ def tune(
     best = np.nan if place is None else float(np.nanmean(search.board.scores[place]))
     proofs = None
     if certify is not None:
-        seconds = max(CERTIFY_TIMES * (now() - began), CERTIFY_SECONDS)
+        seconds = CERTIFY_TIMES * max(1.0, now() - began)
         proofs = search.certify(best_C, best_gamma, certify, now() + seconds)
     known = Estimate(np.nan, np.nan)
     chosen = None

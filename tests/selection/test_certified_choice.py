@@ -63,7 +63,6 @@ def test_a_choice_among_three_classes_is_proven():
 
 def test_what_cannot_be_proven_in_time_is_said(monkeypatch):
     monkeypatch.setattr("hinge.selection.tuning.CERTIFY_TIMES", 0.0)
-    monkeypatch.setattr("hinge.selection.tuning.CERTIFY_SECONDS", 0.0)
     X, y, _ = certified_choice.random_problem(1)
     with pytest.warns(ConvergenceWarning, match="not proven in the time allowed"):
         model = LinearSVCCV(Cs=[0.01, 100.0], cv=2, certify=1e-3).fit(X, y)

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from hinge.access.tables.table import BLOCK_CELLS, EVERYWHERE, Line, Table, spelled_out, stacked
+from hinge.access.matrix import ROW_BLOCK_CELLS
+from hinge.access.tables.table import EVERYWHERE, Line, Table, spelled_out, stacked
 from hinge.types import Stored
 
 
@@ -247,7 +248,7 @@ class Stretched(Fetched):
 
     def _cut(self, lo: int, hi: int) -> list[tuple[int, int]]:
         """Ranges of rows that are fetched together."""
-        step = max(1, BLOCK_CELLS * self.shape[0] // max(1, self.n_cells))
+        step = max(1, ROW_BLOCK_CELLS * self.shape[0] // max(1, self.n_cells))
         return [(a, min(a + step, hi)) for a in range(lo, hi, step)]
 
     def _rows_between(self, lo: int, hi: int) -> Any:

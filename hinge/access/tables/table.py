@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from hinge.access.data import Data
-from hinge.access.matrix import frozen
+from hinge.access.matrix import ROW_BLOCK_CELLS, frozen
 from hinge.types import Stored
 
 PAGE = 4096
@@ -168,10 +168,6 @@ def _common_bits(bits: np.ndarray, rows: np.ndarray, at: np.ndarray, mask: np.nd
     return int(np.bitwise_count(bits[rows[:, None], at] & mask).sum())
 
 
-BLOCK_CELLS = 1 << 21
-"""Cells of the blocks of a whole pass."""
-
-
 AHEAD = 64
 """Rows that are announced in advance where many are read."""
 
@@ -290,7 +286,7 @@ class Table(Data):
 
     def dot(self, rows: np.ndarray, columns: np.ndarray, w: np.ndarray) -> np.ndarray:
         """``X[rows][:, columns] @ w``, with one weight for each of the columns."""
-        step = max(1, BLOCK_CELLS // max(1, len(columns)))
+        step = max(1, ROW_BLOCK_CELLS // max(1, len(columns)))
         parts = [_products(self.block(rows[lo : lo + step], columns), w) for lo in range(0, len(rows), step)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -320,7 +316,7 @@ class Table(Data):
     def row_blocks(self) -> Iterator[tuple[int, int]]:
         """Ranges of rows that cover the matrix."""
         n, d = self.shape
-        step = max(1, min(n, BLOCK_CELLS // max(1, d)))
+        step = max(1, min(n, ROW_BLOCK_CELLS // max(1, d)))
         for lo in range(0, n, step):
             yield lo, min(lo + step, n)
 

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from hinge.access.matrix import ROW_BLOCK_CELLS
 from hinge.access.tables.fetched import Recent, Stretched
-from hinge.access.tables.table import BLOCK_CELLS, EVERYWHERE, PAGE, Bill, Line, pages_of
+from hinge.access.tables.table import EVERYWHERE, PAGE, Bill, Line, pages_of
 from hinge.access.two_way.header import PARTS, POINTER, WAYS, index_type, read_header
 
 BATCH = 2048
@@ -255,7 +256,7 @@ class DiskTable(Stretched):
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
         out = np.empty((len(rows), len(columns)), self.dtype)
         columns, place = np.unique(columns, return_inverse=True)
-        step = max(1, BLOCK_CELLS // max(1, len(columns)))
+        step = max(1, ROW_BLOCK_CELLS // max(1, len(columns)))
         for lo in range(0, len(rows), step):
             piece, back = np.unique(rows[lo : lo + step], return_inverse=True)
             out[lo : lo + step] = self._cells(piece, columns)[np.ix_(back, place)]
@@ -390,7 +391,7 @@ class CompressedLines:
         """Fill in the cells lines × across, both ascending, that are fresh."""
         needed = np.flatnonzero(fresh.any(axis=1))
         counts = self.indptr[lines[needed] + 1] - self.indptr[lines[needed]]
-        cuts = np.flatnonzero(np.diff(np.cumsum(counts) // BLOCK_CELLS)) + 1
+        cuts = np.flatnonzero(np.diff(np.cumsum(counts) // ROW_BLOCK_CELLS)) + 1
         for part, sizes in zip(np.split(needed, cuts), np.split(counts, cuts), strict=True):
             begin = self.indptr[lines[part]]
             places = np.arange(sizes.sum()) + np.repeat(begin - np.cumsum(sizes) + sizes, sizes)

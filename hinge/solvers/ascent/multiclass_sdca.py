@@ -181,18 +181,8 @@ class MulticlassSDCA(Solver[Multiclass, MulticlassSDCAState]):
         end, full = state.t + n_iter, problem.lam * problem.total
         width = problem.matrix.n_cells / problem.n
         while True:
-            _visit(
-                problem.matrix.rows,
-                problem.labels,
-                problem.weight,
-                problem.bias_scale,
-                full,
-                self.shrinking,
-                width,
-                self.rows_a_block(problem),
-                end - state.t,
-                *state,
-            )
+            given = problem.matrix.rows, problem.labels, problem.weight, problem.bias_scale, full
+            _visit(*given, self.shrinking, width, self.rows_a_block(problem), end - state.t, state)
             if state.epoch.visited == 0 and state.dual.work >= state.dual.due:
                 self.step(problem, state)
             if state.t >= end:
@@ -240,33 +230,10 @@ class MulticlassSDCA(Solver[Multiclass, MulticlassSDCAState]):
 
 
 @compiled
-def _visit(
-    A,
-    labels,
-    weight,
-    constant,
-    Lam,
-    shrinking,
-    width,
-    block_rows,
-    n_iter,
-    p,
-    V,
-    sq,
-    active,
-    order,
-    listed,
-    size,
-    dual,
-    epoch,
-    key,
-):
-    G, old, new, classes = (
-        np.empty(V.shape[1]),
-        np.empty(V.shape[1]),
-        np.empty(V.shape[1]),
-        np.empty(V.shape[1], np.int64),
-    )
+def _visit(A, labels, weight, constant, Lam, shrinking, width, block_rows, n_iter, state):
+    p, V, sq, active, order, listed, size, dual, epoch, key = state
+    G, old, new = np.empty(V.shape[1]), np.empty(V.shape[1]), np.empty(V.shape[1])
+    classes = np.empty(V.shape[1], np.int64)
     value, gap, violation, work = dual.value, dual.gap_so_far, dual.violation, dual.work
     left = n_iter
     while left > 0:

@@ -12,6 +12,7 @@ from hinge.problems import Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_unit
 from hinge.solvers.ascent.active_rows import begin, ends_epoch, next_rows
+from hinge.solvers.ascent.local_ascent import AscentRows
 from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, bias_constant, dual_step
 from hinge.solvers.base import Paper, Solver
 
@@ -112,16 +113,11 @@ class StaleSDCA(Solver[Regularized, StaleState]):
         if state.t == 0 and n_iter > 0:
             dual = state.ascent.dual
             dual.kappa, dual.beta = (bias_constant(problem), dual.beta) if free else (problem.constant_sq, 0.0)
+        settings = free, self.least, self.width, self.plain.rows_a_block(problem), n_iter
         _visit(
-            problem.matrix.rows,
-            problem.y,
-            problem.weight,
+            AscentRows.from_problem(problem),
             problem.lam * problem.total,
-            free,
-            self.least,
-            self.width,
-            self.plain.rows_a_block(problem),
-            n_iter,
+            *settings,
             state.margin,
             *state.ascent.arrays[:-1],
         )
@@ -171,9 +167,8 @@ def _draw(active, weight, alpha, margin, least, width, key, draws):
 
 
 @compiled
-def _visit(
-    A, y, weight, Lam, free, least, width, block_rows, n_iter, margin, alpha, v, sq, active, order, dual, epoch, key
-):
+def _visit(rows, Lam, free, least, width, block_rows, n_iter, margin, alpha, v, sq, active, order, dual, epoch, key):
+    A, y, _, weight, _, _ = rows
     u, beta, kappa, gap = dual.u, dual.beta, dual.kappa, dual.gap_so_far
     left = n_iter
     while left > 0:

@@ -11,14 +11,11 @@ from hinge.monitoring import Status
 from hinge.problems import Multiclass, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
+from hinge.solvers.newton.central_path import TO_BOUNDARY
 from hinge.solvers.newton.systems import MOST_DIRECT
 
-TO_BOUNDARY = 0.99
-"""Share of the way to the boundary that a step goes."""
 STALLED = 15
 """Steps without a thousandth of progress that end a run: rounding is all that is left."""
-RIDGES = 20
-"""Multiples of I that are tried where a factor fails, each ten times the one before, from rounding on."""
 
 
 class MulticlassNewtonState(NamedTuple):
@@ -245,7 +242,7 @@ def _factored(problem: Multiclass, q: np.ndarray, total: np.ndarray) -> Callable
     H = H.reshape(size, size)
     unit = 1.0 / np.sqrt(H.diagonal())
     H *= unit[:, None] * unit
-    for ridge in [0.0, *10.0 ** np.arange(-15.0, RIDGES - 15.0)]:
+    for ridge in [0.0, *10.0 ** np.arange(-15.0, 5.0)]:  # the first by which the factor does not fail, from rounding on
         L, failed = dpotrf(H + ridge * np.eye(size) if ridge else H, lower=1)
         if not failed:
             break

@@ -7,12 +7,13 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from hinge.access import Matrix
+from hinge.access.matrix import MOST_UNPACKED
 from hinge.monitoring import Status
 from hinge.problems import Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Paper, Solver, gap_of
-from hinge.solvers.newton.systems import MOST_CELLS, MOST_DIRECT
+from hinge.solvers.newton.systems import MOST_DIRECT
 from hinge.solvers.unit_costs import pass_cost
 
 DENIED = 4  # certificates that were not good enough, after which what is left is what the coordinates are off
@@ -100,7 +101,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
     solves, instead = Regularized, "SGD for a norm bound"
 
     def _limits(self, problem: Regularized) -> str | None:
-        if problem.n > MOST_DIRECT or problem.n * problem.d > 4 * MOST_CELLS:
+        if problem.n > MOST_DIRECT or problem.n * problem.d > 4 * MOST_UNPACKED:
             return f"RowSpace forms the inner products of all rows, and {problem.n} are many; use SDCA."
         return self.inner.rejects(problem)
 

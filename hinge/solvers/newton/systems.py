@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from scipy.linalg.lapack import dposv
 
+from hinge.access.matrix import MOST_UNPACKED
 from hinge.problems import Regularized
 from hinge.problems.base import EPS
 from hinge.problems.svm.linear import Bias
@@ -23,7 +24,6 @@ COMMON = 1e-12 * 10.0 ** np.arange(20)  # ridges after these, as shares of the t
 DIRECT = 256  # features up to which the Hessian is always formed and factored
 MOST_DIRECT = 2048  # features beyond which it never is; and rows beyond which their inner products are not
 FACTOR_PAYS = 2400  # a factorisation costs as much as conjugate gradients where d³ is this many times the cells
-MOST_CELLS = 1 << 25  # cells at most of the rows that are copied to form their inner products
 MOST_MOVES = 8  # H is made anew once this many rows were added or removed for each row in it
 CANCELLED = 1e-6  # after rows are removed, H is kept only if this share of its largest trace remains
 CURVED = 3  # rows per feature that represent the Hessian where it is not formed
@@ -98,7 +98,7 @@ def form_of(problem: Regularized) -> Form:
     n, d, cells = problem.n, problem.d, problem.matrix.n_cells
     if d <= DIRECT:
         return "features"
-    if n <= min(d, MOST_DIRECT) and cells <= MOST_CELLS and is_full(problem):
+    if n <= min(d, MOST_DIRECT) and cells <= MOST_UNPACKED and is_full(problem):
         return "rows"
     return "features" if d <= MOST_DIRECT and d**3 <= FACTOR_PAYS * cells else "products"
 

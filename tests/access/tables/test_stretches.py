@@ -57,7 +57,7 @@ def test_rows_without_weight_are_not_fetched():
 
 
 def test_long_passes_go_in_pieces(monkeypatch):
-    monkeypatch.setattr(fetched, "BLOCK_CELLS", 60)
+    monkeypatch.setattr(fetched, "ROW_BLOCK_CELLS", 60)
     table, w = Shelf(), np.ones(6)
     np.testing.assert_allclose(table.responses(w, 0, 30), X @ w)
     assert table.fetched == [(0, 10), (10, 20), (20, 30)]
