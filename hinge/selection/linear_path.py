@@ -20,7 +20,7 @@ from hinge.estimators.fitting.tasks import per_class_weights
 from hinge.estimators.mixins.probabilities import features_of, without_linear_rows
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import is_over, now
-from hinge.problems import L1Regularized, Penalized, Solution
+from hinge.problems import L1Regularized, Penalized, Regularized, Solution
 from hinge.problems.base import rounding
 from hinge.problems.svm.penalized import lam_of
 from hinge.selection.certified_choice import FittedPair, FoldRows, PairFit, best_mixing
@@ -28,6 +28,7 @@ from hinge.selection.paths import FULL, SharedPath, until_settled
 from hinge.selection.scoring import SearchData
 from hinge.selection.without_rows import row_spans
 from hinge.solvers import Result, Solver, Switch, choose, solve
+from hinge.solvers.ascent.sdca import best_dual_multiple
 from hinge.types import Stored
 
 
@@ -240,18 +241,9 @@ def _rescaled(run: LinearRun, after: Penalized) -> LinearRun:
 def scaled(before: Penalized, answer: Solution, after: Penalized) -> Solution:
     """An answer as a start for another λ: the same w, and the best multiple of the dual weights.
 
-    Along the ray through α the dual is a parabola, whose top is at
-
-    .. math:: \\sum_ic_i(t_i\\alpha_i - \\varepsilon|\\alpha_i|) \\Big/
-              \\big(\\|z\\|^2/\\lambda + q\\sum_ic_i\\alpha_i^2\\big), \\qquad z = \\lambda_0w_0.
-
     If no dual weight was at its bound, this leaves w, and the coefficients of the rows in w, unchanged.
     """
     if answer.alpha is None or isinstance(after, L1Regularized):
         return answer
-    linear, _, square = after.conjugates(answer.alpha)  # type: ignore[attr-defined]
-    quadratic = (before.lam * before.norm(answer.w, answer.b)) ** 2 / after.lam + after.loss.curvature * square
-    largest = float(np.abs(answer.alpha).max(initial=0.0))
-    most = after.loss.high / largest if largest > 0 else 1.0
-    factor = min(linear / quadratic, most) if quadratic > 0 and linear > 0 else 1.0
-    return answer._replace(alpha=answer.alpha * factor)
+    norm_sq = (before.lam * before.norm(answer.w, answer.b)) ** 2 / after.lam
+    return answer._replace(alpha=answer.alpha * best_dual_multiple(cast(Regularized, after), answer.alpha, norm_sq))

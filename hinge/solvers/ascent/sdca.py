@@ -271,7 +271,8 @@ class SDCA(Solver[Regularized, SDCAState]):
         if state.dual.growing or not state.dual.Lam:
             return self.init(problem, 0, self.solution(problem, state))
         dual, Lam = state.dual, problem.lam * problem.total
-        factor = best_dual_multiple(problem, Lam, state)
+        norm_sq = float(state.v @ state.v) + problem.constant_sq * float(dual.u) ** 2
+        factor = best_dual_multiple(problem, state.alpha, norm_sq / (Lam * problem.total))
         np.clip(state.alpha * factor, problem.loss.low, problem.loss.high, out=state.alpha)
         state.v[:] *= factor
         u, moved, b = dual.u * factor, dual.moved * factor, dual.beta + dual.kappa * dual.u / dual.Lam
@@ -414,21 +415,22 @@ def begin_bias(problem: Regularized, dual: Scalars) -> None:
     dual.beta = dual.keep * dual.beta - dual.pull
 
 
-def best_dual_multiple(problem: Regularized, Lam: float, state: SDCAState) -> float:
+def best_dual_multiple(problem: Regularized, alpha: np.ndarray, norm_sq: float) -> float:
     """The factor within bounds at which the dual is largest: along a ray it is a parabola, with its top at
 
-    .. math:: \\sum_is_i(t_i\\alpha_i - \\varepsilon|\\alpha_i|) \\Big/
-              \\big((\\|v\\|^2 + cu^2)/\\Lambda + q\\sum_is_i\\alpha_i^2\\big).
+    .. math:: \\sum_ic_i(t_i\\alpha_i - \\varepsilon|\\alpha_i|) \\Big/
+              \\big(\\|z\\|^2/\\lambda + q\\sum_ic_i\\alpha_i^2\\big), \\qquad z = \\sum_ic_i\\alpha_iy_ix_i,
+
+    where `norm_sq` is the first term of the divisor.
     """
     if not problem.loss.piecewise:
         return 1.0
-    linear, _, square = problem.conjugates(state.alpha)
-    quadratic = (float(state.v @ state.v) + problem.constant_sq * float(state.dual.u) ** 2) / Lam
-    quadratic += problem.loss.curvature * square * problem.total
-    largest = float(np.abs(state.alpha).max(initial=0.0))
+    linear, _, square = problem.conjugates(alpha)
+    quadratic = norm_sq + problem.loss.curvature * square
+    largest = float(np.abs(alpha).max(initial=0.0))
     if not (linear > 0.0 and quadratic > 0.0 and largest > 0.0):
         return 1.0
-    return min(linear * problem.total / quadratic, problem.loss.high / largest)
+    return min(linear / quadratic, problem.loss.high / largest)
 
 
 FIRST_DUAL = dict(
