@@ -24,9 +24,9 @@ def world(arrivals=(0.5, 5.0), stuck=8.0, apart=0.0, overfit=0.01):
         for t in sorted({N, *log_spaced(10, cell["epochs"] * N, 8)}):
             epoch = t / N
             error = SVM if epoch >= arrival else SVM + 0.1
-            look = {"iteration": t, "charged": t * N, "computed": t * N}
+            look = {"iteration": t, "charged": t * N, "updates": t * N, "computed": t * N}
             if method == "Perceptron":  # it errs on half of the rows that it visits
-                look["computed"] = t * N // 2
+                look |= {"updates": t * N // 2, "computed": t * N // 2}
                 error = (SVM if epoch >= 2 * arrivals[0] else SVM + 0.1) + (apart if epoch <= 1 else apart + overfit)
             if method == "SMO":
                 error = SVM if epoch >= 0.4 * cell["epochs"] else stuck * SVM
@@ -85,3 +85,17 @@ def test_kernel_values_in_bands_and_their_optimum(most):
         np.sqrt(model.dual_coef_[0] @ exact[np.ix_(model.support_, model.support_)] @ model.dual_coef_[0]), rel=1e-3
     )
     assert found.error == pytest.approx((model.predict(exact[:5]) != y[:5]).mean())
+
+
+def test_without_a_cache_an_update_costs_all_points_and_a_visit_nothing():
+    """Of the SBP and SMO each iteration is an update; of Pegasos only those that find a loss."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3)).astype(np.float32)
+    found = figure2.kernels(X, np.where(X[:, 0] > 0, 1, -1), X[:5], np.ones(5), 2.0)
+    for method in figure2.METHODS:
+        ways = figure2.solvers(method, 3)
+        looks = figure2.evaluate_run(found.problem(method), ways, [7, 80], found.error_of, 0)
+        for look in looks:
+            assert look["computed"] <= look["updates"] <= look["charged"] == 40 * look["iteration"]
+        every = looks[-1]["updates"] == looks[-1]["charged"]
+        assert every == (method in ("SBP", "SMO")), method
