@@ -7,14 +7,14 @@ of this page, so that no number of theirs is typed by hand; a test compares the 
 """
 
 import csv
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from docs.unfold import unfold
-from hinge.report.outcome import Verdict, overall
+from hinge.report.outcome import JUDGED, Verdict, overall
 from hinge.report.page import VERDICTS, duration, many, number
 
 TARGET = Path(__file__).with_name("papers") / "claims.md"
@@ -43,10 +43,13 @@ SHORT = (
 )
 """The names of sets without what the report says of them."""
 BRIEFLY = (
-    (r"reproduced from (\S+) on, partly from (\S+) on", r"≥ \1, partly ≥ \2"),
-    (r"reproduced up to ([\d.]+), partly up to ([\d.]+)$", r"≤ \1, partly ≤ \2"),
-    (r"reproduced within (\S+) of the paper's number, partly within (\S+)", r"within \1, partly \2"),
-    (r"reproduced ", ""),
+    (r"reproduced from (\S+) on, partly from (\S+) on", r"≥ \1, ◐ \2"),
+    (r"reproduced up to ([\d.]+), partly up to ([\d.]+)$", r"≤ \1, ◐ \2"),
+    (r"reproduced within (\S+) of the paper's number, partly within (\S+)", r"± \1, ◐ \2"),
+    (r"reproduced up to (\S+) above the paper's number, partly up to (\S+)", r"≤ the paper's + \1, ◐ + \2"),
+    (r" \+ 0,", ","),
+    (r"reproduced within a factor of (\S+), partly of (\S+)", r"within a factor of \1, ◐ \2"),
+    (r"reproduced from (\S+) of the paper's ratio on, partly from a ratio of (\S+) on", r"≥ \1 of the paper's, ◐ \2"),
 )
 Claim = list[dict[str, str]]
 """The rows of one sentence."""
@@ -76,28 +79,25 @@ def text() -> str:
     """The whole page."""
     papers = {paper: claims_of(paper) for paper in PAPERS}
     legend = ", ".join(f"{sign} {verdict.value} ({meaning})" for verdict, (sign, _, meaning) in VERDICTS.items())
+    counted = {paper: [claim for claim in claims if claim[0]["quotation"]] for paper, claims in papers.items()}
+    ours = {paper: [claim for claim in claims if not claim[0]["quotation"]] for paper, claims in papers.items()}
     parts = [
         "# The papers' claims",
         "Written by `python -m docs.claims` from the [stored report](../reproduce.md). One sentence of a paper is one "
-        "claim, whatever the number of sets it is measured on. Where the paper has a number, the rule is made of it; "
-        "where it has words, the rule is how they are read. What a paper does not say is ours, and not counted.",
-        f"Signs: {legend}. A rule has the number for reproduced and that for partly; exponents of a bound on the work "
-        "are not judged far below it. Of more than three rows with one verdict the range is given; the report has all. "
-        "[Some rules were changed](changed.md) after the numbers were known.",
+        "claim, whatever the number of sets it is measured on. The rule is made of the paper's number, or is how its "
+        "words are read; [some were changed](changed.md) after the numbers were known.",
+        f"Signs: {legend}. A rule has the number for ✓ and that for ◐. Of several sets the least and the largest "
+        "number stand first; [all of them](#in-detail) and the reasons follow under the claim's number.",
         _marked("counts", _counts(papers)),
-        _marked("effort", _effort()),
     ]
-    for paper, claims in papers.items():
-        counted = [claim for claim in claims if claim[0]["quotation"]]
-        parts += [
-            f"## {PAPERS[paper]}",
-            _marked(paper, _table(counted)),
-            f"No experiment measures: {UNMEASURED[paper]}",
-        ]
-    parts += ["## Ours", "Measured beside the papers' claims, and not counted."]
-    for paper, claims in papers.items():
-        ours = [claim for claim in claims if not claim[0]["quotation"]]
-        parts.append(_marked(f"ours, {paper}", _table_of_ours(ours)))
+    for paper, claims in counted.items():
+        parts += [f"## {PAPERS[paper]}", _marked(paper, _table(claims))]
+        parts += [f"No experiment measures: {UNMEASURED[paper]}"]
+    parts += ["## In detail", "What each set says, under the number of its claim.", _marked("effort", _effort())]
+    for paper, claims in counted.items():
+        parts += [f"### {PAPERS[paper]}", _marked(f"details, {paper}", _details(claims))]
+    parts += ["## Ours", "Measured beside the papers' claims, and not counted: what a paper does not say."]
+    parts += [_marked(f"ours, {paper}", _table_of_ours(claims)) for paper, claims in ours.items()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -146,13 +146,40 @@ def _said(row: dict[str, str]) -> str:
     return f"“{row['quotation']}”" if row["quotation"] else f"{row['what'][0].upper()}{row['what'][1:]}."
 
 
-def _table(claims: Iterable[Claim]) -> str:
+def _table(claims: Sequence[Claim]) -> str:
     lines = []
-    for claim in claims:
+    for number_of, claim in enumerate(claims, start=1):
         first = claim[0]
-        rule = f"{first['what']}: {_briefly(first['rule'])}"
-        lines.append([VERDICTS[verdict_of(claim)][0], f"{_said(first)} *{first['place']}*", rule, _found(claim)])
-    return _rows(["", "the paper's sentence", "measured: the rule", "ours (the paper's)"], lines)
+        sentence = f"{_said(first)} *{first['place']}*"
+        lines.append(
+            [
+                f"{number_of} {VERDICTS[verdict_of(claim)][0]}",
+                sentence,
+                first["what"],
+                _briefly(first["rule"]),
+                _range(claim),
+            ]
+        )
+    return _rows(["", "the paper's sentence", "measured", "rule", "ours (the paper's)"], lines)
+
+
+def _details(claims: Sequence[Claim]) -> str:
+    return _rows(["", "ours (the paper's)"], [[str(k), _found(claim)] for k, claim in enumerate(claims, start=1)])
+
+
+def _range(claim: Claim) -> str:
+    """The least and the largest number of the sets that are judged, or of all if none is; how many of them agree."""
+    judged = [row for row in claim if Verdict(row["verdict"]) in JUDGED] or claim
+    ours, theirs = ([float(row[key]) for row in judged if _is_number(row[key])] for key in ("ours", "paper's number"))
+    beside = f" ({_from_to(theirs)})" if theirs else ""
+    agree = sum(Verdict(row["verdict"]) is Verdict.REPRODUCED for row in judged)
+    some = verdict_of(claim) in (Verdict.PARTLY, Verdict.NOT) and len(judged) > 1
+    return f"**{_from_to(ours)}**{beside}{f', ✓ {agree} of {len(judged)}' if some else ''}"
+
+
+def _from_to(values: Sequence[float]) -> str:
+    least, most = number(min(values)), number(max(values))
+    return least if least == most else f"{least} to {most}"
 
 
 def _table_of_ours(claims: Iterable[Claim]) -> str:
@@ -180,8 +207,8 @@ def _numbers(rows: Claim) -> str:
 
 
 def _number(row: dict[str, str]) -> str:
-    theirs = _value(row["paper's number"])
-    beside = f" ({number(theirs)})" if isinstance(theirs, float) else ""
+    theirs = row["paper's number"]
+    beside = f" ({number(float(theirs))})" if _is_number(theirs) else ""
     ours = f" **{number(float(row['ours']))}**{beside}" if row["ours"] else ""
     on = row["on"]
     for long, short in SHORT:
@@ -195,11 +222,12 @@ def _briefly(rule: str) -> str:
     return rule
 
 
-def _value(text: str) -> Any:
+def _is_number(text: str) -> bool:
+    """Whether it is none of the paper's words, and not empty."""
     try:
-        return float(text)
+        return math.isfinite(float(text))
     except ValueError:
-        return text
+        return False
 
 
 def _rows(head: list[str], lines: list[list[str]]) -> str:
