@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,6 +62,8 @@ class Panel:
         Labels of the axes, with units.
     series : sequence of Series
     log_x, log_y : bool
+    top : float
+        Up to which y a linear axis shows; a report can be zoomed out.
     """
 
     title: str
@@ -69,6 +72,12 @@ class Panel:
     series: Sequence[Series]
     log_x: bool = False
     log_y: bool = False
+    top: float = math.inf
+
+    def y_range(self, values: Iterable[float]) -> list[float] | None:
+        """From a little below the least of these values to the top, where there is one."""
+        least = min((value for value in values if math.isfinite(value)), default=self.top)
+        return [least - 0.04 * (self.top - least), self.top] if least < self.top < math.inf else None
 
 
 @dataclass(frozen=True)

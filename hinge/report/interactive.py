@@ -54,7 +54,7 @@ def _panel(panel: Panel, look: dict[str, Style]) -> dict[str, Any]:
     ys = [value for points in rows for row in points for value in row[1:] if value is not None]
     layout = {
         "xaxis": _axis(textwrap.wrap(panel.x, 44), panel.log_x, xs),
-        "yaxis": _axis(textwrap.wrap(panel.y, 30), panel.log_y, ys),
+        "yaxis": {**_axis(textwrap.wrap(panel.y, 30), panel.log_y, ys), "range": panel.y_range(ys)},
         "showlegend": False,
         "hovermode": "closest",
         "margin": {"l": 58, "r": 12, "t": 28, "b": 48},

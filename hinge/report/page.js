@@ -93,6 +93,7 @@
       ...panel.layout[name], type: panel.types[name], uirevision: panel.types[name], ...powers(name),
       nticks: Math.max(2, Math.ceil((small.matches ? 0.5 : 1) * panel.layout[name].nticks)),
       gridcolor: colour("--grid"), linecolor: colour("--soft"), tickcolor: colour("--soft"), showline: true, ticks: "outside",
+      range: panel.types[name] === "log" ? undefined : panel.layout[name].range ?? undefined,
       ticklen: 4, tickformat: panel.types[name] === "log" ? "" : panel.layout.meta.linear[name],
     });
     return {

@@ -1,3 +1,4 @@
+import math
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -24,6 +25,13 @@ def test_they_are_values():
 def test_both_axes_of_a_power_law_are_logarithmic():
     line = Series("a", (1,), (2,))
     assert loglog("t", "x", "y", [line]) == Panel("t", "x", "y", [line], log_x=True, log_y=True)
+
+
+def test_a_top_cuts_off_what_is_far_above_the_rest():
+    assert Panel("t", "x", "y", [], top=10.0).y_range([5.0, math.nan, 80.0]) == [4.8, 10.0]
+    for all_is_shown in (Panel("t", "x", "y", []), Panel("t", "x", "y", [], top=4.0)):
+        assert all_is_shown.y_range([5.0, 80.0]) is None
+    assert Panel("t", "x", "y", [], top=4.0).y_range([]) is None
 
 
 def test_a_level_goes_across_the_panel():

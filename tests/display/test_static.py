@@ -112,3 +112,11 @@ def test_a_wide_linear_axis_has_thousands_apart():
     drawn = draw(Figure("f", "", [Panel("t", "x", "y", [Series(EVIL, [0, 90_000], [0, 1])])]))
     drawn.canvas.draw()
     assert "20,000" in {text.get_text() for text in drawn.axes[0].get_xticklabels()}
+
+
+def test_an_axis_with_a_top_ends_there_and_another_takes_what_comes(ax):
+    lines = [Series("a", [1, 2], [5.0, 6.0]), Series("b", [1, 2], [80.0, 6.0])]
+    panel(Panel("t", "x", "y", lines), ax)
+    assert ax.get_ylim()[1] > 80 and ax.get_autoscaley_on()
+    panel(Panel("t", "x", "y", lines, top=10.0), ax)
+    assert ax.get_ylim() == pytest.approx((4.8, 10.0))

@@ -78,6 +78,13 @@ def test_an_axis_switches_if_all_its_values_are_positive(x, y, log, switches):
     assert panel["layout"]["xaxis"]["type"] == ("log" if log else "linear")
 
 
+def test_an_axis_with_a_top_ends_there():
+    lines = [Series("a", [1, 2], [5.0, 6.0]), Series("b", [1, 2], [80.0, 6.0])]
+    for top, shown in ((10.0, [4.8, 10.0]), (math.inf, None)):
+        (panel,) = panels(Figure("f", "", [Panel("t", "x", "y", lines, top=top)]))
+        assert panel["layout"]["yaxis"]["range"] == shown
+
+
 def test_large_numbers_are_short_along_an_axis():
     (panel,) = panels(Figure("f", "", [Panel("t", "x", "y", [Series("a", [0, 90_000], [0, 1])])]))
     assert panel["layout"]["xaxis"]["tickformat"] == "~s"

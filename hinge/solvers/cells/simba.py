@@ -14,7 +14,7 @@ Algorithm 1 of the paper, with b_t of "Incorporating a bias term" and η for the
             v_t(i) ← clip(ṽ_t(i), 1/η)                                             # 10
             q_{t+1}(i) ← q_t(i) (1 - η v_t(i) + η² v_t(i)²)                        # 11
         p_{t+1} ← q_{t+1}/‖q_{t+1}‖₁                                               # 13
-    return w̄ = 1/T Σ w_t                                                           # 15
+    return w̄ = 1/T Σ w_t, ξ̄ = 1/T Σ ξ_t                                            # 15
 """
 
 import math
@@ -111,7 +111,8 @@ class Simba(Solver[SlackConstrained, SimbaState]):
     *Differs* from the paper as printed. Line 11 has ν for η, and section 6 :math:`\\sqrt{\\log n}/t` for
     :math:`\\sqrt{\\log n/t}`; neither learns. Lines 2 and 13 begin u and p one iteration off. Weights are
     kept above 1e-250, in the lazy forms above 1e-15 of the largest, and those within 1e-9 of one another are
-    ties. The bias of the last w is the mean one too, since a single one is ±1. Of rows of norm up to R the
+    ties. ξ̄ is not kept: a certificate has the best ξ for w̄. The bias of the last w is the mean one too, since a single
+    one is ±1. Of rows of norm up to R the
     algorithm sees x/R, with ν/R; the answer is in the units of the data.
 
     The certificate is the problem's, with p the mean of all :math:`p_t`, cut off at its (νn/2)-th largest

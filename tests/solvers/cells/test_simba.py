@@ -73,11 +73,11 @@ def test_exact_is_algorithm_1(ball, bias, nu, seed):
     problem = SlackConstrained(X, y, nu, bias=bias)
     solver = Simba("exact", scale=None)
     found = answer(solver, problem, 500, seed)
-    np.testing.assert_allclose(found.w, w, rtol=1e-10, atol=1e-10)
-    assert found.b == pytest.approx(b, abs=1e-10)
-    np.testing.assert_allclose(mean_p(solver, problem, 500, seed), p, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(found.w, w, rtol=1e-12, atol=1e-12)
+    assert found.b == pytest.approx(b, abs=1e-12)
+    np.testing.assert_allclose(mean_p(solver, problem, 500, seed), p, rtol=1e-12, atol=1e-12)
     other = answer(Simba("exact", scale=None, output="last"), problem, 500, seed)
-    np.testing.assert_allclose(other.w, last, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(other.w, last, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_fixed_rates_and_their_number(ball):
     assert result.status is Status.FINISHED
     assert result.n_iter == T
     w = simba(X, y, 0.05, T, units(2), T=T)[0]
-    np.testing.assert_allclose(result.solution.w, w, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(result.solution.w, w, rtol=1e-12, atol=1e-12)
     assert Simba(steps="fixed", epsilon=0.1).horizon(problem) == int(np.ceil(1e6 * np.log(150)))
 
 
@@ -119,9 +119,9 @@ def test_capped_with_a_refresh_every_time_projects_every_time(ball, bias, cap, e
     problem = SlackConstrained(layout(X), y, 0.05, bias=bias)
     solver = Simba("capped", refresh_every=1, cap=cap, eta_scale=eta_scale, scale=None)
     found = answer(solver, problem, 400, 1)
-    np.testing.assert_allclose(found.w, w, rtol=1e-9, atol=1e-9)
-    assert found.b == pytest.approx(b, abs=1e-9)
-    np.testing.assert_allclose(mean_p(solver, problem, 400, 1), p, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found.w, w, rtol=1e-12, atol=1e-12)
+    assert found.b == pytest.approx(b, abs=1e-12)
+    np.testing.assert_allclose(mean_p(solver, problem, 400, 1), p, rtol=1e-12, atol=1e-12)
     assert p.max() <= max(1 / (cap * 150), 1 / 150) * (1 + 1e-9) or cap * 150 < 1
 
 

@@ -17,8 +17,8 @@ def test_it_is_the_talks_algorithm(tiny):
     w, _, alpha = sdca(X, y, 0.05, [draws])
     solver, problem = UniformDCA(), Regularized(X, y, 0.05)
     answer = solver.solution(problem, solver.advance(problem, solver.init(problem, 7), T))
-    np.testing.assert_allclose(answer.w, w, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(answer.alpha, alpha, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(answer.w, w, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(answer.alpha, alpha, rtol=1e-12, atol=1e-12)
 
 
 def test_it_converges_and_obeys_the_theorem():
