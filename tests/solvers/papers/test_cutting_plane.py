@@ -33,13 +33,13 @@ def test_it_is_algorithm_1(tiny, bias, weighted):
     w, alpha, bounds = cutting_plane(wide, y, 0.05, 8, weight=s)
     solver = CuttingPlane(output="last")
     ours = [state.dual for state in states(solver, problem, 8)]
-    np.testing.assert_allclose(ours, bounds, rtol=1e-6)
+    np.testing.assert_allclose(ours, bounds, rtol=1e-13)
     state = solver.advance(problem, solver.init(problem), 8)
     answer = solver.solution(problem, state)
-    np.testing.assert_allclose(answer.w, w[:7], rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(answer.alpha, alpha, atol=2e-3)
+    np.testing.assert_allclose(answer.w, w[:7], rtol=0, atol=5e-12)
+    np.testing.assert_allclose(answer.alpha, alpha, rtol=0, atol=5e-12)
     if bias == "penalized":
-        assert answer.b == pytest.approx(0.7 * w[-1], abs=1e-4)
+        assert answer.b == pytest.approx(0.7 * w[-1], abs=5e-12)
 
 
 @pytest.mark.slow

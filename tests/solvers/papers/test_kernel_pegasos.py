@@ -89,7 +89,8 @@ def test_many_projections_lose_no_digits(tiny, average):
         assert state.pi >= TINY
         folded += state.pi > before
     assert folded > 1
-    np.testing.assert_allclose(solver.solution(problem, state).beta, beta, rtol=1e-7, atol=1e-7)
+    close = (1e-11 if average else 1e-14) * np.abs(beta).max()  # A v - u cancels, until it is folded
+    np.testing.assert_allclose(solver.solution(problem, state).beta, beta, rtol=0, atol=close)
 
 
 @pytest.mark.slow
