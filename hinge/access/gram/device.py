@@ -109,7 +109,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         self.xp, self.device, self.kernel, self.precision = torch, torch.device(device), kernel, precision
         self.n = X.shape[0]
         self.dtype = np.dtype(np.float64 if precision == "float64" else np.float32)
-        self._type = torch.float64 if precision == "float64" else torch.float32
+        self.xp_type = torch.float64 if precision == "float64" else torch.float32
         self.evals = self.asked = 0
         self._finer: DeviceGram | None = None
         self._pinned: Any = None
@@ -120,7 +120,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         self._centre = None
         # Far from 0 the products would cancel; products of whole numbers are exact.
         if kernel.shifts and points.is_floating_point():
-            self._centre = points.mean(0, dtype=torch.float64).to(self._type)
+            self._centre = points.mean(0, dtype=torch.float64).to(self.xp_type)
         self._large: Any = None  # which columns are split, and how many
         self._n_large = 0
         if split and precision == "float32" and self._fused:
@@ -145,7 +145,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     def _take_apart(self, points: "torch.Tensor") -> None:
         """See which columns are to be split; none, where a number is not whole or too large."""
         centre = None if self._centre is None else self._centre.round()
-        shifted = points.to(self._type) if centre is None else points.to(self._type) - centre
+        shifted = points.to(self.xp_type) if centre is None else points.to(self.xp_type) - centre
         size = shifted.abs().amax(0)
         whole = not points.is_floating_point() or bool((shifted == shifted.round()).all())
         if whole and bool((size <= LARGEST).all()):
@@ -155,10 +155,10 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     def _prepared(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor]":
         """Points centred and in the type of the products, and their squared norms."""
         torch = self.xp
-        points = points.to(self._type)
+        points = points.to(self.xp_type)
         if self._centre is not None:
             points = points - self._centre
-        sq = torch.cat([(part.to(torch.float64) ** 2).sum(1) for part in points.split(1 << 16)]).to(self._type)
+        sq = torch.cat([(part.to(torch.float64) ** 2).sum(1) for part in points.split(1 << 16)]).to(self.xp_type)
         if self._large is not None:
             high = (points[:, self._large] / DIGIT).round() * DIGIT
             low = points[:, self._large] - high
@@ -288,8 +288,8 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         self._count(rows.shape[1] * i.numel())
         if self._fused:
             return self._fused_sum(self._points, self._sq, i, coef, rows).to(self.xp.float64)
-        out = self.xp.empty(rows.shape, device=self.device, dtype=self._type)
-        for own, j, c, to in zip(rows, i, coef.to(self._type), out, strict=True):
+        out = self.xp.empty(rows.shape, device=self.device, dtype=self.xp_type)
+        for own, j, c, to in zip(rows, i, coef.to(self.xp_type), out, strict=True):
             mine, sq = self._factors(j), self._sq[j]
             for some, part in zip(own.split(TILE_ROWS), to.split(TILE_ROWS), strict=True):
                 part.copy_(c @ self._values(mine, sq, self._points[some], self._sq[some]))
@@ -308,11 +308,11 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     def combine(self, i: "np.ndarray | torch.Tensor", coef: "np.ndarray | torch.Tensor") -> "torch.Tensor":
         """``coef @ K[i]`` in float64, each tile dropped after use."""
         i = self.array(i)
-        coef = self.array(coef).to(self._type)
+        coef = self.array(coef).to(self.xp_type)
         if self._fused:
             self._count(len(i) * self.n)
             return self._fused_sum(self._points, self._sq, i, coef).to(self.xp.float64)
-        out = self.xp.empty(self.n, device=self.device, dtype=self._type)
+        out = self.xp.empty(self.n, device=self.device, dtype=self.xp_type)
         for columns, tile in self._tiles(i):
             out[columns] = coef @ tile
         return out.to(self.xp.float64)
@@ -329,17 +329,41 @@ class DeviceGram(BaseGram["torch.Tensor"]):
 
     def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``coef @ K[i, columns]`` by tiles of these columns alone, and a bound on the error of each."""
-        out, weights = np.empty(len(columns)), self.array(coef).to(self._type)
-        step = max(1, min(TILE_BYTES, self.free() // 8) // (8 * max(1, len(i))))
-        for lo in range(0, len(columns), step):
-            out[lo : lo + step] = self.host(self.values(columns[lo : lo + step], i) @ weights)
+        self._count(len(i) * len(columns))
+        torch, places, wanted = self.xp, self.array(i), self.array(columns)
+        out, weights = torch.zeros(len(columns), dtype=self.xp_type, device=self.device), self.array(coef)
+        rows = max(1, min(TILE_BYTES, self.free() // 8) // (8 * TILE_ROWS))
+        for some, part in zip(wanted.split(rows), out.split(rows), strict=True):
+            mine, sq = self._factors(some), self._sq[some]
+            for at, weight in zip(places.split(TILE_ROWS), weights.to(self.xp_type).split(TILE_ROWS), strict=True):
+                part += self._weighted(mine, sq, self._points[at], self._sq[at], weight)
         size = np.bincount(i, np.abs(coef), self.n).astype(np.float64, copy=False)
-        return out, self.error(size, len(i) + 1)[columns]
+        return self.host(out), self.error(size, len(i) + 1)[columns]
+
+    def _weighted(
+        self,
+        mine: "torch.Tensor",
+        sq: "torch.Tensor",
+        others: "torch.Tensor",
+        sq_others: "torch.Tensor",
+        weight: "torch.Tensor",
+    ) -> "torch.Tensor":
+        """A tile of kernel values times weights; of the Gaussian kernel, in one pass over the inner products."""
+        if self.precision == "float64" and self._gaussian_there:
+            from hinge.access.gram.fused import gaussian_weighted
+
+            return gaussian_weighted(mine @ others.T, sq, sq_others, weight, self.kernel.gamma)  # type: ignore[attr-defined]
+        return self._values(mine, sq, others, sq_others) @ weight
 
     @property
     def _fused(self) -> bool:
         """Whether one pass on the chip can do products, exponentials and sums."""
-        if self.device.type != "cuda" or not isinstance(self.kernel, Gaussian) or self.precision == "float64":
+        return self.precision != "float64" and self._gaussian_there
+
+    @property
+    def _gaussian_there(self) -> bool:
+        """Whether there is code for this kernel on the chip."""
+        if self.device.type != "cuda" or not isinstance(self.kernel, Gaussian):
             return False
         return importlib.util.find_spec("triton") is not None
 
@@ -402,7 +426,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     ) -> "torch.Tensor":
         torch = self.xp
         if self.kernel.needs_points:
-            return self.kernel(mine.to(self._type), others.to(self._type))
+            return self.kernel(mine.to(self.xp_type), others.to(self.xp_type))
         if self._fused:
             from hinge.access.gram.fused import gaussian_values
 
@@ -412,7 +436,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
             if self.precision == "bf16" and self.device.type == "cuda":
                 G = torch.mm(mine, others.T, out_dtype=torch.float32)
             else:
-                G = mine.to(self._type) @ others.to(self._type).T
+                G = mine.to(self.xp_type) @ others.to(self.xp_type).T
         return self.kernel.of_dots(G, sq, sq_others)
 
     def _products(self) -> "contextlib.AbstractContextManager[None]":
@@ -442,7 +466,7 @@ class DeviceRows:
 
     def combine(self, coef: "np.ndarray | torch.Tensor") -> "torch.Tensor":
         """``coef @ rows``."""
-        return (self.gram.array(coef).to(self.gram._type) @ self.values).to(self.gram.xp.float64)
+        return (self.gram.array(coef).to(self.gram.xp_type) @ self.values).to(self.gram.xp.float64)
 
 
 def kernel_sums_on(

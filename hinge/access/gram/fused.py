@@ -101,6 +101,33 @@ def _fill(
     tl.store(out + i[:, None] * k + j[None, :], tl.exp2(e), mask=inside[:, None] & drawn[None, :])
 
 
+@triton.jit(do_not_specialize=["n", "k"])
+def _weigh(dots, sq_x, sq_z, coef, out, n, k, gamma_at, POINTS: tl.constexpr):
+    """A row of inner products in float64 becomes the sum of weighted kernel values; γ as a number would be float32."""
+    i = tl.program_id(0).to(tl.int64)
+    own, gamma = tl.load(sq_x + i), tl.load(gamma_at)
+    total = tl.zeros((POINTS,), tl.float64)
+    for first in range(0, k, POINTS):
+        j = first + tl.arange(0, POINTS)
+        inside = j < k
+        dot = tl.load(dots + i * k + j, mask=inside, other=0.0)
+        distance = own + tl.load(sq_z + j, mask=inside, other=0.0) - 2.0 * dot
+        weight = tl.load(coef + j, mask=inside, other=0.0)
+        total += tl.exp(tl.minimum(-gamma * distance, 0.0)) * weight
+    tl.store(out + i, tl.sum(total, axis=0))
+
+
+def gaussian_weighted(
+    dots: torch.Tensor, sq_x: torch.Tensor, sq_z: torch.Tensor, coef: torch.Tensor, gamma: float
+) -> torch.Tensor:
+    """``K(x, z) @ coef`` in float64 from the inner products of all pairs."""
+    n, k = dots.shape
+    out = torch.empty(n, device=dots.device, dtype=torch.float64)
+    gamma_at = torch.full((1,), gamma, device=dots.device, dtype=torch.float64)
+    _weigh[(n,)](dots, sq_x, sq_z, coef.contiguous(), out, n, k, gamma_at, POINTS=1024, num_warps=4)
+    return out
+
+
 def gaussian_values(
     x: torch.Tensor, sq_x: torch.Tensor, z: torch.Tensor, sq_z: torch.Tensor, gamma: float, precision: str
 ) -> torch.Tensor:

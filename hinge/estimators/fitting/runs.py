@@ -405,7 +405,7 @@ def _rest(plan: Plan, k: int, result: Result) -> Plan:
 
 
 def _joined(first: Result, second: Result) -> Result:
-    """The result of two runs as one; the second continued from the first."""
+    """The result of two runs as one, with the better answer; the second continued from the first."""
     last, history = first.history[-1], History(list(first.history))
     for record in second.history:
         history.append(
@@ -415,7 +415,14 @@ def _joined(first: Result, second: Result) -> Result:
                 kernel_evals=record.kernel_evals + last.kernel_evals,
             )
         )
-    return replace(second, n_iter=first.n_iter + second.n_iter, history=history)
+    better = first if first.certificate.gap < second.certificate.gap else second
+    return replace(
+        second,
+        solution=better.solution,
+        certificate=better.certificate,
+        n_iter=first.n_iter + second.n_iter,
+        history=history,
+    )
 
 
 def _let_go(held: list[Any]) -> None:
@@ -448,7 +455,11 @@ def run_pairs(
             results = run_each(len(batches), lambda k, one: run_one(batches[k], 0, one, keep_state=True), own, 1)
             known = [one for pair in zip(batches, results, strict=True) for one in _split(*pair, stop.tol)]
             plan = plan._replace(stop=replace(stop, max_time=left_of(stop.max_time, began)))
-    return run_tasks(tasks, plan, lambda rows, _: cast(Any, gram.part(cast(np.ndarray, rows))), problem_of, known=known)
+
+    def part(rows: np.ndarray | None, exact: bool) -> Any:
+        return cast("DeviceGram", gram.finer if exact else gram).part(cast(np.ndarray, rows))
+
+    return run_tasks(tasks, plan, part, problem_of, known=known)
 
 
 def _split(batch: "PairBatch", result: Result, tol: float) -> Iterator[Result]:

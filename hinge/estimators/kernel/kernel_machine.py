@@ -355,7 +355,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         if on_a_device(self.device):
             from hinge.access.gram.device import DeviceGram
 
-            return DeviceGram(X, kernel, device=self.device or "cuda", precision=self.precision)
+            return DeviceGram(X, kernel, self.device or "cuda", "float64" if exact else self.precision)
         kernel = of_items(kernel)
         budget = self._cache_bytes(len(X) if isinstance(X, list) else X.shape[0])
         few = (len(X) if isinstance(X, list) else X.shape[0]) <= FLOAT64_POINTS

@@ -251,6 +251,8 @@ def dual_bound(
     until it does. Only the responses of rows whose β is not zero are used. The sums that decide what is feasible, and
     the linear part of D, are correct to the last bit.
     """
+    used = beta != 0.0
+    y, box, beta, r, e, own = (one[used] for one in (y, box, beta, r, e, own))
     size, dual = np.abs(beta), (0.0, 0.0)
     gains = size if epsilon is None else y * beta - epsilon * size
     linear, lost, long = math.fsum(gains), 0.0, 0.0

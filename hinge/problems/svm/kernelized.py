@@ -190,7 +190,7 @@ class KernelProblem(Examples[Expansion]):
         return not self.gram.indefinite
 
     def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
-        """A certificate with less rounding error, if that is what keeps the gap above `wanted`.
+        """A certificate with less rounding error, if that is what keeps the gap above `wanted`, or from being finite.
 
         Responses whose errors add much to the gap are summed again, more accurately; the kernel values are billed.
         `gram.sharper()` lists the ways to do so, from cheap to accurate. Those of a linear kernel are summed by way of
@@ -203,7 +203,7 @@ class KernelProblem(Examples[Expansion]):
             self.again = Again(answer.beta.copy(), r, e)
             return self._bounds(answer.beta, r, e)
         for finer in self.gram.sharper():
-            if not found.gap > wanted >= found.unrounded:
+            if not found.gap > wanted or (found.gap < np.inf and found.unrounded > wanted):
                 break
             if e is None:
                 r, e = r.copy(), self.off(answer)

@@ -4,7 +4,7 @@ import math
 import warnings
 import weakref
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -22,12 +22,17 @@ from hinge.solvers.driver import solve
 from hinge.solvers.newton.newton import Newton
 from hinge.threads import each, stretches
 
+if TYPE_CHECKING:  # imported when a device is asked for
+    import torch
+
+    from hinge.access.gram.device import DeviceGram
+
 ROUGH = 1e-2
 """Relative gap to which the linear problem of new landmarks is solved at first."""
 SHARE = 0.2
 """Part of the gap that the linear solver may leave: the rest is the approximation's."""
 BLOCK = 4096
-"""Rows whose features are computed together."""
+"""Rows whose features are computed together; a device takes more."""
 
 
 class Features(NamedTuple):
@@ -36,7 +41,7 @@ class Features(NamedTuple):
     ============ =======================================================
     `asked`      the landmarks that were asked for
     `landmarks`  those that are kept
-    `factor`     L, of :math:`K_{mm} = LL^T`
+    `factor`     L, of :math:`K_{mm} = LL^T`; on a device with a ridge, which the rounding of kernel values needs
     `rows`       Z, of shape (n, m), and on a device the constant feature, and zeros
     `matrix`     the same as the matrix of a linear problem
     `rest`       :math:`K_{ii} - \\|z_i\\|^2`, what they leave of a point
@@ -45,7 +50,7 @@ class Features(NamedTuple):
 
     asked: np.ndarray
     landmarks: np.ndarray
-    factor: np.ndarray
+    factor: Any
     rows: Any
     matrix: Matrix
     rest: np.ndarray
@@ -168,9 +173,8 @@ class Nystroem(Solver[KernelRegularized, NystroemState]):
         if self.n_components is not None or state.m >= most:
             return None
         m = min(most, 2 * state.m)
-        there = problem.gram.on_device
-        need = m * problem.n * (8 if there else problem.gram.dtype.itemsize)
-        if need > 0.5 * (cast(Any, problem.gram).free() if there else free_memory()):
+        need = m * problem.n * problem.gram.dtype.itemsize
+        if need > 0.5 * (cast(Any, problem.gram).free() if problem.gram.on_device else free_memory()):
             warnings.warn(
                 f"The features of {m} landmarks would take {need / 1e9:.1f} GB, more than half of the memory that is "
                 f"free: there are {state.m}. Ask for a number of landmarks, or for a larger gap (tol).",
@@ -218,7 +222,7 @@ def _solve_with(problem: KernelRegularized, state: NystroemState, m: int, tol: f
     found = solve(linear, _newton(gram, tol), stop=Stop(tol=tol), start=start)
     u, alpha = found.solution.w, found.solution.alpha
     beta, dual = np.zeros(n), problem.feasible(alpha * linear.y * box)
-    beta[features.landmarks] = solve_triangular(features.factor, u, lower=True, trans="T")
+    beta[features.landmarks] = _solved(gram, features.factor, u)
     r, off = gram.again(features.landmarks, beta[features.landmarks], np.arange(n))
     b = problem.best_bias(r) if problem.bias == "free" else 0.0
     lost = 0.5 * problem.lam * float(features.rest @ dual**2)
@@ -239,11 +243,10 @@ def _newton(gram: BaseGram, tol: float) -> Solver:
 
 def _landmarks(problem: KernelRegularized, key: np.uint64, m: int) -> np.ndarray:
     """The points among the first m of a random order of all, of which these may be a part; one at least."""
-    numbers, total = (np.arange(problem.n), problem.n) if problem.gram.part_of is None else problem.gram.part_of
-    places = np.empty(total, np.int64)
-    places[np.argsort(draw_units(key, 0, total), kind="stable")] = np.arange(total)
-    own = np.where(np.broadcast_to(problem.weight > 0.0, (problem.n,)), places[numbers], total)
-    return np.flatnonzero(own < max(m, own.min() + 1))
+    numbers, total = (slice(None), problem.n) if problem.gram.part_of is None else problem.gram.part_of
+    drawn = draw_units(key, 0, total)
+    own = np.where(problem.weight > 0.0, drawn[numbers], np.inf)
+    return np.flatnonzero(own <= max(np.partition(drawn, min(m, total) - 1)[min(m, total) - 1], own.min()))
 
 
 _FEATURES: "weakref.WeakKeyDictionary[BaseGram, Features]" = weakref.WeakKeyDictionary()
@@ -255,33 +258,62 @@ def _features_of(gram: BaseGram, asked: np.ndarray) -> Features:
     if known is not None and np.array_equal(known.asked, asked):
         return known
     _FEATURES.pop(gram, None)  # frees its memory
-    landmarks, L = _independent(gram, asked)
-    back, m = solve_triangular(L, np.eye(len(L)), lower=True).T, len(landmarks)
-    blocks = [np.arange(lo, min(lo + BLOCK, gram.n)) for lo in range(0, gram.n, BLOCK)]
-    if gram.on_device:
-        from hinge.access.device_rows import keep_there, width_of
-
-        there = gram.array(back)
-        Z: Any = there.new_zeros((gram.n, width_of(m)))
-        rest = gram.diag
-        for some in blocks:
-            part = Z[some[0] : some[-1] + 1]
-            part[:, :m] = gram.values(some, landmarks).to(Z.dtype) @ there
-            rest[some] -= gram.host((part * part).sum(1))
-        Z[:, m] = 1.0
-        matrix = keep_there(Z, m, str(cast(Any, gram).device))
-    else:
-        Z, back = np.empty((gram.n, m), gram.dtype), back.astype(gram.dtype)
-        for some in blocks:
-            _multiply(gram.values(some, landmarks), back, Z[some[0] : some[-1] + 1], gram.threads)
-        rest, matrix = gram.diag - np.einsum("ij,ij->i", Z, Z), Matrix(Z, checked=True)
+    found = (_features_there if gram.on_device else _features_here)(cast(Any, gram), asked)
+    rest = found.rest
     if rest.min() < -math.sqrt(_rounding(gram, len(asked)) * float(gram.diag.max())):
         raise ValueError(
             "The kernel is not positive semidefinite, as landmarks need: the features of row "
             f"{rest.argmin()} are longer than K(x, x) allows. Use another kernel, or fit without n_components."
         )
-    _FEATURES[gram] = Features(asked, landmarks, L, Z, matrix, np.maximum(rest, 0.0))
+    _FEATURES[gram] = found._replace(rest=np.maximum(rest, 0.0))
     return _FEATURES[gram]
+
+
+def _features_here(gram: BaseGram, asked: np.ndarray) -> Features:
+    landmarks, L = _independent(gram, asked)
+    back = solve_triangular(L, np.eye(len(L)), lower=True).T.astype(gram.dtype)
+    Z = np.empty((gram.n, len(landmarks)), gram.dtype)
+    for lo in range(0, gram.n, BLOCK):
+        some = np.arange(lo, min(lo + BLOCK, gram.n))
+        _multiply(gram.values(some, landmarks), back, Z[lo : lo + BLOCK], gram.threads)
+    rest = gram.diag - np.einsum("ij,ij->i", Z, Z)
+    return Features(asked, landmarks, L, Z, Matrix(Z, checked=True), rest)
+
+
+def _features_there(gram: "DeviceGram", asked: np.ndarray) -> Features:
+    """The same on a device: nothing comes back but what they leave of each point.
+
+    A ridge takes the place of pivots, which are slow there: landmarks that depend on others share their weight.
+    """
+    from hinge.access.device_rows import keep_there, product, width_of
+    from hinge.access.gram.device import TILE_ROWS
+
+    torch, m, device = gram.xp, len(asked), str(gram.device)
+    landmarks, exact = gram.array(asked), gram.finer or gram
+    K = exact.values(landmarks, landmarks).to(torch.float64)
+    gram.evals += K.numel() if exact is not gram else 0
+    K.diagonal().add_(_rounding(gram, m) or 1.0)
+    L, failed = torch.linalg.cholesky_ex(K)
+    if int(failed) or not bool(L.isfinite().all()):
+        raise ValueError("The kernel gave values that are not finite, or that no positive semidefinite kernel has.")
+    unit = torch.eye(m, dtype=torch.float64, device=gram.device)
+    back = torch.linalg.solve_triangular(L, unit, upper=False).T.to(gram.xp_type)
+    Z = torch.zeros((gram.n, width_of(m)), dtype=gram.xp_type, device=gram.device)
+    Z[:, m] = 1.0
+    rest = gram.array(gram.diag)
+    every = torch.arange(gram.n, device=gram.device)
+    for some, part, left in zip(*(one.split(TILE_ROWS) for one in (every, Z[:, :m], rest)), strict=True):
+        product(torch, gram.values(some, landmarks), back, part)
+        left -= (part.to(torch.float64) ** 2).sum(1)
+    return Features(asked, asked, L, Z, keep_there(Z, m, device), gram.host(rest))
+
+
+def _solved(gram: BaseGram, L: Any, u: np.ndarray) -> np.ndarray:
+    """L⁻ᵀu."""
+    if not gram.on_device:
+        return solve_triangular(L, u, lower=True, trans="T")
+    there = cast(Any, gram)
+    return there.host(there.xp.linalg.solve_triangular(L.T, there.array(u)[:, None], upper=True)[:, 0])
 
 
 def _multiply(K: np.ndarray, back: np.ndarray, out: np.ndarray, threads: int) -> None:
