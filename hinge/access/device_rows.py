@@ -228,8 +228,8 @@ class FullRows:
         H = X.new_zeros((self.width, self.width), dtype=torch.float64)
         with tf32(torch, X.dtype == torch.float32):  # a Hessian off by a thousandth is as good
             for some in used.split(max(1, AT_ONCE // self.width)):
-                B = X if len(some) == self.n else X[some]
-                H += (B * weight[some]).T @ B
+                B = (X if len(some) == self.n else X[some]) * weight[some].sqrt()
+                H += B.T @ B
         return H
 
     def diagonals(self, S: "torch.Tensor") -> "torch.Tensor":

@@ -169,6 +169,8 @@ class KernelParameters(RunParameters):
     cache_size: float = parameter(200, scale())
     shrinking: bool = parameter(True, FLAG)
     n_jobs: int | None = parameter(None, JOBS)
+    device: str | None = parameter(None, DEVICE)
+    precision: Literal["float32", "tf32", "bf16"] = parameter("float32", choice("float32", "tf32", "bf16"))
 
 
 @declares
@@ -177,8 +179,6 @@ class KernelFitParameters(KernelParameters, FitParameters):
 
     max_kernel_evals: int | None = parameter(None, LIMIT)
     cache_folder: str | PathLike[str] | None = parameter(None, PATH | None)
-    device: str | None = parameter(None, DEVICE)
-    precision: Literal["float32", "tf32", "bf16"] = parameter("float32", choice("float32", "tf32", "bf16"))
 
 
 @declares

@@ -88,6 +88,10 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
         Time limit in seconds; compilation does not count.
     max_reads : int, optional
         Limit of the cells of X read, certificates included; for the linear kernel.
+    device : {"cpu", "cuda"}, optional
+        Where kernel values are computed; the linear kernel has none.
+    precision : {"float32", "tf32", "bf16"}, default="float32"
+        Precision of products on a GPU.
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     random_state : int, RandomState or None, default=0
@@ -134,7 +138,7 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
     """
 
     # Parameters of `SVC` that `KernelMachine` reads, and that this estimator does not have.
-    device = cache_folder = target_error = max_kernel_evals = None
+    cache_folder = target_error = max_kernel_evals = None
     solver, warm_start = "auto", False
     _one_vs_one = False
 
