@@ -215,7 +215,7 @@ class FullRows:
         return sum((X.T @ a for X, a in parts), A.new_zeros((self.width, A.shape[1])))
 
     def squares(self, s: "torch.Tensor") -> "torch.Tensor":
-        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the rows whose s is not zero; of rows in float32 to the digits of tf32.
+        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the rows whose s is not zero; of rows in float32, for s ≥ 0, to the digits of tf32.
 
         Of many or long rows those are copied first, which waits for the device to count them.
         """
@@ -228,8 +228,12 @@ class FullRows:
         H = X.new_zeros((self.width, self.width), dtype=torch.float64)
         with tf32(torch, X.dtype == torch.float32):  # a Hessian off by a thousandth is as good
             for some in used.split(max(1, AT_ONCE // self.width)):
-                B = (X if len(some) == self.n else X[some]) * weight[some].sqrt()
-                H += B.T @ B
+                B = X if len(some) == self.n else X[some]
+                if X.dtype == torch.float32:  # both factors are rounded alike, so that H has no negative eigenvalue
+                    B = B * weight[some].sqrt()
+                    H += B.T @ B
+                else:
+                    H += (B * weight[some]).T @ B
         return H
 
     def diagonals(self, S: "torch.Tensor") -> "torch.Tensor":

@@ -77,6 +77,30 @@ def test_sums_in_blocks_are_the_same(X, monkeypatch):
     assert rows.largest_norm == expected[2]
 
 
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize("little", [1 << 25, 0])
+def test_rows_in_float32_are_summed_in_float64(little, where, monkeypatch):
+    monkeypatch.setattr(device_rows, "LITTLE", little)
+    monkeypatch.setattr(device_rows, "SUMMED", 16)
+    rng = np.random.default_rng(0)
+    X, V, A = rng.standard_normal((90, 24)).astype(np.float32), rng.standard_normal((24, 2)), rng.random((90, 2))
+    X[:, 21:] = 1.0, 0.0, 0.0
+    rows = on_device(device_rows.keep_there(torch.from_numpy(X).to(where), 21, where), where)
+    v, a = (torch.from_numpy(one).to(where) for one in (V, A))
+    full, found = X.astype(np.float64), (rows.responses(v), rows.combine(a), rows.squares(a[:, 0]), rows.diagonals(a))
+    assert all(one.dtype == torch.float64 for one in found)
+    for one, exact in zip(found, (full @ V, full.T @ A, (full * A[:, :1]).T @ full, (full**2).T @ A), strict=True):
+        np.testing.assert_allclose(one.cpu(), exact, atol=2e-5 if where == "cpu" else 5e-2)
+
+
+@pytest.mark.parametrize("where", DEVICES)
+def test_products_in_float32_are_as_exact_as_float32(where):
+    A, B = (torch.randn(60, 60, generator=torch.Generator().manual_seed(k)).to(where) for k in (0, 1))
+    out = torch.empty(60, 60, device=where)
+    device_rows.product(torch, A, B.T, out)
+    np.testing.assert_allclose(out.cpu(), (A.double() @ B.T.double()).cpu(), atol=1e-4)
+
+
 @needs_torch
 @pytest.mark.parametrize(("little", "reads"), [(1 << 25, 90 * 21), (0, 30 * 21)], ids=["all", "those that count"])
 def test_squares_count_the_rows_that_they_read(X, little, reads, monkeypatch):

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from hinge import SVC
 from hinge.access import Gram, as_points
@@ -74,6 +75,19 @@ def test_threads_do_not_share_what_they_write_to(points, where):
         together = list(pool.map(lambda fit: fit(), fits))
     assert all(model.stop_reason_ == "converged" for model in together)
     assert [model.objective_ for model in together] == pytest.approx(alone, rel=1e-3)
+
+
+def test_a_fit_that_is_cut_off_has_a_finite_gap(points):
+    X, y = points
+    with pytest.warns(ConvergenceWarning):
+        model = SVC(device="cpu:0", solver=DeviceBlock(block=64), C=100.0, max_iter=1).fit(X, y)
+    assert 1e-3 < model.gap_ < np.inf
+
+
+def test_a_fit_that_rounding_ends_goes_on_in_float64(points):
+    X, y = points
+    model = SVC(device="cpu:0", gamma=1e-6, C=1e6).fit(1e3 * X, y)
+    assert model.stop_reason_ == "converged" and model.gap_ <= 1e-3
 
 
 @pytest.mark.parametrize("options", [{"block": 1}, {"block": 64, "most": 32}, {"steps": 15}])

@@ -138,3 +138,19 @@ def test_its_dual_point_starts_an_exact_run(solver):
     start = solve(problem, Nystroem(200), stop=Stop(1e-9)).solution
     dual = solver.init(problem, 0, start).beta
     assert np.array_equal(dual, problem.feasible(start.dual)) and not np.array_equal(dual, problem.feasible(start.beta))
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), Linear()])
+def test_a_device_gives_the_same_bounds(kernel):
+    pytest.importorskip("torch")
+    from hinge.access.gram.device import DeviceGram
+
+    X, y = make_moons(400, noise=0.3, random_state=0)
+    X[1::2], y[1::2] = X[::2], y[::2]  # landmarks depend on others
+    problems = [
+        KernelRegularized(gram, 2.0 * y - 1, 1.0 / 400, bias="free")
+        for gram in (DeviceGram(X.astype(np.float32), kernel, "cpu"), Gram(as_points(X, kernel)))
+    ]
+    there, here = (solve(problem, Nystroem(60), stop=Stop(1e-3)).certificate for problem in problems)
+    assert there.bound <= here.objective and here.bound <= there.objective
+    assert there.objective == pytest.approx(here.objective, rel=1e-2) and there.gap <= here.gap + 1e-2
