@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.dask.local_rounds import Message
 from hinge.dask.parts import ClusterTask, part_of, prepared
+from hinge.dask.rounds import Message
 from hinge.problems.svm.losses import HINGE
 
 

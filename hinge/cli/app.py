@@ -19,7 +19,7 @@ try:
     from typer.core import TyperGroup
 
     from hinge.cli.options import CODES, Json, ReadOptions
-    from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, say, show_json, show_table, silence
+    from hinge.cli.show import INTERRUPTED, say, show_json, show_table, silence
 except ImportError:  # `main` says how to get it; the annotations below are not evaluated before that
     typer, TyperGroup = None, object  # type: ignore[assignment, misc]
 
@@ -188,17 +188,11 @@ def datasets(ctx: typer.Context, as_json: Json = False) -> None:
     from hinge.datasets import catalog
 
     if as_json:
-        entries = [
-            {"name": e.name, "rows": e.rows, "features": e.features or None, "task": e.task, "paper": e.paper}
-            | {"found": str(e.found) if e.found else None, "how": e.how}
-            for e in catalog()
-        ]
-        show_json(entries)
+        shown = ("name", "rows", "features", "task", "paper", "found", "how")
+        show_json([{name: getattr(e, name) or None for name in shown} for e in catalog()])
         return
-    lines = [["name", "rows", "features", "task", "paper", "where, or how to get it"]]
+    lines = [("name", "rows", "features", "task", "paper", "where, or how to get it")]
     for e in catalog():
         features = f"{e.features:,}" if e.features else ""
-        lines.append([e.name, e.rows, features, e.task, e.paper.partition(" (")[0], e.found or e.how])
-    if console().width < PIPED_WIDTH:  # no terminal is wide enough for six columns
-        lines = [[*line[:3], "\n".join(line[3:])] for line in lines]
-    show_table(lines)
+        lines.append((e.name, e.rows, features, e.task, e.paper.partition(" (")[0], e.found or e.how))
+    show_table(lines, narrow=2)

@@ -43,6 +43,11 @@ class TrainingData(NamedTuple):
     train: FileRows
     test: FileRows | None = None
 
+    @property
+    def unseen(self) -> FileRows:
+        """The test part, or all where there is none."""
+        return self.train if self.test is None else self.test
+
 
 def training_data(
     data: str, test: str | None, how: ReadOptions, positive: str | None = None, labelled: bool = True
@@ -68,8 +73,7 @@ def blocks(data: str, how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRo
     """The rows of a file, or of the test part of a named set, for a model, a block at a time."""
     if is_file(data):
         return read_blocks(data, how, wanted)
-    found = _named(data, how, None)
-    part = found.train if found.test is None else found.test
+    part = _named(data, how, None).unseen
     return in_blocks(part._replace(X=_widened(part.X, wanted.width)))
 
 
@@ -84,8 +88,7 @@ def _named(data: str, how: ReadOptions, positive: str | None) -> TrainingData:
 
 def _test_rows(test: str, train: FileRows, how: ReadOptions, data: str) -> FileRows:
     if not is_file(test):
-        found = _named(test, ReadOptions(fetch=how.fetch), None)
-        part = found.train if found.test is None else found.test
+        part = _named(test, ReadOptions(fetch=how.fetch), None).unseen
     else:
         sparse = inner_suffix(Path(test)) not in (".csv", ".tsv", ".parquet", ".pq")
         part = read_rows(test, how) if sparse else stacked(read_blocks(test, how, train.columns))
@@ -121,13 +124,10 @@ def _against_the_rest(found: TrainingData, positive: str, data: str) -> Training
         raise ValueError(f"{data} has no class {positive!r} to make positive: its classes are {some}.")
     if len(classes) == 2:
         return found
-    two = np.array([positive, rest_of(positive)])
-    parts = [
-        None if part is None or part.y is None else part._replace(y=in_classes(part.y, two))
-        for part in (found.train, found.test)
-    ]
-    assert parts[0] is not None
-    return TrainingData(found.name, parts[0], parts[1])
+    two, test = np.array([positive, rest_of(positive)]), found.test
+    if test is not None and test.y is not None:
+        test = test._replace(y=in_classes(test.y, two))
+    return TrainingData(found.name, found.train._replace(y=in_classes(found.train.y, two)), test)
 
 
 def in_classes(y: np.ndarray, classes: np.ndarray, positive: str | None = None) -> np.ndarray:
@@ -178,11 +178,11 @@ def read_blocks(data: str, how: ReadOptions, wanted: ModelColumns) -> Iterator[F
     if data == STDIN:
         yield from _of_standard_input(how, wanted)
         return
-    kind, path, files = source_of(data, how)
+    kind, path = source_of(data, how)
     if kind is Kind.PAIR:
         raise ValueError(f"{path} is a pair, which is for training: give the file that it was made from.")
     if kind is Kind.TABLE:
-        blocks = _of_parquet(files, how, wanted)
+        blocks = _of_parquet(path, how, wanted)
     elif kind is Kind.DELIMITED:
         blocks = _of_text(path, how, wanted)
     elif kind is Kind.OTHER and inner_suffix(path) != ".npz" and how.label is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -76,14 +76,26 @@ def _show(result: dict[str, Any], widest: int = 12) -> None:
     from hinge.cli.measures import lines_of
 
     show_table(lines_of(result))
-    classes = result.get("classes", [])
-    if "confusion" in result and len(classes) <= widest:
-        typer.echo("")
-        head = ("truth \\ predicted", *classes)
-        show_table([head, *((name, *map(str, row)) for name, row in zip(classes, result["confusion"], strict=True))])
+    for lines in _by_class(result).values():
+        if len(lines[0]) <= widest + 1:
+            typer.echo("")
+            show_table(lines)
+
+
+def _by_class(result: dict[str, Any]) -> dict[str, list[tuple[Any, ...]]]:
+    """Tables with a line for each class, under their heads, by their titles."""
+    tables: dict[str, list[tuple[Any, ...]]] = {}
+    if result.get("confusion"):
+        classes = result["classes"]
+        counts = [(name, *row) for name, row in zip(classes, result["confusion"], strict=True)]
+        tables["Confusion matrix"] = [("truth \\ predicted", *classes), *counts]
     if result.get("by_class"):
-        typer.echo("")
-        show_table([BY_CLASS, *_by_class(result, percent)])
+        shares = [
+            (one["class"], f"{one['rows']:,}", percent(one["recall"]), percent(one["precision"]))
+            for one in result["by_class"]
+        ]
+        tables["By class"] = [("class", "rows", "recall", "precision"), *shares]
+    return tables
 
 
 STYLE = """
@@ -104,23 +116,12 @@ def page(result: dict[str, Any]) -> str:
 
     title = f"{escape(result['model'])} on {escape(result['data'])}"
     parts = [f"<h1>{title}</h1>", _table([], lines_of(result))]
-    if result.get("confusion"):
-        classes = result["classes"]
-        rows = [(name, *row) for name, row in zip(classes, result["confusion"], strict=True)]
-        parts += ["<h2>Confusion matrix</h2><p>Rows are true classes, columns predicted ones.</p>"]
-        parts += [_table(("", *classes), rows, shaded=True)]
-    if result.get("by_class"):
-        parts += ["<h2>By class</h2>", _table(BY_CLASS, _by_class(result, _share))]
+    for name, (head, *rows) in _by_class(result).items():
+        parts += [f"<h2>{name}</h2>", _table(head, rows, shaded=name == "Confusion matrix")]
     pictures = []
     if result.get("roc"):
-        pictures.append(
-            _picture(
-                result["roc"],
-                "false positive rate",
-                "true positive rate",
-                f"ROC of {result['positive']}: area {result['roc_auc']:.4f}",
-            )
-        )
+        words = f"ROC of {result['positive']}: area {result['roc_auc']:.4f}"
+        pictures.append(_picture(result["roc"], "false positive rate", "true positive rate", words))
     if result.get("calibration"):
         points = [(line["said"], line["so"]) for line in result["calibration"]]
         of = f" of {result['positive']}" if result.get("positive") else ""
@@ -133,21 +134,6 @@ def page(result: dict[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
     )
-
-
-BY_CLASS = ("class", "rows", "recall", "precision")
-
-
-def _by_class(result: dict[str, Any], spelled: Callable[[float | None], str]) -> list[tuple[str, ...]]:
-    """A line for each class, with shares as they are `spelled`."""
-    return [
-        (one["class"], f"{one['rows']:,}", spelled(one["recall"]), spelled(one["precision"]))
-        for one in result["by_class"]
-    ]
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.2f} %"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]], shaded: bool = False) -> str:

@@ -34,24 +34,19 @@ def described(fitted: BaseEstimator, top: int) -> dict[str, Any]:
     """All there is to say of a fitted model, in JSON's terms."""
     import numpy as np
 
-    from hinge.cli.preparation import columns_of, machine_of, outcome_of, steps_of, training_facts
+    from hinge.cli.preparation import columns_of, machine_of, outcome_of, plain_settings, steps_of, training_facts
 
     machine, columns = machine_of(fitted), columns_of(fitted)
-    plain = type(machine)().get_params()
-    settings = {
-        name: value if isinstance(value, int | float | str | None) else str(value)
-        for name, value in machine.get_params().items()
-        if value is not None and value != plain.get(name) and name not in ("on_interrupt",)
-    }
+    plain = {**type(machine)().get_params(), "on_interrupt": machine.get_params().get("on_interrupt")}
     trade = next((name for name in ("slack", "lam", "C", "nu") if getattr(machine, name, None) is not None), None)
-    if trade is not None:
-        settings = {trade: getattr(machine, trade), **settings}
+    settings = {} if trade is None else {trade: getattr(machine, trade)}
+    settings |= {name: v for name, v in machine.get_params().items() if v is not None and v != plain.get(name)}
     outcome = outcome_of(machine)
     per_class = getattr(machine, "n_support_", None)
     return {
         "model": type(machine).__name__,
         "prepared_by": [_step(step) for step in steps_of(fitted)],
-        "settings": settings,
+        "settings": plain_settings(settings),
         "kernel": str(machine.kernel_) if hasattr(machine, "kernel_") else None,
         "classes": [str(name) for name in machine.classes_] if hasattr(machine, "classes_") else None,
         "columns": columns.names or columns.width,
@@ -108,35 +103,24 @@ def _show(found: dict[str, Any]) -> None:
     certificate, training = found["certificate"], found["training"] or {}
     gap = "none" if certificate["gap"] is None else f"{certificate['gap']:.2e} (asked for: {certificate['tol']:g})"
     ended = f", {certificate['stop_reason']}" if certificate["stop_reason"] else ""
-    columns = found["columns"]
-    lines = [
-        ("model", found["model"]),
-        ("settings", ", ".join(f"{name} = {value}" for name, value in found["settings"].items()) or "the defaults"),
-    ]
-    if found["kernel"]:
-        lines.append(("kernel", found["kernel"]))
-    if found["prepared_by"]:
-        lines.append(("prepared by", ", then ".join(found["prepared_by"])))
-    if found["classes"]:
-        lines.append(("classes", ", ".join(found["classes"])))
-    lines += [
-        (
-            "columns",
-            f"{columns:,}"
-            if isinstance(columns, int)
-            else f"{len(columns):,}: {', '.join(columns[:12])}" + (", …" if len(columns) > 12 else ""),
-        ),
-        ("features", f"{found['features']:,}"),
-        ("probabilities", "yes" if found["probabilities"] else "no"),
-        ("certified gap", gap + ended),
-    ]
-    for name, words in (("reads", "reads"), ("kernel_values", "kernel values")):
-        if found[name]:
-            lines.append((words, f"{found[name]:,}"))
-    support, by_class = found["support_vectors"], found["support_vectors_by_class"]
-    if support is not None:
-        parts = f" ({', '.join(f'{n:,}' for n in by_class)})" if by_class and len(by_class) > 1 else ""
-        lines.append(("support vectors", f"{support:,}{parts}"))
+    columns, support, by_class = (found[name] for name in ("columns", "support_vectors", "support_vectors_by_class"))
+    names = f": {', '.join(columns[:12])}{', …' if len(columns) > 12 else ''}" if isinstance(columns, list) else ""
+    parts = f" ({', '.join(f'{n:,}' for n in by_class)})" if by_class and len(by_class) > 1 else ""
+    said = {
+        "model": found["model"],
+        "settings": ", ".join(f"{name} = {value}" for name, value in found["settings"].items()) or "the defaults",
+        "kernel": found["kernel"],
+        "prepared by": ", then ".join(found["prepared_by"]),
+        "classes": ", ".join(found["classes"] or ()),
+        "columns": f"{len(columns) if names else columns:,}{names}",
+        "features": f"{found['features']:,}",
+        "probabilities": "yes" if found["probabilities"] else "no",
+        "certified gap": gap + ended,
+        "reads": found["reads"] and f"{found['reads']:,}",
+        "kernel values": found["kernel_values"] and f"{found['kernel_values']:,}",
+        "support vectors": "" if support is None else f"{support:,}{parts}",
+    }
+    lines = [(name, words) for name, words in said.items() if words]
     if training:
         told = [f"{training.get('data')}, {training.get('rows'):,} rows"]
         told += [f"label {training['label']}"] if "label" in training else []

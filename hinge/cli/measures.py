@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -81,24 +82,26 @@ def measured(
 
 
 def _said_of(model: BaseEstimator, X: MatrixLike, classes: np.ndarray | None) -> _Said:
-    if classes is None and not is_one_class(machine_of(model)):
-        return _Said(model.predict(X), None, None)
-    scores = _scores(model, X, 2 if classes is None else len(classes))
-    return _Said(model.predict(X), scores, None if classes is None else _probabilities(model, X))
+    probabilities = None
+    with suppress(AttributeError, ValueError):  # a regression, one class, or a machine that was not calibrated
+        probabilities = np.asarray(model.predict_proba(X))
+    return _Said(model.predict(X), _scores(model, X, 2 if classes is None else len(classes)), probabilities)
+
+
+OF_NUMBERS = {
+    "mean_absolute_error": "mean abs. error",
+    "root_mean_squared_error": "root mean sq. error",
+    "median_absolute_error": "median abs. error",
+    "largest_error": "largest error",
+}
 
 
 def lines_of(result: dict[str, Any]) -> list[tuple[str, str]]:
     """What was measured, in words."""
     lines = [("rows", f"{result['rows']:,}")]
     if result["kind"] == "numbers":
-        return [
-            *lines,
-            ("mean abs. error", number(result["mean_absolute_error"])),
-            ("root mean sq. error", number(result["root_mean_squared_error"])),
-            ("median abs. error", number(result["median_absolute_error"])),
-            ("largest error", number(result["largest_error"])),
-            ("R²", number(result["r2"]) or "not known: all labels are the same"),
-        ]
+        lines += [(name, number(result[measure])) for measure, name in OF_NUMBERS.items()]
+        return [*lines, ("R²", number(result["r2"]) or "not known: all labels are the same")]
     if result["kind"] == "one class":
         lines.append(("outside", percent(result["outside"])))
     if "accuracy" in result:
@@ -175,20 +178,13 @@ def _positive_at(classes: np.ndarray, positive: str | None) -> int:
 
 
 def _scores(model: BaseEstimator, X: MatrixLike, n_classes: int) -> np.ndarray | None:
-    """Decision values, a column for each class."""
+    """Decision values, a column for each class; None of a regression."""
+    if not hasattr(model, "decision_function"):
+        return None
     values = np.asarray(model.decision_function(X))
     if values.ndim == 1:
         return np.column_stack([-values, values])
     return values if values.shape[1] == n_classes else None  # class pairs say nothing of one class
-
-
-def _probabilities(model: BaseEstimator, X: MatrixLike) -> np.ndarray | None:
-    if not hasattr(model, "predict_proba"):
-        return None
-    try:
-        return np.asarray(model.predict_proba(X))
-    except (AttributeError, ValueError):  # the machine was not calibrated
-        return None
 
 
 def _roc(
@@ -239,17 +235,11 @@ def _calibration(said: np.ndarray, y: np.ndarray, classes: np.ndarray, which: in
 def _of_numbers(predicted: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     if y.dtype.kind not in "iuf":
         raise ValueError("The model predicts numbers, but the labels are text: choose their column with --label.")
-    off = predicted - y
-    total = float(((y - y.mean()) ** 2).sum())
-    return {
-        "kind": "numbers",
-        "rows": len(y),
-        "mean_absolute_error": float(np.abs(off).mean()),
-        "root_mean_squared_error": float(np.sqrt((off**2).mean())),
-        "median_absolute_error": float(np.median(np.abs(off))),
-        "largest_error": float(np.abs(off).max()),
-        "r2": None if total == 0 else float(1.0 - (off**2).sum() / total),
-    }
+    off, total = np.abs(predicted - y), float(((y - y.mean()) ** 2).sum())
+    measures = off.mean(), np.sqrt((off**2).mean()), np.median(off), off.max()
+    found = dict(zip(OF_NUMBERS, map(float, measures), strict=True))
+    r2 = None if total == 0 else float(1.0 - (off**2).sum() / total)
+    return {"kind": "numbers", "rows": len(y), **found, "r2": r2}
 
 
 def _of_one_class(said: _Said, y: np.ndarray | None) -> dict[str, Any]:

@@ -37,27 +37,19 @@ def pair(
     X, y, shape = _rows_and_labels(data, how, positive, memory << 20)
     if y is None and labels is not None:
         raise ValueError(f"{data} is taken as a matrix without labels: leave --labels out.")
-    bar = Progress(
-        "[progress.description]{task.description}",
-        BarColumn(),
-        DownloadColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    shown = ("[progress.description]{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    bar = Progress(*shown, console=Console(stderr=True), transient=True)
     place = None if y is None else labels or folder.with_name(f"{folder.name}.labels.npy")
     with ExitStack() as stack:
         if y is not None and place is not None:  # the file appears when the stack ends, after the pair
             np.save(stack.enter_context(replacing(place)), y, allow_pickle=False)
         stack.enter_context(bar)
         task = bar.add_task(f"writing {folder}", total=None)
-        write_pair(
-            X,
-            folder,
-            shape=shape,
-            memory=memory << 20,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
+
+        def progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        write_pair(X, folder, shape=shape, memory=memory << 20, progress=progress)
     if as_json:
         from hinge.access.two_way.reader import open_pair
 

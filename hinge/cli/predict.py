@@ -102,23 +102,17 @@ def _columns(fitted: BaseEstimator, X: MatrixLike, model: Path, probabilities: b
     """Predictions, then probabilities, then scores, where they are asked for."""
     import numpy as np
 
+    if scores and not hasattr(fitted, "decision_function"):
+        raise ValueError(f"{model} predicts numbers, and has no scores besides: leave --scores out.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rows have no column names here, and a model may
         columns = [fitted.predict(X)]
-        if probabilities:
-            columns += list(_probabilities(fitted, X, model).T)
-        if scores:
-            if not hasattr(fitted, "decision_function"):
-                raise ValueError(f"{model} predicts numbers, and has no scores besides: leave --scores out.")
-            columns += list(np.atleast_2d(fitted.decision_function(X).T))
+        try:
+            columns += list(fitted.predict_proba(X).T) if probabilities else []
+        except AttributeError as error:
+            raise ValueError(f"{model} has learned no probabilities: train it with --probability.") from error
+        columns += list(np.atleast_2d(fitted.decision_function(X).T)) if scores else []
     return columns
-
-
-def _probabilities(fitted: BaseEstimator, X: MatrixLike, model: Path) -> Any:
-    try:
-        return fitted.predict_proba(X)
-    except AttributeError as error:
-        raise ValueError(f"{model} has learned no probabilities: train it with --probability.") from error
 
 
 def _as_lines(blocks: Iterator[list[np.ndarray]]) -> Iterator[str]:
@@ -133,14 +127,12 @@ def _as_json(
     """Predictions in JSON's terms, which are one value: probabilities by class."""
     import numpy as np
 
-    columns = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
-    result: dict[str, Any] = {"predictions": columns[0].tolist()}
-    names = [str(name) for name in getattr(machine, "classes_", [])]
-    rest = columns[1:]
+    first, *rest = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    result: dict[str, Any] = {"predictions": first.tolist()}
     if probabilities:
-        result["classes"] = names
-        result["probabilities"] = np.column_stack(rest[: len(names)]).tolist()
-        rest = rest[len(names) :]
+        result["classes"] = [str(name) for name in machine.classes_]
+        shares, rest = rest[: len(machine.classes_)], rest[len(machine.classes_) :]
+        result["probabilities"] = np.column_stack(shares).tolist()
     if scores:
         result["scores"] = np.column_stack(rest).tolist()
     yield json.dumps(result, allow_nan=False) + "\n"

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from hinge.cli.rows import FileRows, ModelColumns
 from hinge.datasets.frames import MixedRows, is_missing
+from hinge.report.outcome import finite
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -169,12 +170,10 @@ def columns_of(model: BaseEstimator) -> ModelColumns:
     steps = steps_of(model)
     first = steps[0] if steps else model
     names = getattr(first, "feature_names_in_", None)
-    spelled: tuple[int, ...] = ()
-    for part in _transformers(first):
-        if part[0] == "words":
-            spelled = tuple(places_of(first, part[0]))
+    of_words = any(name == "words" for name, _, _ in _transformers(first))
+    spelled = tuple(places_of(first, "words")) if of_words else ()
     label = training_facts(model).get("label")
-    width = int(first.n_features_in_) if hasattr(first, "n_features_in_") else int(machine_of(model).n_features_in_)
+    width = int(getattr(first, "n_features_in_", machine_of(model).n_features_in_))
     classes = getattr(machine_of(model), "classes_", None)
     of_text = classes is not None and np.asarray(classes).dtype.kind in "UO"
     return ModelColumns(width, None if names is None else [str(name) for name in names], spelled, label, of_text)
@@ -218,12 +217,16 @@ def feature_names(model: BaseEstimator) -> list[str]:
     return names if len(names) == machine.n_features_in_ else [f"x{j + 1}" for j in range(machine.n_features_in_)]
 
 
+def plain_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Parameters in JSON's terms."""
+    return {name: v if isinstance(v, int | float | str | dict | None) else str(v) for name, v in settings.items()}
+
+
 def outcome_of(machine: BaseEstimator) -> dict[str, Any]:
     """How a fit ended, and what it took, in JSON's terms."""
-    objectives = [float(v) if np.isfinite(v) else None for v in np.atleast_1d(getattr(machine, "objective_", []))]
-    gap = float(getattr(machine, "gap_", np.inf))
+    objectives = [finite(float(v)) for v in np.atleast_1d(getattr(machine, "objective_", []))]
     return {
-        "gap": gap if np.isfinite(gap) else None,
+        "gap": finite(float(getattr(machine, "gap_", np.inf))),
         "objective": objectives if len(objectives) > 1 else (objectives or [None])[0],
         "stop_reason": getattr(machine, "stop_reason_", None),
         "reads": int(getattr(machine, "n_feature_reads_", 0)) or None,

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bars
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
 from rich.text import Text
 
 from hinge.cli.options import Json
-from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, make_folder, number, say, show_json, show_table
+from hinge.cli.show import INTERRUPTED, make_folder, number, say, show_json, show_table
 from hinge.experiments import Experiment, find, registry
 from hinge.report.outcome import finite
 
@@ -74,13 +73,17 @@ def reproduce(
         (one, one.experiment.outcome(one.results, scale.value))
         for one in sorted([*runs, *earlier], key=lambda one: registry.names().index(one.experiment.name))
     ]
-    sections = [Section.from_run(one.experiment, outcome, one.results, one.failures) for one, outcome in found]
     outcomes = [(one.experiment, outcome) for one, outcome in found if one.experiment in chosen]
     failures = [line for one in runs for line in one.failures]
-    command = f"hinge reproduce {shlex.join(names)} --scale {scale.value}"
-    title = "The papers' tables and figures, beside ours"
-    said = {"title": title, "scale": scale.value, "machine": machine(), "command": command}
-    page = write_report(out, sections, **said, jobs=cpu_count())
+    page = write_report(
+        out,
+        [Section.from_run(one.experiment, outcome, one.results, one.failures) for one, outcome in found],
+        title="The papers' tables and figures, beside ours",
+        scale=scale.value,
+        machine=machine(),
+        command=f"hinge reproduce {shlex.join(names)} --scale {scale.value}",
+        jobs=cpu_count(),
+    )
     if as_json:
         show_json(_claims(outcomes, page))
     else:
@@ -110,50 +113,29 @@ class TimeLeft(ProgressColumn):
         return Text(f"{timedelta(seconds=round((task.elapsed or 0.0) / measured * left))} left")
 
 
-class _Bars:
+class _Bars(Progress):
     """A bar for each experiment, and one for all with the time left."""
 
     def __init__(self, experiments: list[Experiment], scale: str) -> None:
-        self.kept = 0
-        self._bars = Bars(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeLeft(),
-            console=Console(stderr=True),
-        )
+        columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeLeft())
+        super().__init__(*columns, console=Console(stderr=True))
         cells = {e.name: len(e.cells(scale)) for e in experiments}  # type: ignore[arg-type]
-        self._all = self._bars.add_task("all cells", total=sum(cells.values()), measured=0)
-        self._tasks = {
-            name: self._bars.add_task(name, total=n, start=False, visible=False, measured=0)
-            for name, n in cells.items()
-        }
-
-    def __enter__(self) -> _Bars:
-        self._bars.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """Draw no more."""
-        self._bars.stop()
+        self.kept, self._all = 0, self.add_task("all cells", total=sum(cells.values()), measured=0)
+        hidden: dict[str, Any] = {"start": False, "visible": False, "measured": 0}
+        self._own = {name: self.add_task(name, total=n, **hidden) for name, n in cells.items()}
 
     def begin(self, experiment: Experiment, cells: int, kept: int) -> None:
         """Show the bar of an experiment."""
-        task = self._tasks[experiment.name]
-        self._bars.start_task(task)
-        self._bars.update(task, visible=True, completed=kept)
-        self._bars.advance(self._all, kept)
+        task = self._own[experiment.name]
+        self.start_task(task)
+        self.update(task, visible=True, completed=kept)
+        self.advance(self._all, kept)
         self.kept += kept
 
     def done(self, experiment: Experiment, cell: Cell, failure: str | None) -> None:
         """One cell more."""
-        for task in (self._tasks[experiment.name], self._all):
-            measured = self._bars.tasks[task].fields["measured"]
-            self._bars.update(task, advance=1, measured=measured + 1)
+        for task in (self._own[experiment.name], self._all):
+            self.update(task, advance=1, measured=self.tasks[task].fields["measured"] + 1)
         self.kept += failure is None
 
 
@@ -163,13 +145,10 @@ class _Bars:
 def _show_names(as_json: bool) -> None:
     every = registry.BY_NAME.items()  # none of them is imported
     if as_json:
-        names = [{"name": name, "title": e.title, "paper": e.paper, "place": e.place} for name, e in every]
-        show_json(names)
+        show_json([{"name": name, "title": e.title, "paper": e.paper, "place": e.place} for name, e in every])
         return
-    lines = [(name, e.title, f"{e.paper}, {e.place}") for name, e in every]
-    if console().width < PIPED_WIDTH:  # no terminal is wide enough for three columns
-        lines = [(name, f"{title}\n{paper}", "") for name, title, paper in lines]
-    show_table([("name", "what", "paper"), *lines] if lines[0][2] else [line[:2] for line in lines])
+    lines = [("name", "what", "paper"), *((name, e.title, f"{e.paper}, {e.place}") for name, e in every)]
+    show_table(lines, narrow=1)
     say("Run some of them with 'hinge reproduce NAME …', or all with 'hinge reproduce all'.")
 
 
@@ -186,26 +165,10 @@ def _claims(outcomes: list[tuple[Experiment, Outcome]], page: Path) -> dict[str,
 
 
 def _show_claims(outcomes: list[tuple[Experiment, Outcome]]) -> None:
-    found = [(e.name, c.sentence, row) for e, outcome in outcomes for c in outcome.claims for row in c.rows]
-    if console().width < PIPED_WIDTH:
-        show_table(
-            [
-                (
-                    row.verdict.value,
-                    f"{name}: {one.what}: {_number(row.ours)} {one.unit}, in the paper {_number(row.paper)} "
-                    f"({row.on}; {row.conditions})",
-                )
-                for name, one, row in found
-            ]
-        )
-        return
-    lines: list[tuple[str, ...]] = [("experiment", "verdict", "ours", "paper", "ratio", "claim", "on", "conditions")]
-    lines += [
-        (name, row.verdict.value, *map(number, (row.ours, row.paper, row.ratio)), one.what, row.on, row.conditions)
-        for name, one, row in found
+    heads = ("verdict", "experiment", "ours", "paper", "ratio", "claim", "on", "conditions")
+    found = [(e.name, c.sentence.what, row) for e, outcome in outcomes for c in outcome.claims for row in c.rows]
+    lines = [
+        (row.verdict.value, name, *map(number, (row.ours, row.paper, row.ratio)), what, row.on, row.conditions)
+        for name, what, row in found
     ]
-    show_table(lines)
-
-
-def _number(value: float | str | None) -> str:
-    return "nothing" if value is None else number(value)
+    show_table([heads, *lines], narrow=1)

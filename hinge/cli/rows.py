@@ -123,11 +123,11 @@ def read_rows(data: str, how: ReadOptions, labelled: bool = True) -> FileRows:
         path = standard_input()
         with of_standard_input(path):
             return without_name(read_rows(str(path), how, labelled))
-    kind, path, files = source_of(data, how)
+    kind, path = source_of(data, how)
     if kind is Kind.PAIR:
         return _pair(path, how)
     if kind is Kind.TABLE:
-        return _of_frame(files, how, labelled)
+        return _of_frame(path, how, labelled)
     if kind is Kind.DELIMITED:
         return _numbers_only(path, how, labelled) or _of_frame(path, how, labelled)
     if kind is Kind.OTHER:
@@ -138,40 +138,36 @@ def read_rows(data: str, how: ReadOptions, labelled: bool = True) -> FileRows:
     return FileRows(X if label is None else np.ascontiguousarray(np.delete(X, int(label), axis=1)), own, label=label)
 
 
-def source_of(data: str, how: ReadOptions) -> tuple[Kind, Path, Path | list[Path]]:
-    """What files are read as, where they are, and the files themselves where there are several.
+def source_of(data: str, how: ReadOptions) -> tuple[Kind, Any]:
+    """What files are read as, and where they are: several of a pattern, else one file or folder.
 
     Raises if there are none, or if options are given that choose nothing of them.
     """
     path = Path(data)
     if path.is_dir() and (path / PAIR_HEADER).exists():
-        return Kind.PAIR, path, path
+        return Kind.PAIR, path
     if glob.has_magic(data) and not path.exists():
         found = sorted(glob.glob(data, recursive=True))
         if not found:
             raise FileNotFoundError(f"There is no file {data}: check the pattern.")
-        return Kind.TABLE, path, [Path(name) for name in found]
+        return Kind.TABLE, [Path(name) for name in found]
     zarr = _is_zarr(path)
-    if (
-        path.is_dir()
-        and not zarr
-        and not any(one.suffix.lower() in (*PARQUET, "") and one.is_file() for one in path.rglob("*"))
-    ):
-        raise FileNotFoundError(
-            f"{data} is a folder without Parquet files or a Zarr array: name a file, or a folder that has some."
-        )
-    if (path.is_dir() and not zarr) or path.suffix.lower() in PARQUET:
-        return Kind.TABLE, path, path
+    if path.is_dir() and not zarr:
+        if not any(one.suffix.lower() in (*PARQUET, "") and one.is_file() for one in path.rglob("*")):
+            raise FileNotFoundError(
+                f"{data} is a folder without Parquet files or a Zarr array: name a file, or a folder that has some."
+            )
+        return Kind.TABLE, path
+    if path.suffix.lower() in PARQUET:
+        return Kind.TABLE, path
     if inner_suffix(path) in DELIMITED:
-        return Kind.DELIMITED, path, path
+        return Kind.DELIMITED, path
     for option, value in (("drop", how.drop), ("categorical", how.categorical), ("sample-weight-column", how.weight)):
         if value:
             raise ValueError(f"--{option} names a column, and {data} is neither csv, tsv nor Parquet.")
     if how.header is not None:
         raise ValueError(f"--header and --no-header are for csv and tsv files, and {data} is neither.")
-    if zarr:
-        return Kind.ZARR, path, path
-    return (Kind.ARRAY if path.suffix.lower() == ".npy" else Kind.OTHER), path, path
+    return Kind.ZARR if zarr else Kind.ARRAY if path.suffix.lower() == ".npy" else Kind.OTHER, path
 
 
 @contextmanager
@@ -180,7 +176,7 @@ def of_standard_input(path: Path) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(str(error).replace(str(path), "Standard input")) from error
+        raise DataFormatError(str(error).replace(str(path), "Standard input")) from error
 
 
 def without_name(rows: FileRows) -> FileRows:
@@ -207,12 +203,9 @@ def standard_input() -> Path:
     if not head:
         raise ValueError("Standard input is empty: there are no rows in it.")
     packing = next((end for mark, end in PACKED.items() if head.startswith(mark)), "")
-    if packing:
-        path = path.rename(folder / f"stdin{packing}")
-        try:
-            head = _head(path)
-        except DataFormatError as error:
-            raise DataFormatError(str(error).replace(str(path), "Standard input")) from error
+    path = path.rename(folder / f"stdin{packing}")
+    with of_standard_input(path):
+        head = _head(path)
     suffix = next((end for mark, end in MARKS.items() if head.startswith(mark)), None)
     if suffix is None:
         first = next((line for line in head.removeprefix(BOM_UTF8).splitlines() if line.strip()), b"")
@@ -289,8 +282,8 @@ def rows_of_frame(frame: Frame, label: int | None, weight: int | None, features:
 
 def known_names(how: ReadOptions, wanted: ModelColumns | None = None) -> list[str]:
     """Names that prove a first line to be a header."""
-    asked = [name for name in (how.label, how.weight, *how.drop, *how.categorical) if isinstance(column_of(name), str)]
-    return [*(name for name in asked if name), *((wanted.names if wanted else None) or ())]
+    asked = (how.label, how.weight, *how.drop, *how.categorical)
+    return [name for name in asked if isinstance(column_of(name), str)] + list((wanted and wanted.names) or ())
 
 
 def choose_columns(
@@ -450,7 +443,7 @@ def is_file(data: str) -> bool:
 
 def stream_label(data: str, how: ReadOptions) -> str | None:
     """The label column of rows that stay on disk, by name; None where the file says it, or there is another file."""
-    kind, _, files = source_of(data, how)
+    kind, files = source_of(data, how)
     if kind is not Kind.TABLE:
         return how.label
     if how.labels is not None:

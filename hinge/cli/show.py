@@ -6,9 +6,10 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -41,15 +42,34 @@ def console() -> Console:
     return found
 
 
-def show_table(lines: Sequence[Sequence[str]]) -> None:
-    """Lines of words in columns."""
-    table = Table.grid(padding=(0, 2))
-    for _ in lines[0][:-1]:
-        table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+def show_table(lines: Sequence[Sequence[Any]], numbers: Collection[int] = (), narrow: int = 0) -> None:
+    """Show lines of words in columns.
+
+    Parameters
+    ----------
+    lines : sequence of sequences
+    numbers : collection of int
+        Columns of numbers, which end at the same place.
+    narrow : int
+        Columns that every terminal has space for: there, the others stand below each other, with their heads, which are
+        the first line. 0 where all have space.
+    """
+    if narrow and console().width < PIPED_WIDTH:
+        heads, *rest = lines
+        below = [[f"{head}: {cell}" for head, cell in zip(heads, line, strict=True) if cell] for line in rest]
+        lines = [(*line[:narrow], "\n".join(cells[narrow:])) for line, cells in zip(rest, below, strict=True)]
+    table, last = Table.grid(padding=(0, 2)), len(lines[0]) - 1
+    for k in range(last + 1):
+        of_words = k == last and k not in numbers
+        table.add_column(justify="right" if k in numbers else "left", no_wrap=not of_words, overflow="fold")
     for line in lines:
-        table.add_row(*map(visible, line))
+        table.add_row(*(visible(str(cell)) for cell in line))
     console().print(table)
+
+
+def show_note(text: str) -> None:
+    """A sentence below a table."""
+    console().print(text, style="dim", soft_wrap=True)
 
 
 def make_folder(folder: Path | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from hinge.cli import machines
 from hinge.cli.machines import ModelName
 from hinge.cli.options import OF_DATA, OF_MODEL, Data, Fill, Format, Json, OldFormat, Positive, ReadOptions, Test
 from hinge.cli.show import INTERRUPTED, number, percent, say, show_json, show_table
+from hinge.report.outcome import finite
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +33,7 @@ FACTS = (
     *("expected_error", "expected_error_std"),
 )
 """What of a result is kept with the model."""
+CHOSEN = "chosen for its shape and progress"
 
 
 def train(
@@ -196,10 +197,14 @@ def _train(
     short = not Status[result["stop_reason"].upper()].is_success
     if short and not (job.scale or job.quiet) and (advice := advice_on_scale(rows)):
         say(advice, style="yellow")
-    machine.training_ = {name: result.get(name) for name in FACTS if result.get(name) is not None}
-    if "cv_scores" in machine.training_:
-        machine.training_["cv_scores"] = tuple(machine.training_["cv_scores"])
+    _write_down(machine, result)
     return fitted, result
+
+
+def _write_down(machine: Any, result: dict[str, Any]) -> None:
+    """Keep the facts with the model; in a model file a list is a tuple."""
+    known = {name: result[name] for name in FACTS if result.get(name) is not None}
+    machine.training_ = {name: tuple(fact) if isinstance(fact, list) else fact for name, fact in known.items()}
 
 
 def _folds(
@@ -225,33 +230,20 @@ def _tuned(
 
     from hinge.selection import tune as choose
 
-    options: dict[str, Any] = {}
-    if isinstance(job.given.get("gamma"), float):
-        options["gammas"] = [job.given["gamma"]]
-    found = choose(
-        machine, X, y, sample_weight=weight, max_time=job.given.get("max_time"), verbose=int(not job.quiet), **options
-    )
-    known = math.isfinite(found.error)
+    gamma, max_time = job.given.get("gamma"), job.given.get("max_time")
+    options = {"gammas": [gamma]} if isinstance(gamma, float) else {}
+    found = choose(machine, X, y, sample_weight=weight, max_time=max_time, verbose=int(not job.quiet), **options)
     means = found.scores.mean(axis=2)
     chosen_by = "five folds" if np.isfinite(means).any() else "the folds that there was time for"
     if found.n_fits == 0:
         chosen_by = "nothing: there was no time for a single score"
     scores = [
-        {
-            "C": float(C),
-            **({} if gamma is None else {"gamma": float(gamma)}),
-            "mean_score": float(mean) if math.isfinite(mean) else None,
-        }
+        {"C": float(C), **({} if gamma is None else {"gamma": float(gamma)}), "mean_score": finite(float(mean))}
         for C, line in zip(found.Cs, means, strict=True)
         for gamma, mean in zip(found.gammas, line, strict=True)
     ]
-    extra = {
-        "expected_error": found.error if known else None,
-        "expected_error_std": found.error_std if known else None,
-        "chosen_by": chosen_by,
-        "scores": scores,
-    }
-    return found.model, extra
+    expected = {"expected_error": finite(found.error), "expected_error_std": finite(found.error_std)}
+    return found.model, {**expected, "chosen_by": chosen_by, "scores": scores}
 
 
 def _train_on_disk(job: _Job, data: str, how: ReadOptions) -> tuple[Any, dict[str, Any]]:
@@ -268,18 +260,14 @@ def _train_on_disk(job: _Job, data: str, how: ReadOptions) -> tuple[Any, dict[st
     if stream is None:
         raise ValueError(f"{data} is no file or folder of rows: --max-memory is for those.")
     shape, names = stream.shape, stream.names
-    y: Any = label
-    if how.labels is not None:
-        y = labels_from(how.labels, shape[0])
+    y: Any = label if how.labels is None else labels_from(how.labels, shape[0])
     machine = job.machine(None)
     began = now()
     machine.fit(data, y)
     machines.check_learned(machine)
     seconds = now() - began
     result = _result(machine, TrainingData(Path(data).name, FileRows(stream, None, names, label=label)), job, None)
-    machine.training_ = {
-        name: result[name] for name in ("data", "rows", "features", "label") if result[name] is not None
-    }
+    _write_down(machine, result)
     return machine, {**result, "seconds": seconds}
 
 
@@ -308,40 +296,33 @@ def _result(fitted: BaseEstimator, found: TrainingData, job: _Job, positive: str
     import numpy as np
 
     from hinge.cli.measures import error_of
-    from hinge.cli.preparation import machine_of, outcome_of
+    from hinge.cli.preparation import machine_of, outcome_of, plain_settings
     from hinge.datasets.frames import MixedRows
 
-    model, rows = machine_of(fitted), found.train
+    model, rows, test = machine_of(fitted), found.train, found.test
     parameters = {name: value for name, value in model.get_params().items() if value is not None}
     if {"lam", "slack"} & set(parameters):
         parameters.pop("C", None)
-    parameters = {
-        name: value if isinstance(value, int | float | str | dict) else str(value) for name, value in parameters.items()
-    }
-    if isinstance(parameters.get("class_weight"), dict):
-        parameters["class_weight"] = {str(name): value for name, value in parameters["class_weight"].items()}
-    solver = type(model.solver_).__name__.lower()
-    asked = getattr(model, "solver", "auto")
+    if isinstance(weights := parameters.get("class_weight"), dict):
+        parameters["class_weight"] = {str(name): value for name, value in weights.items()}
     in_memory = isinstance(rows.X, np.ndarray | MixedRows) or hasattr(rows.X, "indptr")
-    train_error = error_of(fitted, rows) if in_memory else None
-    test = found.test
-    cells = int(rows.X.size) if in_memory else int(rows.X.shape[0]) * int(rows.X.shape[1])
+    n, d = map(int, rows.X.shape)
     return {
         "data": found.name,
         "model": job.name,
-        "rows": int(rows.X.shape[0]),
-        "features": int(rows.X.shape[1]),
-        "cells": cells,
+        "rows": n,
+        "features": d,
+        "cells": int(rows.X.size) if in_memory else n * d,
         "label": rows.label,
         "positive": positive,
-        "train_error": train_error,
+        "train_error": error_of(fitted, rows) if in_memory else None,
         "test_error": None if test is None or test.y is None else error_of(fitted, test),
         **outcome_of(model),
         "seconds": 0.0,
-        "solver": solver,
-        "solver_reason": "chosen for its shape and progress" if asked == "auto" else "as asked",
+        "solver": type(model.solver_).__name__.lower(),
+        "solver_reason": "as asked" if getattr(model, "solver", "auto") != "auto" else CHOSEN,
         "model_file": None,
-        "parameters": parameters,
+        "parameters": plain_settings(parameters),
     }
 
 
@@ -382,55 +363,39 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     choice = f" (chosen by {result['chosen_by']})" if "scores" in result else " (the default)"
     kinds = [name for name in ("slack", "lam", "nu", "C") if name in parameters]
     objectives = result["objective"] if isinstance(result["objective"], list) else [result["objective"]]
-    expected = []
+    of_numbers = "svr" in result["model"]
+    kind = "mean abs. error" if of_numbers else "outside" if result["model"] == "oneclass" else "error"
+    spelled = number if of_numbers else percent
+    features = result.get("encoded_features", result["features"])
+    lines = [("data", result["data"])]
+    lines.append(("rows x features", f"{result['rows']:,} x {features:,}, {cells:,} cells stored"))
+    if "columns" in result:
+        lines.append(("columns", _columns_in_words(result)))
+    if result["label"]:
+        lines.append(("label", f"column {result['label']}"))
+    settings = ", ".join(f"{one} = {parameters[one]:g}" for one in kinds[:1])
+    lines.append(("trade-off", settings + (choice if by_default and kinds[:1] != ["nu"] else "")))
     if "expected_error" in result:
-        words, is_rate = "not known", "svr" not in result["model"]
-        if result["expected_error"] is not None:
-            words = (
-                f"{error_in_words(result['expected_error'], result['expected_error_std'], is_rate)}, by leave-one-out"
-            )
-        expected = [("expected error", words)]
-    if "cv_scores" in result:
-        scores = result["cv_scores"]
-        mean, spread = fmean(scores), pstdev(scores)
-        shown = ", ".join(f"{score:.4f}" for score in scores)
-        expected.append((f"scores of {len(scores)} folds", f"{mean:.4f} ± {spread:.4f} ({shown})"))
-    work = []
-    if result["reads"]:
-        work.append(("reads", f"{result['reads']:,} ({result['reads'] / max(1, cells):,.2f} for each stored cell)"))
-    if result["kernel_values"]:
-        share = result["kernel_values"] / max(1, result["rows"]) ** 2
-        work.append(("kernel values", f"{result['kernel_values']:,} ({share:,.2f} for each pair of rows)"))
-    name = {"linearsvr": "mean abs. error", "svr": "mean abs. error", "nusvr": "mean abs. error", "oneclass": "outside"}
-    kind = name.get(result["model"], "error")
-    as_share = number if kind == "mean abs. error" else percent
-    show_table(
-        [
-            ("data", result["data"]),
-            (
-                "rows x features",
-                f"{result['rows']:,} x {result.get('encoded_features', result['features']):,}, {cells:,} cells stored",
-            ),
-            *([("columns", _columns_in_words(result))] if "columns" in result else []),
-            *([("label", f"column {result['label']}")] if result["label"] else []),
-            (
-                "trade-off",
-                ", ".join(f"{one} = {parameters[one]:g}" for one in kinds[:1])
-                + (choice if by_default and kinds[:1] != ["nu"] else ""),
-            ),
-            *expected,
-            (f"train {kind}", as_share(result["train_error"]) or "not measured"),
-            (f"test {kind}", as_share(result["test_error"]) or "not measured"),
-            ("certified gap", f"{gap} (asked for: {parameters['tol']:g})"),
-            (
-                "margin" if kinds[:1] == ["slack"] else "objective",
-                ", ".join("none" if value is None else f"{value:.6g}" for value in objectives),
-            ),
-            *work,
-            ("seconds", f"{result['seconds']:.2f}"),
-            ("stop reason", f"{verdict}: {status.value}"),
-            ("solver", f"{result['solver']} ({result['solver_reason']})"),
-            ("support vectors", "not known to this solver" if support is None else f"{support:,}"),
-            ("model file", result["model_file"] or "none, -o FILE writes one"),
-        ]
-    )
+        error, std = result["expected_error"], result["expected_error_std"]
+        words = "not known" if error is None else f"{error_in_words(error, std, not of_numbers)}, by leave-one-out"
+        lines.append(("expected error", words))
+    if scores := result.get("cv_scores"):
+        each = ", ".join(f"{score:.4f}" for score in scores)
+        lines.append((f"scores of {len(scores)} folds", f"{fmean(scores):.4f} ± {pstdev(scores):.4f} ({each})"))
+    lines += [(f"{part} {kind}", spelled(result[f"{part}_error"]) or "not measured") for part in ("train", "test")]
+    lines.append(("certified gap", f"{gap} (asked for: {parameters['tol']:g})"))
+    values = ", ".join("none" if value is None else f"{value:.6g}" for value in objectives)
+    lines.append(("margin" if kinds[:1] == ["slack"] else "objective", values))
+    if reads := result["reads"]:
+        lines.append(("reads", f"{reads:,} ({reads / max(1, cells):,.2f} for each stored cell)"))
+    if evals := result["kernel_values"]:
+        share = evals / max(1, result["rows"]) ** 2
+        lines.append(("kernel values", f"{evals:,} ({share:,.2f} for each pair of rows)"))
+    lines += [
+        ("seconds", f"{result['seconds']:.2f}"),
+        ("stop reason", f"{verdict}: {status.value}"),
+        ("solver", f"{result['solver']} ({result['solver_reason']})"),
+        ("support vectors", "not known to this solver" if support is None else f"{support:,}"),
+        ("model file", result["model_file"] or "none, -o FILE writes one"),
+    ]
+    show_table(lines)

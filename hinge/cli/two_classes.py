@@ -5,22 +5,22 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
-from rich.table import Table
 
 from hinge.cli.options import Data, Fill, Format, Json, NoIntercept, OldFormat, Positive, ReadOptions, Test
-from hinge.cli.show import INTERRUPTED, console, make_folder, say, show_json
+from hinge.cli.show import INTERRUPTED, console, make_folder, say, show_json, show_note, show_table
 from hinge.report.outcome import csv_text, finite, write_text
 
 if TYPE_CHECKING:
     import numpy as np
 
     from hinge.display.pareto import FrontPoint
-    from hinge.racing import Contestant, Course, Race, Standing
+    from hinge.racing import Course, Race
     from hinge.types import Stored
 
 
@@ -130,26 +130,25 @@ def compare(
         raise typer.BadParameter("an error is a share of the rows, below 1.")
     if gamma is not None and kernel is None:
         raise typer.BadParameter("--gamma is for --kernel rbf.")
-    asked = None if solvers is None else [name.strip() for name in solvers.split(",") if name.strip()]
-    if asked == []:
+    asked = [] if solvers is None else [name.strip() for name in solvers.split(",") if name.strip()]
+    if solvers is not None and not asked:
         raise typer.BadParameter("--solvers names none: leave it out for the usual ones.")
-    everybody = asked is None or "all" in asked
     make_folder(out)
-    if asked is not None and "all" not in asked:
-        find(asked)  # complains of a name before data is read
+    chosen = find([name for name in asked if name != "all"])  # complains of a name before data is read
     found = two_classes(data, test, how, positive, seed, impute and impute.value)
     course = _course(found, rows, lam, C, not no_intercept, kernel is not None, gamma, seed)
     if kind == "error" and len(course.y_test) == 0:
         raise ValueError("There are no test rows to measure an error on: give some with --test.")
-    if asked is None:
-        asked = default_names(course)
-    elif "all" in asked:
-        asked = [name for name, one in all_contestants().items() if not _is_other_kind(one, course)]
+    absent = []
+    if not asked or "all" in asked:
+        able = {name: one for name, one in all_contestants().items() if one.kernel == (course.kernel is not None)}
+        chosen = list(able.values()) if asked else find(default_names(course))
+        absent = [reason for peer in PEERS if peer not in chosen and peer.name in able and (reason := peer.missing())]
     with progress_bar() as bar:
         task = bar.add_task("", total=None)
         done = run_race(
             course,
-            find(asked),
+            chosen,
             target=Target(kind, value),
             max_time=max_time,
             repeats=repeats,
@@ -161,22 +160,16 @@ def compare(
         written, sentences = results.write(done, out, command)
         for sentence in sentences:
             say(sentence)
-    absent = [
-        reason
-        for peer in PEERS
-        if everybody and peer.name not in asked and not _is_other_kind(peer, course) and (reason := peer.missing())
-    ]
     if as_json or format_ is Format.json:
-        whole = {**results.as_json(done), "not_installed": absent, "out": None if out is None else str(out)}
-        show_json(whole)
+        show_json({**results.as_json(done), "not_installed": absent, "out": out and str(out)})
     else:
         _show_race(done, absent)
     if out is not None:
         say(f"Written to {out}: {', '.join(written)}.")
-    if not done.interrupted and not any(entry.runs for entry in done.entries):
-        raise typer.Exit(1)  # nobody could start, and the table says why
     if done.interrupted:
         raise typer.Exit(INTERRUPTED)
+    if not any(entry.runs for entry in done.entries):
+        raise typer.Exit(1)  # nobody could start, and the table says why
 
 
 def _course(
@@ -206,39 +199,56 @@ def _course(
     if not all(np.isfinite(value) and value > 0 for value in (lam, C, gamma) if value is not None):
         raise ValueError("--lam, --C and --gamma take positive numbers.")
     lam = 1.0 / ((1.0 if C is None else C) * len(y)) if lam is None else lam
-    if kernel and gamma is None:
-        gamma = gamma_value("scale", X)
     if kernel:
+        gamma = gamma_value("scale", X) if gamma is None else gamma
         return Course(X, y, X_test, y_test, lam, Gaussian(gamma) if gamma else None, name)
     if intercept:
         X, X_test = with_bias(X), with_bias(X_test)
     return Course(X, y, X_test, y_test, lam, None, name, intercept)
 
 
-def _is_other_kind(contestant: Contestant, course: Course) -> bool:
-    from hinge.racing import Ours, Peer
-    from hinge.solvers import registry
+RACE = {
+    "solver": ("solver", ""),
+    "seconds": ("seconds", ".3g"),
+    "objective": ("objective", ".6g"),
+    "suboptimality": ("above min.", ".1e"),
+    "test_error": ("test error", ".2%"),
+    "reads": ("reads", ",.0f"),
+    "kernel_evals": ("kernel values", ",.0f"),
+    "status": ("status", ""),
+}
+FRONT = {
+    "lam": ("λ", ".3g"),
+    "norm": ("‖w‖", ".4g"),
+    "margin": ("margin", ".4g"),
+    "loss": ("mean hinge", ".4g"),
+    "nu": ("ν", ".3g"),
+    "train_error": ("train error", ".2%"),
+    "test_error": ("test error", ".2%"),
+    "reads": ("reads", ",d"),
+    "gap": ("gap", ".1e"),
+}
+"""The fields of a standing, and of a point of the front, that are shown, with head and form."""
 
-    if isinstance(contestant, Ours):
-        return (registry.solves(contestant.solver) == "kernel") != (course.kernel is not None)
-    return isinstance(contestant, Peer) and contestant.kernel != (course.kernel is not None)
+
+def _show(lines: Sequence[Any], fields: dict[str, tuple[str, str]]) -> None:
+    """Show some fields of each line; a dash stands for what is not known."""
+
+    def word(value: Any, form: str) -> str:
+        known = value is not None and (isinstance(value, str) or math.isfinite(value))
+        return format(value, form).replace("%", " %") if known else "-"
+
+    table = [[word(getattr(line, name), form) for name, (_, form) in fields.items()] for line in lines]
+    numbers = [k for k, (_, form) in enumerate(fields.values()) if form]
+    show_table([[head for head, _ in fields.values()], *table], numbers)
 
 
 def _show_race(done: Race, absent: list[str]) -> None:
-    lines = done.standings()
-    counted = [("reads", "reads"), ("kernel_evals", "kernel values")]
-    counted = [(name, head) for name, head in counted if any(getattr(line, name) for line in lines)]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("solver", no_wrap=True)
-    for head in ("seconds", "objective", "above min.", "test error", *(head for _, head in counted)):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("status", overflow="fold")
-    for line in lines:
-        table.add_row(line.solver, *_cells(line, [name for name, _ in counted]), line.status)
-    screen = console()
-    screen.print(table)
     from hinge.racing import Peer, results
 
+    lines = done.standings()
+    unused = {name for name in ("reads", "kernel_evals") if not any(getattr(line, name) for line in lines)}
+    _show(lines, {name: form for name, form in RACE.items() if name not in unused})
     peers = [
         f"{one.name} is {one.label}, {one.package} {one.version()}"
         for one in (entry.contestant for entry in done.entries)
@@ -246,33 +256,10 @@ def _show_race(done: Race, absent: list[str]) -> None:
     ]
     biased = [entry.name for entry in done.entries if entry.contestant.bias != "none" and entry.runs]
     own = [f"{name} has a bias, and is measured from the minimum with a bias" for name in biased]
-    notes = [results.conditions(done), *own, *peers, *absent]
-    for note in notes:
-        screen.print(note.rstrip(".") + ".", style="dim", soft_wrap=True)
+    for note in (results.conditions(done), *own, *peers, *absent):
+        show_note(note.rstrip(".") + ".")
     if done.interrupted:
         say("The race was interrupted: this is what there was until then.", style="yellow")
-
-
-def _cells(line: Standing, counted: list[str]) -> list[str]:
-    seconds = "-" if line.seconds is None else f"{line.seconds:.3g}"
-    objective = "-" if line.objective is None else f"{line.objective:.6g}"
-    above = "-" if line.suboptimality is None else f"{line.suboptimality:.1e}"
-    error = "-" if line.test_error is None else f"{100 * line.test_error:.2f} %"
-    amounts = [getattr(line, name) for name in counted]
-    return [seconds, objective, above, error, *("-" if n is None else f"{n:,.0f}" for n in amounts)]
-
-
-HEADS = {
-    "lam": "λ",
-    "norm": "‖w‖",
-    "margin": "margin",
-    "loss": "mean hinge",
-    "nu": "ν",
-    "train_error": "train error",
-    "test_error": "test error",
-    "reads": "reads",
-    "gap": "gap",
-}
 
 
 def path(
@@ -311,28 +298,15 @@ def path(
     make_folder(out)
     X, y, X_test, y_test, name = two_classes(data, test, how, positive, seed, impute and impute.value)
     bias: Literal["none", "free", "penalized"] = "none" if no_intercept else "free" if free_intercept else "penalized"
-    lams = spread_lams(X, y, points)
-    if lam_from is not None or lam_to is not None:
-        lams = _between(
-            float(lams[0]) if lam_from is None else lam_from, float(lams[-1]) if lam_to is None else lam_to, points
-        )
-    tested = len(y_test) > 0
+    usual = spread_lams(X, y, points)
+    lams = _between(usual[0] if lam_from is None else lam_from, usual[-1] if lam_to is None else lam_to, points)
+    tests = {"X_test": X_test, "y_test": y_test} if len(y_test) else {}
     found: list[FrontPoint] = []
     interrupted = False
     try:
         with progress_bar() as bar:
             task = bar.add_task(f"λ = {lams[0]:.3g}", total=len(lams))
-            for point in pareto_points(
-                X,
-                y,
-                lams,
-                X_test=X_test if tested else None,
-                y_test=y_test,
-                tol=tol,
-                max_time=max_time,
-                bias=bias,
-                seed=seed,
-            ):
+            for point in pareto_points(X, y, lams, **tests, tol=tol, max_time=max_time, bias=bias, seed=seed):
                 found.append(point)
                 following = lams[min(len(found), len(lams) - 1)]
                 bar.update(task, completed=len(found), description=f"λ = {following:.3g}")
@@ -366,17 +340,9 @@ def path(
         except ImportError as error:
             say(f"No figure was drawn. {error}")
     if as_json or format_ is Format.json:
-        whole = {
-            "data": name,
-            "rows": int(X.shape[0]),
-            "features": int(X.shape[1]),
-            "intercept": bias,
-            "interrupted": interrupted,
-            "best_lam": best_of(found).lam if best else None,
-            "points": [finite(point._asdict()) for point in found],
-            "out": None if out is None else str(out),
-        }
-        show_json(whole)
+        facts = {"data": name, "rows": int(X.shape[0]), "features": int(X.shape[1]), "intercept": bias}
+        facts |= {"interrupted": interrupted, "best_lam": best_of(found).lam if best else None}
+        show_json({**facts, "points": [finite(point._asdict()) for point in found], "out": out and str(out)})
     else:
         _show_points(found, caption + best, tol)
     if out is not None:
@@ -396,21 +362,9 @@ def _between(first: float, last: float, points: int) -> Any:
 
 def _show_points(found: list[FrontPoint], caption: str, tol: float, wide: int = 100) -> None:
     """Show the points; a terminal of fewer columns than `wide` has no space for all numbers."""
-    screen = console()
-    shown = [name for name in HEADS if screen.width >= wide or name not in ("norm", "nu", "reads")]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in shown:
-        table.add_column(HEADS[name], justify="right", no_wrap=True)
-    for p in found:
-        words = {name: _word(name, getattr(p, name)) for name in shown}
-        words["gap"] += "" if p.gap <= tol else f" ({p.status})"
-        table.add_row(*words.values())
-    screen.print(table)
-    screen.print(caption.replace("shaded region", "region below these"), style="dim", soft_wrap=True)
-
-
-def _word(name: str, value: float) -> str:
-    if not math.isfinite(value):
-        return "-"
-    form = {"reads": ",d", "gap": ".1e", "lam": ".3g", "nu": ".3g"}.get(name, ".4g")
-    return f"{100 * value:.2f} %" if name.endswith("error") else format(value, form)
+    hidden = () if console().width >= wide else ("norm", "nu", "reads")
+    fields = {name: form for name, form in FRONT.items() if name not in hidden}
+    if any(point.gap > tol for point in found):  # with the reason
+        fields["status"] = ("ended", "")
+    _show(found, fields)
+    show_note(caption.replace("shaded region", "region below these"))

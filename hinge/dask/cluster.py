@@ -52,6 +52,10 @@ class Cluster:
         """Begin a job, named for the dashboard."""
         return function(*args)
 
+    def map(self, name: str, function: Callable[..., Any], *columns: Sequence[Any], shared: Sequence[Any] = ()) -> Any:
+        """A job for each line of these columns, which has what is shared as its last arguments."""
+        return [self.submit(name, function, *line, *shared) for line in zip(*columns, strict=True)]
+
     def gather(self, jobs: Sequence[Any], ends: float = float("inf")) -> list[Any]:
         """The results, in order; `OutOfTime` if they are not there at that time of ``time.perf_counter``."""
         return list(jobs)

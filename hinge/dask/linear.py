@@ -52,11 +52,12 @@ NOT_HERE: dict[str, tuple[Any, str]] = {
 
 
 class Spread(NamedTuple):
-    """Rows that are spread over a cluster: jobs that give parts, and what is known of each."""
+    """Rows that are spread over a cluster: jobs that give parts, what is known of each, and when the fit began."""
 
     cluster: Cluster
     loaded: list[Any]
     facts: list[Facts]
+    began: float
 
     def parts(self, classes: np.ndarray | None) -> list[Any]:
         """Jobs that give the parts that have rows; what they are made from is not held here any longer."""
@@ -113,7 +114,10 @@ class OnCluster(LinearMachine):
             raise ValueError(f"solver={self.solver!r} is not for hinge.dask: give 'auto', 'cocoa' or 'blocknewton'.")
 
     def _spread(self, X: Any, y: Any, sample_weight: Any, targets: bool) -> Spread:
-        """Make one part of the chunks for each thread, and check that they are consistent."""
+        """Check the parameters, make one part of the chunks for each thread, and check that they are consistent."""
+        began = time.perf_counter()
+        self._check_parameters()
+        self._refuse()
         chunks, cluster = chunks_of(X, y, sample_weight), cluster_of(self.client)
         threads = cluster.threads()
         groups = chunks.grouped(self.parts or sum(threads.values()))
@@ -122,7 +126,7 @@ class OnCluster(LinearMachine):
         loaded = cluster.load(prepared, [(k, targets, *group) for k, group in enumerate(groups)], where)
         facts = cluster.gather([cluster.submit("facts", itemgetter(1), job) for job in loaded])
         self._check_columns(facts)
-        return Spread(cluster, loaded, facts)
+        return Spread(cluster, loaded, facts, began)
 
     def _check_columns(self, facts: Sequence[Facts]) -> None:
         first = facts[0]
@@ -154,12 +158,7 @@ class OnCluster(LinearMachine):
         )
 
     def _run(
-        self,
-        spread: Spread,
-        parts: Sequence[Any],
-        tasks: Sequence[ClusterTask],
-        reports: Sequence[Report],
-        began: float,
+        self, spread: Spread, parts: Sequence[Any], tasks: Sequence[ClusterTask], reports: Sequence[Report]
     ) -> LoopResult:
         """The rounds, on the parts that have rows."""
         facts = [spread.facts[k] for k in spread.used]
@@ -170,8 +169,8 @@ class OnCluster(LinearMachine):
             asked = [report(0, record, answers[0], None) for report in reports]  # type: ignore[arg-type]
             return any(asked)
 
-        stop = Stop(self.tol, int(self.max_iter), self.max_time)
-        fit = ClusterFit(spread.cluster, parts, tuple(tasks), facts[0].columns, spread.width, stop, began, report_round)
+        stop, d = Stop(self.tol, int(self.max_iter), self.max_time), facts[0].columns
+        fit = ClusterFit(spread.cluster, parts, tuple(tasks), d, spread.width, stop, spread.began, report_round)
         rounds: ClientLoop
         if self._by_newton(facts, tasks, len(parts)):
             rows, cells = (sum(counts) for counts in zip(*((fact.rows, fact.cells) for fact in facts), strict=True))
@@ -310,9 +309,6 @@ class LinearSVC(OnCluster, LocalLinearSVC):
         -------
         self
         """
-        began = time.perf_counter()
-        self._check_parameters()
-        self._refuse()
         spread = self._spread(X, y, sample_weight, targets=False)
         classes, masses = self._classes(spread)
         per_class = per_class_weights(self.class_weight, classes, classes, masses)
@@ -330,7 +326,7 @@ class LinearSVC(OnCluster, LocalLinearSVC):
             return {"classes_": classes, "coef_": answer.w[None], "intercept_": np.array([answer.b])}
 
         reports = reports_of(self, X, y, [], rebuilt if len(tasks) == 1 else None)
-        outcome = self._run(spread, parts, tasks, reports, began)
+        outcome = self._run(spread, parts, tasks, reports)
         self.classes_ = classes
         self._forget_probabilities()
         self._keep_outcome(outcome, tasks[0].total)
@@ -428,14 +424,11 @@ class LinearSVR(OnCluster, LocalLinearSVR):
         -------
         self
         """
-        began = time.perf_counter()
-        self._check_parameters()
-        self._refuse()
         spread = self._spread(X, y, sample_weight, targets=True)
         total = float(sum(spread.facts[k].masses.sum() for k in spread.used))
         task = self._task(spread, 0, None, total, TUBES[self.loss](float(self.epsilon)))
         reports = reports_of(self, X, y, [], lambda answer: {"coef_": answer.w, "intercept_": np.array([answer.b])})
-        outcome = self._run(spread, spread.parts(None), [task], reports, began)
+        outcome = self._run(spread, spread.parts(None), [task], reports)
         self._keep_outcome(outcome, total)
         self.coef_ = self.coef_.ravel()
         return self

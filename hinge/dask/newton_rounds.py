@@ -52,12 +52,9 @@ def found_together(*found: Found) -> Found:
 
 def sample_of(part: Part, every: int) -> Part:
     """Some rows of a part, evenly spread."""
-    blocks = [
-        LabelledBlock(
-            block.X[::every], block.y[::every], None if block.weight is None else block.weight[::every], block.sq[:0]
-        )
-        for block in part.blocks
-    ]
+    blocks = []
+    for X, y, weight, sq in part.blocks:
+        blocks.append(LabelledBlock(X[::every], y[::every], None if weight is None else weight[::every], sq[:0]))
     return part._replace(blocks=tuple(blocks))
 
 
@@ -66,11 +63,9 @@ def started(task: ClusterTask, *samples: Part) -> np.ndarray | None:
     blocks = [block for sample in samples for block in sample.blocks]
     Xs, weights = [block.X for block in blocks], [block.weight for block in blocks]
     stack = sp.csr_array(sp.vstack(Xs, format="csr")) if any(map(sp.issparse, Xs)) else np.concatenate(Xs)
-    weight = None
-    if any(w is not None for w in weights):
-        sizes = zip(weights, blocks, strict=True)
-        weight = np.concatenate([np.ones(len(block.y)) if w is None else w for w, block in sizes])
-    y = np.concatenate([block.y for block in blocks])
+    ys = [block.y for block in blocks]
+    weight = np.concatenate([np.ones(len(y)) if w is None else w for y, w in zip(ys, weights, strict=True)])
+    y = np.concatenate(ys)
     (problem,) = problems_of(Part(0, (LabelledBlock(as_matrix(stack).whole(), y, weight, np.zeros(0)),)), task)
     return block_newton.sampled_start(problem, task.lam)
 
@@ -105,7 +100,7 @@ class NewtonRounds(ClientLoop):
             tuple(self.tasks[k] for k in places), tuple(block_newton.next_query(self.walks[k]) for k in places)
         )
         sent = self.cluster.submit("message", same, message)
-        jobs = [self.cluster.submit("pass", summed_up, part, sent) for part in self.parts]
+        jobs = self.cluster.map("pass", summed_up, self.parts, shared=(sent,))
         whole = self._sum_over_parts(message, jobs, found_together, ends, jobs)
         for k, sums in zip(places, whole.sums, strict=True):
             block_newton.update_walk(self.walks[k], self.outlines[k], sums)
@@ -114,8 +109,8 @@ class NewtonRounds(ClientLoop):
 
     def _begin(self, ends: float) -> None:
         """At the answers of some rows of all parts."""
-        samples = [self.cluster.submit("sample", sample_of, part, self.every) for part in self.parts]
-        jobs = [self.cluster.submit("start", started, task, *samples) for task in self.tasks]
+        samples = self.cluster.map("sample", sample_of, self.parts, shared=(self.every,))
+        jobs = self.cluster.map("start", started, self.tasks, shared=samples)
         for k, x in enumerate(self.cluster.gather(jobs, ends)):
             if x is not None:
                 self.walks[k] = block_newton.initial_walk(self.outlines[k], self.spread, x)

@@ -1,4 +1,4 @@
-"""CoCoA+ over parts that lie with workers: the client's side, which has w and leaves α and the rows where they are.
+"""CoCoA+ over parts that lie with workers: the client has w, and leaves α and the rows where they are.
 
 A round sends v to the parts, lets each of them ascend on its own rows for some passes, and adds what they changed in
 the order of their numbers,
@@ -21,32 +21,342 @@ at whose fixed point b = cu/Λ, or u = 0 where b is free, c = ∞.
 
 The gap that the parts met on their way says when a certificate is worth its two passes. It is the
 certificate of `Regularized`, summed from the parts.
+
+A worker's share of a round is dual ascent on the rows of a part, CoCoA+'s subproblem, for all classes.
+The part begins with all parts' v and changes it by :math:`\\Delta_k`. After some rows it continues from
+:math:`v + \\sigma'\\Delta_k`, as if the others had done :math:`\\sigma' - 1` times what it did itself, so that any
+number of blocks and passes is one ascent on the subproblem of :mod:`hinge.solvers.ascent.local_ascent`.
+
+A round is a function of values: the part, its α, a message. Who loses the result computes it again, bit for bit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.dask import local_rounds
+from hinge.compiled import Scalars
 from hinge.dask.cluster import ClientLoop, ClusterFit, bytes_of, same
-from hinge.dask.local_rounds import CertificateQuery, Message, Report
-from hinge.dask.parts import ClusterTask
+from hinge.dask.parts import ClusterTask, Part, problems_of
 from hinge.monitoring import Status
-from hinge.problems import Certificate, Solution
+from hinge.problems import Certificate, Regularized, Solution
 from hinge.problems.base import EPS
 from hinge.problems.svm.examples import balance
+from hinge.problems.svm.penalized import primal_value, relative_gap
+from hinge.problems.svm.regularized import DualShare, dual_value
+from hinge.sampling import key_of, stream_of
+from hinge.solvers.ascent.active_rows import first_epoch, list_rows, rows_a_block, shuffle, unmarked
 from hinge.solvers.ascent.cocoa import FORGET
-from hinge.solvers.ascent.sdca import SGD_PAYS
+from hinge.solvers.ascent.local_ascent import AscentRows, Change, Share, end_epoch, local_ascent
+from hinge.solvers.ascent.sdca import SGD_PAYS, first_dual
 
+MOST_PASSES = 1 << 10
+"""Passes of a round, at most: each has a stream of random numbers of its own."""
 ROUND_CELLS = 1 << 24
 """Cells that a part visits in a round, at least: some ten times what it costs to send a round out and back."""
 KEPT_ROUNDS = 8
 """Rounds after which α comes to the client: a lost worker costs no more than these again."""
 STALLED = 3
 """Rounds without any rise of the dual after which there is none to come."""
+
+# --- a worker's side -----------------------------------------------------------------------------
+
+
+class Message(NamedTuple):
+    """What all parts begin a round with; arrays have a row for each task that is still open.
+
+    `step` is by how much of the last round's change of α was applied, and `at` the places of the tasks among all.
+    """
+
+    round: int
+    seed: int
+    passes: int
+    tasks: tuple[ClusterTask, ...]
+    at: np.ndarray
+    step: np.ndarray
+    v: np.ndarray
+    u: np.ndarray
+    beta: np.ndarray
+    kappa: np.ndarray
+    sigma: np.ndarray
+    growing: np.ndarray
+
+
+class Kept(NamedTuple):
+    """α of a part before and after its last round, a row a task: how much of the change counts is decided later."""
+
+    before: np.ndarray
+    after: np.ndarray
+
+
+class Report(NamedTuple):
+    """What a part, or some parts together, changed: sums, with an entry or a row for each open task.
+
+    Δv and Δu; `apart`, the sum of :math:`\\|\\Delta_k\\|^2 + \\kappa\\Delta u_k^2`; the dual's sum over rows,
+    before, and by how much it rose; the gap as the first pass met it; the masses of α where αy is positive and
+    negative; cells read.
+    """
+
+    dv: np.ndarray
+    du: np.ndarray
+    apart: np.ndarray
+    conjugates: np.ndarray
+    rise: np.ndarray
+    gap: np.ndarray
+    positive: np.ndarray
+    negative: np.ndarray
+    cells: np.ndarray
+
+
+class Ascended(NamedTuple):
+    """What a round leaves: α stays with the part, the report goes to the client."""
+
+    kept: Kept
+    report: Report
+
+
+def first_kept(part: Part, tasks: int) -> Kept:
+    """α = 0."""
+    return Kept(*(np.zeros((tasks, part.n)) for _ in range(2)))
+
+
+def apply_step(kept: Kept, step: np.ndarray) -> np.ndarray:
+    """α after a step of each task; within its bounds, as both ends are."""
+    alpha = kept.after.copy()
+    for t in np.flatnonzero(step != 1.0):
+        before, after = kept.before[t], kept.after[t]
+        alpha[t] = np.clip(before + step[t] * (after - before), np.minimum(before, after), np.maximum(before, after))
+    return alpha
+
+
+def kept_from(alpha: np.ndarray) -> Kept:
+    """α as the client has kept it."""
+    return Kept(alpha, alpha)
+
+
+def ascend(part: Part, kept: Kept, message: Message) -> Ascended:
+    """A round of a part: some passes over its rows for each open task. It reads them once a pass, or fewer of them."""
+    before = apply_step(kept, message.step)
+    after, reports = before.copy(), []
+    for place, (task, t) in enumerate(zip(message.tasks, message.at, strict=True)):
+        key = key_of(message.seed, part.number * len(before) + int(t))
+        reports.append(_ascend(part, task, after[t], message, place, key))
+    columns = zip(*reports, strict=True)
+    return Ascended(Kept(before, after), Report(*(np.concatenate(column) for column in columns)))
+
+
+def add_reports(*reports: Report) -> Report:
+    """What several parts changed together, added in their order."""
+    total = reports[0]
+    for report in reports[1:]:
+        total = Report(*(a + b for a, b in zip(total, report, strict=True)))
+    return total
+
+
+def _ascend(part: Part, task: ClusterTask, alpha: np.ndarray, message: Message, place: int, key: np.uint64) -> Report:
+    """One task: α is written in place."""
+    v, u, sigma = message.v[place], float(message.u[place]), float(message.sigma[place])
+    kappa = float(message.kappa[place])
+    rows = [rows for rows in _rows_of(part, task, alpha) if rows is not None]
+    conjugates = sum(rows.conjugates() for rows in rows)
+    dual, dv, du, grown, gap = first_dual(), np.zeros_like(v), 0.0, 0.0, np.inf
+    dual.beta, dual.kappa, dual.growing = message.beta[place], kappa, bool(message.growing[place])
+    for turn in range(message.passes):
+        met, changes = 0.0, []
+        for block, share in _shares(rows, _stream(key, message.round * MOST_PASSES + turn)):
+            dual.u, dual.Lam = u + sigma * du, sigma * grown if dual.growing else task.Lam
+            change = local_ascent(block.all, share, block.alpha, block.sq, v + sigma * dv, dual, sigma)
+            dv += change.dv
+            du, grown, met = du + change.du, grown + change.grown, met + change.gap
+            changes.append(change)
+        gap = met if turn == 0 and not dual.growing else gap
+        if not _end(dual, changes, rows, task.Lam):
+            break
+    masses = [block.problem.class_mass(block.alpha) for block in rows]
+    numbers = (
+        du,
+        dv @ dv + kappa * du**2,
+        conjugates,
+        sum(block.conjugates() for block in rows) - conjugates,
+        gap,
+        sum(positive for positive, _ in masses),
+        sum(negative for _, negative in masses),
+    )
+    cells = sum(block.problem.reads for block in rows)
+    return Report(dv[None], *(np.array([number], np.float64) for number in (*numbers, cells)))
+
+
+class _RowBlock:
+    """A block within a round: its problem, its rows of α, and the list of rows that are visited."""
+
+    def __init__(self, problem: Regularized, alpha: np.ndarray, sq: np.ndarray) -> None:
+        self.problem, self.alpha = problem, alpha
+        self.sq = np.require(sq, requirements="W")  # filled by the first round; a copy where it was sent here
+        self.all = AscentRows.from_problem(problem)
+        self.active, epoch = np.zeros(problem.n, np.uint32), first_epoch()
+        list_rows(epoch, self.active, problem.weight)
+        self.listed = int(epoch.active)
+
+    def conjugates(self) -> float:
+        """Σ s(tα - ℓ*(α))."""
+        linear, _, square = self.problem.conjugates(self.alpha)
+        return (linear - 0.5 * self.problem.loss.curvature * square) * self.problem.total
+
+
+def _rows_of(part: Part, task: ClusterTask, alpha: np.ndarray) -> Iterator[_RowBlock | None]:
+    first = 0
+    for block, problem in zip(part.blocks, problems_of(part, task), strict=True):
+        stop = first + len(block.y)
+        yield None if problem is None else _RowBlock(problem, alpha[first:stop], block.sq)
+        first = stop
+
+
+def _shares(
+    rows: Sequence[_RowBlock], key: np.uint64, *, slices: int = 4, neighbours: int = 64
+) -> Iterator[tuple[_RowBlock, Share]]:
+    """The shares of a pass, in a random order: a block as a whole, or slices of several blocks that alternate.
+
+    Slices let a part read rows of all blocks early; they are dealt out in groups of at most `neighbours` rows.
+    """
+    slices = slices if len(rows) > 1 else 1
+    deals, number = [], len(rows) + slices  # of the next stream
+    for place, block in enumerate(rows):
+        group = rows_a_block(block.problem.matrix)
+        size = block.listed if slices == 1 else min(block.listed // slices, neighbours) // group * group
+        size = max(group, size)
+        deal = np.zeros(-(-block.listed // size), np.uint32)
+        shuffle(deal, len(deal), _stream(key, place), 0)
+        deals.append((block, deal, size, group))
+    for turn in range(slices):
+        order = np.zeros(len(rows), np.uint32)
+        shuffle(order, len(order), _stream(key, len(rows) + turn), 0)
+        for at in order:
+            block, deal, size, group = deals[at]
+            first, stop = (len(deal) * (turn + more) // slices for more in (0, 1))
+            if stop > first:
+                yield block, Share(block.active, block.listed, deal, first, stop, size, group, key, number)
+            number += 1
+
+
+def _stream(key: np.uint64, number: int) -> np.uint64:
+    return np.uint64(stream_of(key, number))  # which gives Python a number without its type
+
+
+def _end(dual: Scalars, changes: Sequence[Change], rows: Sequence[_RowBlock], Lam: float) -> bool:
+    """After a pass: rows that were marked leave the lists, as in `SDCA`, but for the bias; whether any are left."""
+    if not changes:
+        return False
+    dual.highest = max(change.highest for change in changes)
+    dual.lowest = min(change.lowest for change in changes)
+    end_epoch(dual, first_epoch(), rows[0].active, Lam, False, True)
+    for block in rows:
+        block.listed = int(unmarked(block.active, block.listed))
+    return any(block.listed for block in rows)
+
+
+class CertificateQuery(NamedTuple):
+    """Which answers are to be certified: w and b of some tasks, at the places `at` among all.
+
+    `step` belongs to the last round. α of the side of the sign `side` is scaled by `ratio`, for a free bias.
+    """
+
+    tasks: tuple[ClusterTask, ...]
+    at: np.ndarray
+    step: np.ndarray
+    w: np.ndarray
+    b: np.ndarray
+    side: np.ndarray
+    ratio: np.ndarray
+
+
+class TaskShare(NamedTuple):
+    """Shares of one task: its loss at most, its dual, its unit, and the terms added up one after the other."""
+
+    loss: float
+    dual: DualShare
+    unit: float
+    terms: int
+
+
+class CertifiedPart(NamedTuple):
+    """Shares of all tasks, with the responses ⟨w, x⟩ of the rows, which stay with the part; and cells read."""
+
+    shares: tuple[TaskShare, ...]
+    responses: tuple[np.ndarray, ...]
+    cells: int
+
+
+def certify_part(part: Part, kept: Kept, question: CertificateQuery) -> CertifiedPart:
+    """The shares of a part. It reads its rows twice; rows with α = 0 once."""
+    alpha = apply_step(kept, question.step)
+    found = [
+        _certify_task(part, task, alpha[t], question, k)
+        for k, (task, t) in enumerate(zip(question.tasks, question.at, strict=True))
+    ]
+    shares, responses, cells = zip(*found, strict=True)
+    return CertifiedPart(shares, responses, sum(cells))
+
+
+def losses(part: Part, found: CertifiedPart, question: CertificateQuery, biases: np.ndarray) -> np.ndarray:
+    """Shares of the losses, at most, at other biases: a row for each task. It reads no row."""
+    out = np.zeros(biases.shape)
+    for k, task in enumerate(question.tasks):
+        first = 0
+        for problem, block in zip(problems_of(part, task), part.blocks, strict=True):
+            r = found.responses[k][first : first + len(block.y)]
+            first += len(block.y)
+            for at, b in enumerate(biases[k] if problem is not None else ()):
+                assert problem is not None
+                out[k, at] += problem.mean_loss_from(r, float(b), problem.response_error(question.w[k], float(b)))
+    return out
+
+
+def _certify_task(
+    part: Part, task: ClusterTask, alpha: np.ndarray, question: CertificateQuery, k: int
+) -> tuple[TaskShare, np.ndarray, int]:
+    """One task over all blocks."""
+    w, b, responses, shares, cells, first = question.w[k], float(question.b[k]), np.zeros(part.n), [], 0, 0
+    for problem, block in zip(problems_of(part, task), part.blocks, strict=True):
+        here = slice(first, first + len(block.y))
+        first = here.stop
+        if problem is None:
+            continue
+        a = alpha[here]
+        if task.free:
+            a = problem.side_scaled(a, int(question.side[k]), float(question.ratio[k]))
+        responses[here] = problem.responses(w)  # which measures the rows, too
+        loss = problem.mean_loss_from(responses[here], b, problem.response_error(w, b))
+        dual = problem.dual_share(a, problem.combination(a), task.parts + len(part.blocks))
+        shares.append(TaskShare(loss, dual, problem.unit, problem.terms))
+        cells += problem.reads
+    return together(shares, len(w)), responses if task.free else responses[:0], cells
+
+
+def together(shares: Sequence[TaskShare], d: int) -> TaskShare:
+    """The shares of several blocks, or parts, added up in their order."""
+    duals = [share.dual for share in shares]
+    z = sum((dual.z for dual in duals), np.zeros(d))
+    sums = [float(sum(column)) for column in list(zip(*duals, strict=True))[1:-1]] if duals else [0.0] * 6
+    dual = DualShare(z, *sums, *[max((dual.largest for dual in duals), default=0.0)])
+    terms = max((share.terms for share in shares), default=0)
+    return TaskShare(
+        sum(share.loss for share in shares), dual, sum(share.unit for share in shares), terms + len(shares)
+    )
+
+
+def certificate(share: TaskShare, task: ClusterTask, w: np.ndarray, b: float) -> Certificate:
+    """P at most, D at least, and the relative gap between them, of all rows."""
+    paid, constant_sq = 0.5 * float(w @ w), 0.0
+    if task.bias == "penalized":
+        paid, constant_sq = paid + 0.5 * (b / task.bias_scale) ** 2, task.bias_scale**2
+    primal = primal_value(task.lam, paid, len(w), share.loss, share.terms)
+    dual = dual_value(share.dual, task.lam, task.loss, constant_sq, share.terms)
+    return Certificate(primal, dual, relative_gap(primal, dual, share.unit), b)
+
+
+# --- the client's side ---------------------------------------------------------------------------
 
 
 @dataclass
@@ -166,7 +476,7 @@ class Rounds(ClientLoop):
         ]
         for place in self.places:
             place.b = place.beta = centre if place.task.free else 0.0
-        self.kept = [fit.cluster.submit("begin", local_rounds.first_kept, part, len(fit.tasks)) for part in fit.parts]
+        self.kept = self.cluster.map("begin", first_kept, fit.parts, shared=(len(fit.tasks),))
         # Fewer passes waste the way to the parts, more passes ignore what the other parts have changed.
         self.round_passes = int(np.clip(-(-ROUND_CELLS // max(1, cells)), 2, 16))
 
@@ -203,17 +513,14 @@ class Rounds(ClientLoop):
         tasks = tuple(place.task for place in places)
         message = Message(self.round, self.seed, passes, tasks, at, step, *columns)
         sent = self.cluster.submit("message", same, message)
-        ascended = [
-            self.cluster.submit("ascend", local_rounds.ascend, part, kept, sent)
-            for part, kept in zip(self.parts, self.kept, strict=True)
-        ]
-        reports = [self.cluster.submit("report", attrgetter("report"), job) for job in ascended]
-        report = self._sum_over_parts(message, reports, local_rounds.add_reports, ends, ascended)
+        ascended = self.cluster.map("ascend", ascend, self.parts, self.kept, shared=(sent,))
+        reports = self.cluster.map("report", attrgetter("report"), ascended)
+        report = self._sum_over_parts(message, reports, add_reports, ends, ascended)
         for place in self.places:
             place.step = 1.0
         for k, place in enumerate(places):
             place.move(report, k, self.spread)
-        self.kept = [self.cluster.submit("alpha", attrgetter("kept"), job) for job in ascended]
+        self.kept = self.cluster.map("alpha", attrgetter("kept"), ascended)
         self.round, self.passes, self.reads = self.round + 1, self.passes + passes, self.reads + int(report.cells.sum())
         self.since += 1
         if self.since == KEPT_ROUNDS:
@@ -222,10 +529,8 @@ class Rounds(ClientLoop):
     def _keep(self) -> None:
         """Bring α to the client, and go on from there: what came before is forgotten, and need not be done again."""
         step = np.array([place.step for place in self.places])
-        alphas = self.cluster.gather(
-            [self.cluster.submit("taken", local_rounds.apply_step, kept, step) for kept in self.kept]
-        )
-        self.kept = [self.cluster.submit("kept", local_rounds.kept_from, alpha) for alpha in alphas]
+        alphas = self.cluster.gather(self.cluster.map("taken", apply_step, self.kept, shared=(step,)))
+        self.kept = self.cluster.map("kept", kept_from, alphas)
         for place in self.places:
             place.step = 1.0
         self.moved += 2 * sum(alpha.nbytes for alpha in alphas)
@@ -240,75 +545,55 @@ class Rounds(ClientLoop):
         """Certificates of the answers of some tasks; those that are good enough are over."""
         if not places:
             return
-        sides = [balance(*place.masses) for place in places]
-        b = [place.b for place in places]
+        sides, ratios = zip(*(balance(*place.masses) for place in places), strict=True)
+        b = np.array([place.b for place in places])
         question = CertificateQuery(
             tuple(place.task for place in places),
             np.array([k for k, place in enumerate(self.places) if any(place is other for other in places)]),
             np.array([place.step for place in self.places]),
             np.array([place.v / place.task.Lam for place in places]),
-            np.array(b),
-            np.array([side for side, _ in sides]),
-            np.array([ratio for _, ratio in sides]),
+            b,
+            np.array(sides),
+            np.array(ratios),
         )
         sent = self.cluster.submit("question", same, question)
-        asked = [
-            self.cluster.submit("certify", local_rounds.certify_part, part, kept, sent)
-            for part, kept in zip(self.parts, self.kept, strict=True)
-        ]
-        told = attrgetter("shares", "cells")
-        found = self.cluster.gather([self.cluster.submit("share", told, job) for job in asked], ends)
+        asked = self.cluster.map("certify", certify_part, self.parts, self.kept, shared=(sent,))
+        found = self.cluster.gather(self.cluster.map("share", attrgetter("shares", "cells"), asked), ends)
         self.reads += sum(cells for _, cells in found)
         self.moved += bytes_of(question) + sum(bytes_of(part) for part in found)
         totals = [
-            local_rounds.together(of_task, len(w))
+            together(of_task, len(w))
             for of_task, w in zip(zip(*(part for part, _ in found), strict=True), question.w, strict=True)
         ]
         if places[0].task.free:
             totals, b = self._best_biases(question, asked, sent, totals, ends)
         for place, total, w, bias in zip(places, totals, question.w, b, strict=True):
-            place.certificate = local_rounds.certificate(total, place.task, w, float(bias))
+            place.certificate = certificate(total, place.task, w, float(bias))
             place.over = place.certificate.gap <= self.stop.tol and self.stop.tol > 0
             if 0.0 < place.foreseen < np.inf:
                 place.trust = place.certificate.gap / place.foreseen
 
     def _best_biases(
-        self,
-        question: CertificateQuery,
-        asked: Sequence[Any],
-        sent: Any,
-        totals: list[local_rounds.TaskShare],
-        ends: float,
-    ) -> tuple[list[local_rounds.TaskShare], list[float]]:
+        self, question: CertificateQuery, asked: Sequence[Any], sent: Any, totals: list[TaskShare], ends: float
+    ) -> tuple[list[TaskShare], np.ndarray]:
         """The losses at better biases than the multipliers give: ever closer to the best of some that are tried.
 
         Any bias has a certificate; the loss is convex in it, so that the best lies beside the best of those tried.
         """
         count = 16  # candidates on either side of the best so far
-        best, loss = question.b.copy(), np.array([total.loss for total in totals])
-        width = np.maximum(self.spread, np.abs(best))
-        away = np.concatenate([-(2.0 ** -np.arange(count)), 2.0 ** -np.arange(count)])
+        best, width, tasks = question.b, np.maximum(self.spread, np.abs(question.b)), np.arange(len(question.b))
+        powers = 2.0 ** -np.arange(count)
+        near = np.concatenate([-powers, [0.0], powers[::-1]])
         for _ in range(3):
-            tried = best[:, None] + width[:, None] * away
-            found = self.cluster.gather(
-                [
-                    self.cluster.submit("bias", local_rounds.losses, part, job, sent, tried)
-                    for part, job in zip(self.parts, asked, strict=True)
-                ],
-                ends,
-            )
+            tried = best[:, None] + width[:, None] * near
+            found = self.cluster.gather(self.cluster.map("bias", losses, self.parts, asked, shared=(sent, tried)), ends)
             self.moved += sum(part.nbytes for part in found) + tried.nbytes
             cost = sum(found[1:], found[0])
-            for k, at in enumerate(cost.argmin(axis=1)):
-                offset = float(away[at]) if cost[k, at] < loss[k] else 0.0
-                near = np.sort(np.append(away, 0.0))
-                place = int(np.searchsorted(near, offset))
-                reach = near[min(place + 1, len(near) - 1)] - near[max(place - 1, 0)]
-                if offset:
-                    best[k], loss[k] = tried[k, at], cost[k, at]
-                width[k] *= reach
-            away = np.concatenate([-np.arange(1, count + 1), np.arange(1, count + 1)]) / count
-        return [total._replace(loss=float(value)) for total, value in zip(totals, loss, strict=True)], best.tolist()
+            at = cost.argmin(axis=1)
+            best, loss = tried[tasks, at], cost[tasks, at]
+            width = width * (near[np.minimum(at + 1, len(near) - 1)] - near[np.maximum(at - 1, 0)])
+            near = np.linspace(-1.0, 1.0, 2 * count + 1)
+        return [total._replace(loss=float(value)) for total, value in zip(totals, loss, strict=True)], best
 
 
 def first_kappa(lam: float, typical: float, spread: float) -> float:

@@ -3,8 +3,14 @@
 from hinge.datasets.base import DataFormatError, Dataset, DatasetNotFoundError, Entry
 from hinge.datasets.catalog import catalog, load
 from hinge.datasets.readers import read
-from hinge.datasets.synthetic import KnownOptimum, Separable, make_known_optimum, make_separable
-from hinge.datasets.text import make_subtle_text, make_text
+from hinge.datasets.synthetic import (
+    KnownOptimum,
+    Separable,
+    make_known_optimum,
+    make_separable,
+    make_subtle_text,
+    make_text,
+)
 
 __all__ = [
     "DataFormatError",

@@ -71,13 +71,10 @@ def catalog(home: str | os.PathLike[str] | None = None) -> list[Entry]:
     True
     """
     folder = _home(home)
-    there = [_plain(path.name) for path in folder.iterdir()] if folder.is_dir() else []
     known = []
     for entry in ENTRIES:
-        stems = tuple(map(_plain, _stems(entry)))  # of most sets nothing is there: no need to try all endings
-        files = _locate(entry, folder) if any(name.startswith(stems) for name in there) else []
-        found = "bundled" if entry.name in BUNDLED else str(files[0]) if files else ""
-        known.append(replace(entry, found=found))
+        files = _locate(entry, folder)
+        known.append(replace(entry, found="bundled" if entry.name in BUNDLED else str(files[0]) if files else ""))
     claimed = {_plain(stem) for entry in ENTRIES for stem in _stems(entry)}
     for stem, path in _stems_in(folder).items():
         if _plain(stem) not in claimed:
@@ -178,21 +175,14 @@ def _find(name: str) -> Entry | None:
 
 def _locate(entry: Entry, folder: Path) -> list[Path]:
     """The file of a set, and its test file if that is separate; nothing if it is not in the folder."""
-    for stem in _stems(entry):
-        for spelling in dict.fromkeys((stem, stem.replace("-", "_"))):
-            files = _stored(spelling, folder)
-            if files:
-                return files
-    return []
+    spellings = (spelling for stem in _stems(entry) for spelling in (stem, stem.replace("-", "_")))
+    return next((files for spelling in spellings if (files := _stored(spelling, folder))), [])
 
 
 def _stored(stem: str, folder: Path) -> list[Path]:
     """The file of that stem in the folder, and its test file if that is separate."""
-    if not stem:
-        return []
-    for train_suffix, test_suffix in PATTERNS:
-        train = _existing(folder / f"{stem}{train_suffix}")
-        if train is not None:
+    for train_suffix, test_suffix in PATTERNS if stem else ():
+        if (train := _existing(folder / f"{stem}{train_suffix}")) is not None:
             test = _existing(folder / f"{stem}{test_suffix}") if test_suffix else None
             return [train] if test is None else [train, test]
     return []

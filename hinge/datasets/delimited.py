@@ -178,33 +178,24 @@ def read_delimited(
 def _pieces(
     path: Path, layout: TextLayout, wide: bool = False, spelled: bool = False
 ) -> tuple[list[NDArray[Any]], list[NDArray[Any]], list[str]]:
-    """The rows in blocks, their labels as positions in a list of names, and that list."""
+    """The rows in blocks, their labels as positions in a list of names, and that list.
+
+    With `wide` rows are float64 whatever they hold; with `spelled` names are kept as in the text, else ``1.0`` may be
+    called 1.
+    """
     blocks, codes, known = list[NDArray[Any]](), list[NDArray[Any]](), dict[str, int]()
     of_numbers = set[bool]()
     for piece, above in pieces_of(path, layout.skip):
-        rows, own, names = parse(piece, layout, path, above, wide, spelled)
-        blocks.append(rows)
+        if not piece.strip():
+            continue
+        table, names = parse_fast(piece, layout, spelled) or parse_by_cell(piece, layout, path, above)
+        rows, own = np.delete(table, layout.label, axis=1), table[:, layout.label].astype(np.intp)
+        blocks.append(np.ascontiguousarray(rows if wide else smallest_float(rows)))
         codes.append(np.array([known.setdefault(name, len(known)) for name in names], np.int32)[own])
         of_numbers.add(_are_numbers(names))
     if len(of_numbers) > 1 and not spelled:  # numbers among words are words, as they are spelled
         return _pieces(path, layout, wide, spelled=True)
     return blocks, codes, list(known)
-
-
-def parse(
-    text: str, layout: TextLayout, path: Path, above: int, wide: bool = False, spelled: bool = True
-) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
-    """Rows of whole lines, the labels as positions in a list of names, and that list; `above` lines come before.
-
-    With `wide` rows are float64 whatever they hold; with `spelled` names are kept as in the text, else ``1.0`` may be
-    called 1.
-    """
-    if not text.strip():
-        return np.zeros((0, layout.width - 1), np.float32), np.zeros(0, np.intp), []
-    table, names = parse_table(text, layout, path, lambda: above, spelled)
-    rows = np.delete(table, layout.label, axis=1)
-    rows = np.ascontiguousarray(rows if wide else smallest_float(rows))
-    return rows, table[:, layout.label].astype(np.intp), names
 
 
 def pieces_of(path: Path, skip: int) -> Iterator[tuple[str, int]]:
@@ -325,17 +316,10 @@ def _label_column(path: Path, header: list[str] | None, width: int, label: str |
     return label % width
 
 
-def parse_table(
-    text: str, layout: TextLayout, path: Path, above: Callable[[], int], spelled: bool = True
-) -> tuple[NDArray[Any], list[str]]:
-    """All rows of a text, labels as positions in a list of names; `above` counts the lines before it."""
-    return parse_fast(text, layout, spelled) or parse_by_cell(io.StringIO(text), layout, path, above())
+def parse_fast(text: str, layout: TextLayout, spelled: bool = True) -> tuple[NDArray[Any], list[str]] | None:
+    """All rows of a text, labels as positions in a list of names; None where something is no finite number.
 
-
-def parse_fast(text: str, layout: TextLayout, spelled: bool) -> tuple[NDArray[Any], list[str]] | None:
-    """The same by NumPy's own parser, in half the time where labels need not be looked up by their text.
-
-    None where something is no finite number, and no label.
+    By NumPy's own parser, in half the time where labels need not be looked up by their text.
     """
     codes: dict[str, float] = {}
     table = None if spelled else parse_numbers(text, layout)
@@ -369,11 +353,11 @@ def parse_numbers(
     return table if table.shape[1] == layout.width and np.isfinite(table).all() else None
 
 
-def parse_by_cell(text: TextIO, layout: TextLayout, path: Path, above: int) -> tuple[NDArray[Any], list[str]]:
+def parse_by_cell(text: str, layout: TextLayout, path: Path, above: int) -> tuple[NDArray[Any], list[str]]:
     """The same cell by cell: slow, but it can say which cell is broken; `above` lines come before the text."""
     codes: dict[str, float] = {}
     table, names = [], layout.names
-    for line, row in rows_of(text, layout.delimiter, path, above):
+    for line, row in rows_of(io.StringIO(text), layout.delimiter, path, above):
         where = f"{path}, line {line}"
         if len(row) != layout.width:
             raise DataFormatError(f"{where}: found {len(row)} cells, but the first line has {layout.width}.")

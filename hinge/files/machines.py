@@ -19,16 +19,8 @@ from hinge.types import Stored
 Machine: TypeAlias = LinearSVC | LinearSVR | SVC | SVR | NuSVC | NuSVR | OneClassSVM
 """What a file can hold."""
 LINEAR = ("intercept_", "n_features_in_", "coef_")
-MACHINE = (
-    "intercept_",
-    "n_features_in_",
-    "kernel_",
-    "shape_fit_",
-    "support_",
-    "support_vectors_",
-    "n_support_",
-    "dual_coef_",
-)
+EXPANSION = ("support_", "support_vectors_", "n_support_", "dual_coef_")
+MACHINE = ("intercept_", "n_features_in_", "kernel_", "shape_fit_", *EXPANSION)
 NEEDED: dict[Any, tuple[str, ...]] = {
     LinearSVC: ("classes_", *LINEAR),
     LinearSVR: LINEAR,
@@ -41,43 +33,16 @@ NEEDED: dict[Any, tuple[str, ...]] = {
 """Attributes without which a model does not predict."""
 MACHINES: dict[str, Any] = {f"hinge.{cls.__name__}": cls for cls in NEEDED}
 """By the name of their format."""
-ATTRIBUTES = tuple(
-    dict.fromkeys(
-        (
-            *NEEDED[LinearSVC],
-            *NEEDED[SVC],
-            "offset_",
-            "radius_",
-            "feature_names_in_",
-            "gap_",
-            "objective_",
-            "stop_reason_",
-            "n_iter_",
-            "n_feature_reads_",
-            "_mass",
-            "_weights",
-            "class_weight_",
-            "probA_",
-            "probB_",
-            "_step_cuts",
-            "_step_scores",
-            "_step_values",
-            *CONFORMITY,
-            "fit_status_",
-            "lam_",
-            "slack_",
-            "n_kernel_evals_",
-            "n_kernel_asked_",
-            "training_",
-            "compression_",
-        )
-    )
-)
-ORDER = "reading_order_"
-"""What `learn_order` has learned: arrays with names of their own."""
+SIGMOIDS, STEPS = ("probA_", "probB_"), ("_step_cuts", "_step_scores", "_step_values")
 NUMBER = ("gap_", "radius_", "n_feature_reads_", "n_kernel_evals_", "n_kernel_asked_", "_mass", "fit_status_")
 NUMBERS = ("objective_", "lam_", "slack_", "n_iter_")
 """Attributes that are one number, and those that may be one for each problem."""
+PLAIN = {"stop_reason_": str, "training_": dict, "compression_": dict, "shape_fit_": tuple, "n_features_in_": int}
+"""Attributes of other types that JSON has."""
+OTHERS = ("offset_", "feature_names_in_", "_weights", "class_weight_", *SIGMOIDS, *STEPS, *CONFORMITY)
+ATTRIBUTES = tuple(dict.fromkeys((*NEEDED[LinearSVC], *NEEDED[SVC], *NUMBER, *NUMBERS, *PLAIN, *OTHERS)))
+ORDER = "reading_order_"
+"""What `learn_order` has learned: arrays with names of their own."""
 LARGEST = int(np.iinfo(np.int64).max)
 UNKNOWN = ("gap_", "objective_", "lam_", "slack_", "radius_")
 """Attributes that are infinite or nan where there is no certificate, or no ball."""
@@ -154,24 +119,24 @@ def _check(cls: type[Machine], values: dict[str, Any]) -> None:
         check_kernel_numbers(values["kernel_"])
     check = check_linear if "coef_" in NEEDED[cls] else check_kernel_machine
     check(**{name: values[name] for name in NEEDED[cls]})
-    if {"probA_", "probB_"} & set(values):
-        check_sigmoids(values.get("probA_"), values.get("probB_"), len(values["intercept_"]))
-    if {"_step_cuts", "_step_scores", "_step_values"} & set(values):
-        cuts, scores, steps = (values.get(f"_step_{part}") for part in ("cuts", "scores", "values"))
-        check_steps(cuts, scores, steps, len(values["intercept_"]))
-    if set(CONFORMITY) & set(values):
-        check_conformity([values.get(name) for name in CONFORMITY], len(values.get("classes_", "1")))
+    runs, of_classes = len(values["intercept_"]), len(values.get("classes_", "1"))
+    optional = (
+        (SIGMOIDS, check_sigmoids, runs),
+        (STEPS, check_steps, runs),
+        (CONFORMITY, check_conformity, of_classes),
+    )
+    for names, check_parts, count in optional:
+        if set(names) & set(values):
+            check_parts(*map(values.get, names), count)
     if cls is OneClassSVM:
         values["offset_"] = -values["intercept_"]
-    if "_weights" in values and values["_weights"].shape != (len(values["intercept_"]), values["n_features_in_"]):
+    if "_weights" in values and values["_weights"].shape != (runs, values["n_features_in_"]):
         raise ValueError("_weights does not have one number for each feature.")
 
 
 def _check_types(values: dict[str, Any]) -> None:
     """Raise unless what a model says of itself, and does not predict with, has the types that a fit gives it."""
-    kinds: dict[str, Any] = {"stop_reason_": str, "training_": dict, "shape_fit_": tuple, "n_features_in_": int}
-    kinds["compression_"] = dict
-    for name, kind in kinds.items():
+    for name, kind in PLAIN.items():
         if type(values.get(name, kind())) is not kind:
             raise ValueError(f"{name} is not of type {kind.__name__}.")
     if not all(type(count) is int and 0 < count <= LARGEST for count in values.get("shape_fit_", ())):
@@ -190,12 +155,11 @@ def _check_types(values: dict[str, Any]) -> None:
         raise ValueError("class_weight_ is not a number for each class.")
     if not all(type(value) in (int, float) for value in values.get("compression_", {}).values()):
         raise ValueError("compression_ has values that are no numbers.")
+    kinds = {"rows": (int,), "features": (int,), "cv_scores": (tuple,), "data": (str,)}
     for name, value in values.get("training_", {}).items():
-        kinds = {"rows": (int,), "features": (int,), "cv_scores": (tuple,), "data": (str,)}
         several = value if type(value) is tuple else ()
-        if type(value) not in kinds.get(name, (int, float, str, bool)) or any(
-            type(one) is not float for one in several
-        ):
+        fits = type(value) in kinds.get(name, (int, float, str, bool))
+        if not fits or any(type(one) is not float for one in several):
             raise ValueError(f"training_ has {value!r} for {name}.")
 
 
@@ -220,11 +184,8 @@ def check_linear(
     rows = 1 if classes_ is None or len(classes_) == 2 else len(classes_)
     shapes = ((rows, n_features_in_),) if classes_ is not None else ((n_features_in_,), (1, n_features_in_))
     labels = f"{len(classes_)} classes" if classes_ is not None else "one target"
-    if (
-        (classes_ is not None and (len(classes_) < 2 or classes_.ndim != 1))
-        or coef_.shape not in shapes
-        or intercept_.shape != (rows,)
-    ):
+    no_classes = classes_ is not None and (len(classes_) < 2 or classes_.ndim != 1)
+    if no_classes or coef_.shape not in shapes or intercept_.shape != (rows,):
         raise ValueError(
             f"coef_ of shape {coef_.shape} and intercept_ of shape {intercept_.shape} are not those of"
             f" {labels} and {n_features_in_} features."
@@ -294,15 +255,13 @@ def check_steps(cuts: np.ndarray | None, scores: np.ndarray | None, values: np.n
         raise ValueError("the steps of its probabilities are not in order.")
 
 
-def check_conformity(parts: list[Any], n_classes: int) -> None:
+def check_conformity(scores: Any, codes: Any, weight: Any, n_classes: int) -> None:
     """Raise unless a model for sets or intervals has a score, a class and a weight of each row."""
+    parts = (scores, codes, weight)
     if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts) or len(set(map(len, parts))) > 1:
         raise ValueError("the scores of its prediction sets are not three arrays of equal length.")
-    _, codes, weight = parts
-    if (
-        "".join(part.dtype.kind for part in parts) not in ("fif", "fuf")
-        or not ((codes >= 0) & (codes < n_classes)).all()
-    ):
+    kinds = "".join(part.dtype.kind for part in parts)
+    if kinds not in ("fif", "fuf") or not ((codes >= 0) & (codes < n_classes)).all():
         raise ValueError("the scores of its prediction sets do not belong to its classes.")
     if (weight < 0.0).any():
         raise ValueError("the weights of its prediction sets are negative.")

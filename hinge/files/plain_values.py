@@ -9,32 +9,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import decomposition, feature_selection, kernel_approximation, preprocessing
 from sklearn.base import BaseEstimator
-from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
-from sklearn.feature_selection import (
-    SelectKBest,
-    SelectPercentile,
-    VarianceThreshold,
-    chi2,
-    f_classif,
-    f_regression,
-    mutual_info_classif,
-    mutual_info_regression,
-)
 from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.kernel_approximation import Nystroem, RBFSampler
-from sklearn.preprocessing import (
-    Binarizer,
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
-    OneHotEncoder,
-    OrdinalEncoder,
-    RobustScaler,
-    StandardScaler,
-)
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, RobustScaler, StandardScaler
 
 from hinge.kernels import Kernel
 from hinge.kernels import registry as kernels
@@ -46,10 +25,8 @@ CSR: dict[str, Any] = {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix
 CSR_PARTS = ("data", "indices", "indptr")
 KINDS: dict[str, Any] = {"solver": Solver, "kernel": Kernel}
 """What has settings and is stored by the name of its class."""
-FUNCTIONS: dict[str, Any] = {
-    function.__name__: function
-    for function in (chi2, f_classif, f_regression, mutual_info_classif, mutual_info_regression)
-}
+SCORES = ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression")
+FUNCTIONS: dict[str, Any] = {name: getattr(feature_selection, name) for name in SCORES}
 """The only functions that a file can name: scores of features."""
 NUMBERS_AND_TEXT = "biufU"
 """Kinds of arrays that are stored as they are."""
@@ -185,12 +162,12 @@ def registered(kind: str, name: str | None) -> Any:
 DECOMPOSED = ("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_")
 LEARNED: dict[Any, tuple[str, ...]] = {
     StandardScaler: ("mean_", "var_", "scale_", "n_samples_seen_"),
-    MinMaxScaler: ("min_", "scale_", "data_min_", "data_max_", "data_range_", "n_samples_seen_"),
-    MaxAbsScaler: ("scale_", "max_abs_", "n_samples_seen_"),
+    preprocessing.MinMaxScaler: ("min_", "scale_", "data_min_", "data_max_", "data_range_", "n_samples_seen_"),
+    preprocessing.MaxAbsScaler: ("scale_", "max_abs_", "n_samples_seen_"),
     RobustScaler: ("center_", "scale_"),
-    Normalizer: (),
-    Binarizer: (),
-    FunctionTransformer: (),
+    preprocessing.Normalizer: (),
+    preprocessing.Binarizer: (),
+    preprocessing.FunctionTransformer: (),
     OneHotEncoder: ("categories_", "_infrequent_indices"),
     OrdinalEncoder: ("categories_", "_infrequent_indices"),
     SimpleImputer: ("statistics_", "indicator_", "_fit_dtype", "_fill_dtype"),
@@ -199,15 +176,21 @@ LEARNED: dict[Any, tuple[str, ...]] = {
     TfidfVectorizer: ("vocabulary_", "fixed_vocabulary_", "_tfidf"),
     HashingVectorizer: (),
     TfidfTransformer: ("idf_",),
-    SelectKBest: ("scores_", "pvalues_"),
-    SelectPercentile: ("scores_", "pvalues_"),
-    VarianceThreshold: ("variances_",),
-    PCA: (*DECOMPOSED, "mean_", "n_components_", "n_samples_", "noise_variance_"),
-    TruncatedSVD: DECOMPOSED,
-    Nystroem: ("components_", "component_indices_", "normalization_", "_n_features_out"),
-    RBFSampler: ("random_weights_", "random_offset_", "_n_features_out"),
+    feature_selection.SelectKBest: ("scores_", "pvalues_"),
+    feature_selection.SelectPercentile: ("scores_", "pvalues_"),
+    feature_selection.VarianceThreshold: ("variances_",),
+    decomposition.PCA: (*DECOMPOSED, "mean_", "n_components_", "n_samples_", "noise_variance_"),
+    decomposition.TruncatedSVD: DECOMPOSED,
+    kernel_approximation.Nystroem: ("components_", "component_indices_", "normalization_", "_n_features_out"),
+    kernel_approximation.RBFSampler: ("random_weights_", "random_offset_", "_n_features_out"),
 }
 """What a file can hold, and the attributes that each has learned; the others follow from these."""
+MAY_BE_NONE: dict[Any, tuple[str, ...]] = {
+    SimpleImputer: ("indicator_",),
+    RobustScaler: LEARNED[RobustScaler],
+    StandardScaler: ("mean_", "var_", "scale_"),
+}
+"""What a file leaves out where a parameter said that it is not needed."""
 OF_ALL = ("n_features_in_", "feature_names_in_", "_sklearn_output_config")
 TRANSFORMERS: dict[str, Any] = {f"sklearn.{cls.__name__}": cls for cls in LEARNED}
 """By the name of their format."""
@@ -261,14 +244,11 @@ def transformer_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndar
     if cls in (OneHotEncoder, OrdinalEncoder) and hasattr(part, "categories_"):
         _complete_encoder(part)
     elif cls is SimpleImputer and hasattr(part, "statistics_"):
-        part.indicator_ = getattr(part, "indicator_", None)
         part._fill_dtype = getattr(part, "_fill_dtype", part._fit_dtype)  # older versions have one for both
     elif issubclass(cls, CountVectorizer) and hasattr(part, "vocabulary_"):
         part.vocabulary_ = {str(word): j for j, word in enumerate(part.vocabulary_)}
-    elif cls is RobustScaler:
-        part.center_, part.scale_ = getattr(part, "center_", None), getattr(part, "scale_", None)
-    elif cls is StandardScaler:
-        part.mean_, part.var_, part.scale_ = (getattr(part, key, None) for key in ("mean_", "var_", "scale_"))
+    for key in MAY_BE_NONE.get(cls, ()):
+        vars(part).setdefault(key, None)
     return part
 
 
@@ -331,21 +311,16 @@ def _complete_encoder(part: BaseEstimator) -> None:
         raise ValueError("there are no categories for each feature.")
     if any(not isinstance(values, np.ndarray) or values.ndim != 1 or not len(values) for values in categories):
         raise ValueError("the categories of a feature are not a list of some.")
-    missing = {
-        i: len(values) - 1
-        for i, values in enumerate(categories)
-        if isinstance(values[-1], Real) and values[-1] != values[-1]
-    }
-    missing = missing if isinstance(part, OrdinalEncoder) else {}
+    last = enumerate(values[-1] for values in categories if isinstance(part, OrdinalEncoder))
+    missing = {i: len(categories[i]) - 1 for i, value in last if isinstance(value, Real) and value != value}
     part._check_infrequent_enabled()
     if part._infrequent_enabled:
-        rare, mappings = part._infrequent_indices, []
+        rare, counts = part._infrequent_indices, [len(values) - (i in missing) for i, values in enumerate(categories)]
         if not isinstance(rare, list) or len(rare) != len(categories):
             raise ValueError("there are no rare categories for each feature.")
-        for i, few in enumerate(rare):
-            count = len(categories[i]) - (i in missing)
-            mappings.append(None if few is None else _grouped(few, count))
-        part._default_to_infrequent_mappings = mappings
+        part._default_to_infrequent_mappings = [
+            None if few is None else _grouped(few, count) for few, count in zip(rare, counts, strict=True)
+        ]
     else:
         vars(part).pop("_infrequent_indices", None)
     if isinstance(part, OneHotEncoder):

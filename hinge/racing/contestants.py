@@ -42,21 +42,21 @@ class Ours:
         """The class."""
         return f"hinge {type(self.solver).__name__}"
 
+    @property
+    def kernel(self) -> bool:
+        """Whether it solves kernel problems, and not linear ones."""
+        return registry.solves(self.solver) == "kernel"
+
     def missing(self) -> str | None:
         """It is always there."""
         return None
 
     def rejects(self, course: Course) -> str | None:
         """Why it cannot: it is for kernels and the course is linear, or the reverse, or what the solver says."""
-        kernel = registry.solves(self.solver) == "kernel"
-        if kernel and course.kernel is None:
-            return "It is for kernels: give --kernel rbf."
-        if not kernel and course.kernel is not None:
-            return "It is for linear problems: leave --kernel out."
+        if (reason := wrong_space(self.kernel, course)) is not None:
+            return reason
         reason = self.solver.rejects(course.regularized())
-        if reason is not None and self.solver.rejects(course.slack_constrained()) is None:
-            return None
-        return reason
+        return None if self.solver.rejects(course.slack_constrained()) is None else reason
 
     def problem(self, course: Course) -> Any:
         """The form of the problem that it solves."""
@@ -93,9 +93,15 @@ def ours() -> dict[str, Ours]:
     return {name: Ours(entry.load()(), name) for name, entry in registry.entries("linear", "cells", "kernel").items()}
 
 
+def wrong_space(kernel: bool, course: Course) -> str | None:
+    """Why a solver of kernel problems, or of linear ones, cannot be on this course; None if it can."""
+    if kernel == (course.kernel is not None):
+        return None
+    return "It is for kernels: give --kernel rbf." if kernel else "It is for linear problems: leave --kernel out."
+
+
 def all_contestants() -> dict[str, Contestant]:
     """All names that a race understands."""
-
     return {**ours(), **{peer.name: peer for peer in PEERS}}
 
 
@@ -173,9 +179,7 @@ class Peer:
 
     def rejects(self, course: Course) -> str | None:
         """Why it cannot: it is for kernels and the course is linear, or the reverse."""
-        if self.kernel == (course.kernel is not None):
-            return None
-        return "It is for kernels: give --kernel rbf." if self.kernel else "It is linear: leave --kernel out."
+        return wrong_space(self.kernel, course)
 
     def version(self) -> str:
         """Of the installed package; empty if it says none."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -119,15 +120,17 @@ class Race:
 
     def first_met(self, entry: Entrant, run: Run) -> Measurement | None:
         """The first measurement of a run that is at the target."""
-        return min(
-            (look for look in run if self.meets_target(entry, look)), key=lambda look: look.seconds, default=None
-        )
+        return min((look for look in run if self.meets_target(entry, look)), default=None)
+
+    def seconds(self, entry: Entrant, run: Run) -> float:
+        """The time to the target, infinite if a run missed it."""
+        first = self.first_met(entry, run)
+        return np.inf if first is None else first.seconds
 
     def typical(self, entry: Entrant) -> Run:
         """The run with the median time to the target; runs that missed it count as the slowest."""
-        runs = [sorted(run) for run in entry.runs if run]
-        times = [first.seconds if (first := self.first_met(entry, run)) else np.inf for run in runs]
-        return runs[sorted(range(len(runs)), key=times.__getitem__)[(len(runs) - 1) // 2]] if runs else []
+        runs = sorted((sorted(run) for run in entry.runs if run), key=partial(self.seconds, entry))
+        return runs[(len(runs) - 1) // 2] if runs else []
 
     def standings(self) -> list[Standing]:
         """The quickest first; those that missed the target after them, the nearest to it first."""
@@ -141,11 +144,10 @@ class Race:
 
     def _standing(self, entry: Entrant) -> Standing:
         runs = [run for run in entry.runs if run]
-        firsts = [self.first_met(entry, run) for run in runs]
-        ends = [first or max(run) for first, run in zip(firsts, runs, strict=True)]
-        times = [np.inf if first is None else first.seconds for first in firsts]
+        ends = [self.first_met(entry, run) or max(run) for run in runs]
+        times = [self.seconds(entry, run) for run in runs]
         seconds = statistics.median(times) if times else np.inf
-        reached = sum(first is not None for first in firsts)
+        reached = sum(at < np.inf for at in times)
 
         def middle(values: Sequence[float | int | None]) -> float | None:
             there = [float(value) for value in values if value is not None and np.isfinite(value)]
@@ -265,10 +267,12 @@ def _prepare(done: Race, tol: float, tell: Tell) -> None:
 
 
 def _run(done: Race, entry: Entrant, seed: int, tol: float) -> None:
+    """One run; whether a measurement meets the target is judged by the bound that is known then."""
     looks: Run = []
     entry.runs.append(looks)
+    reached = partial(done.meets_target, entry)
     try:
-        for look in _run_once(done, entry, seed, tol):
+        for look in entry.contestant.looks(done.course, seed, done.max_time, reached, tol):
             looks.append(look)
     except KeyboardInterrupt:
         entry.cut = True
@@ -276,20 +280,6 @@ def _run(done: Race, entry: Entrant, seed: int, tol: float) -> None:
     except Exception as error:  # a peer may raise anything, and the race continues
         entry.failure = _sentence(error)
     entry.over = done.first_met(entry, looks) is None
-
-
-def _run_once(done: Race, entry: Entrant, seed: int, tol: float) -> Iterator[Measurement]:
-    """The measurements of one run; whether they meet the target is judged by the bound known before it."""
-    bias = entry.contestant.bias
-    known = done.bound(bias)
-
-    def reached(look: Measurement) -> bool:
-        if done.target.kind == "error":
-            return look.error <= done.target.value
-        bound = max(known, look.bound)
-        return bound > 0 and (look.objective - bound) / bound <= done.target.value
-
-    return entry.contestant.looks(done.course, seed, done.max_time, reached, tol)
 
 
 def _sentence(error: BaseException) -> str:

@@ -1,10 +1,12 @@
+"""What a worker does in a round of `hinge.dask.rounds`."""
+
 import pickle
 
 import numpy as np
 import pytest
 from dask_rounds import message_of, parts_of, some_rows, task_of
 
-from hinge.dask.local_rounds import Kept, add_reports, apply_step, ascend, first_kept, kept_from
+from hinge.dask.rounds import Kept, add_reports, apply_step, ascend, first_kept, kept_from
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
 
 

@@ -6,8 +6,7 @@ from dask_rounds import parts_of, some_rows, task_of
 
 from hinge.dask import rounds as file
 from hinge.dask.cluster import Cluster, ClusterFit
-from hinge.dask.local_rounds import Report
-from hinge.dask.rounds import Place, Rounds
+from hinge.dask.rounds import Place, Report, Rounds
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized, Solution
 

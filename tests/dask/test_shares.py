@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from dask_rounds import parts_of, some_rows, task_of
 
-from hinge.dask.local_rounds import CertificateQuery, Kept, certificate, certify_part, losses, together
+from hinge.dask.rounds import CertificateQuery, Kept, certificate, certify_part, losses, together
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.examples import balance
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive

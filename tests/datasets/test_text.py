@@ -1,3 +1,5 @@
+"""Rows like text."""
+
 import numpy as np
 import pytest
 

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from hinge.access.streams.base import RowStream, WatchedFiles, regrouped, sampled_hash
 from hinge.compiled import compiled
 from hinge.datasets.base import SUFFIXES, DataFormatError, most_features, smallest_float, whole_labels
-from hinge.datasets.delimited import labels_of, layout_of, parse_table
+from hinge.datasets.delimited import labels_of, layout_of, parse_by_cell, parse_fast
 from hinge.datasets.readers import LARGEST_INDEX, fault_of
 from hinge.threads import cores, each
 from hinge.types import Stored
@@ -193,7 +193,9 @@ class DelimitedStream(TextStream):
 
     def parse(self, text: bytes, at: int) -> Parsed:
         lines = text.decode("utf-8-sig")
-        table, names = parse_table(lines, self._layout, self.path, lambda: self._lines_above(at))
+        table, names = parse_fast(lines, self._layout) or parse_by_cell(
+            lines, self._layout, self.path, self._lines_above(at)
+        )
         place = self._layout.label
         # One dictionary for all pieces, which come in any order: it assigns codes to labels as they appear.
         codes = np.array([self._names.setdefault(name, len(self._names)) for name in names], np.int32)

@@ -5,9 +5,9 @@ from importlib.util import find_spec
 import numpy as np
 
 from hinge import LinearSVC, LinearSVR, Regularized, Stop, solve
-from hinge.dask.local_rounds import CertificateQuery, certify_part, kept_from, together
-from hinge.dask.local_rounds import certificate as of_shares
 from hinge.dask.parts import ClusterTask, part_of, prepared
+from hinge.dask.rounds import CertificateQuery, certify_part, kept_from, together
+from hinge.dask.rounds import certificate as of_shares
 from hinge.problems import Solution
 from hinge.problems.svm.examples import FAINT, balance
 from hinge.problems.svm.losses import SQUARED_HINGE, epsilon_insensitive, squared_epsilon_insensitive
