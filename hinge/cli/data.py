@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ from hinge.cli.rows import (
 from hinge.datasets import DataFormatError, load, read
 from hinge.datasets.base import inner_suffix, number_of, smallest_float, whole_labels
 from hinge.datasets.delimited import TextLayout, labels_of, parse_fast, parse_numbers, pieces_of
-from hinge.datasets.frames import Frame, MixedRows, as_words, check_names, frame_in, is_words, read_parquet_frames
+from hinge.datasets.frames import Frame, MixedRows, as_words, check_names, frame_of, is_words, read_parquet_frames
 from hinge.datasets.readers import svmlight_blocks
 
 
@@ -282,12 +283,13 @@ def _of_text(path: Path, how: ReadOptions, wanted: ModelColumns) -> Iterator[Fil
     texts = {features[k] for k in wanted.words}
     if wanted.spelled and label is not None:
         texts.add(label)
+    needed = _needed(label, weight, features)
     fast = not wanted.words and weight is None
     for piece, above in pieces_of(path, layout.skip):
         rows = _numbers_in(piece, layout, label, features, wanted.spelled) if fast else None
         fast = rows is not None
         if rows is None:
-            frame = frame_in(piece, layout, path, above, texts, _needed(label, weight, features))
+            frame = frame_of(partial(iter, [(piece, above)]), layout, path, texts, needed)
             rows = _of_frame(frame, wanted, label, weight, features)
         named = [layout.names[j] for j in features] if layout.header else None
         yield rows._replace(names=named, label=None if label is None else layout.names[label])

@@ -93,8 +93,6 @@ def declared(model: str) -> dict[str, Declared]:
             found |= {name: one for name, one in known.items() if name not in found}
         return found
 
-        return found
-
     return fields_of(cls)
 
 

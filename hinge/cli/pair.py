@@ -46,7 +46,7 @@ def pair(
         stack.enter_context(bar)
         task = bar.add_task(f"writing {folder}", total=None)
 
-        def progress(done: int, total: int) -> None:
+        def progress(done: int, total: int | None) -> None:
             bar.update(task, completed=done, total=total)
 
         write_pair(X, folder, shape=shape, memory=memory << 20, progress=progress)

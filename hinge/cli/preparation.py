@@ -136,6 +136,12 @@ def joined(preparation: BaseEstimator | None, model: BaseEstimator) -> Any:
     return model if preparation is None else Pipeline([(PREPARE, preparation), (MODEL, model)])
 
 
+def weighted(model: BaseEstimator, weight: np.ndarray | None) -> dict[str, np.ndarray]:
+    """What a fit is given besides rows and labels, where rows have weights."""
+    name = f"{MODEL}__sample_weight" if hasattr(model, "steps") else "sample_weight"
+    return {} if weight is None else {name: weight}
+
+
 def machine_of(model: BaseEstimator) -> Any:
     """The machine itself, without what prepares its rows."""
     return model.steps[-1][1] if hasattr(model, "steps") else model

@@ -283,7 +283,8 @@ def rows_of_frame(frame: Frame, label: int | None, weight: int | None, features:
 def known_names(how: ReadOptions, wanted: ModelColumns | None = None) -> list[str]:
     """Names that prove a first line to be a header."""
     asked = (how.label, how.weight, *how.drop, *how.categorical)
-    return [name for name in asked if isinstance(column_of(name), str)] + list((wanted and wanted.names) or ())
+    named = [name for name in asked if name is not None and isinstance(column_of(name), str)]
+    return named + list((wanted and wanted.names) or ())
 
 
 def choose_columns(

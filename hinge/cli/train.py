@@ -143,16 +143,7 @@ def _train(
 ) -> tuple[Any, dict[str, Any]]:
     """Rows in memory, or a pair on disk: the fitted model, and what there is to say of it."""
     from hinge.cli import data as source
-    from hinge.cli.preparation import (
-        MODEL,
-        advice_on_scale,
-        check_missing,
-        described_columns,
-        joined,
-        keep_names,
-        machine_of,
-        preparation_of,
-    )
+    from hinge.cli import preparation as prepare
     from hinge.monitoring import Status
     from hinge.monitoring.clock import now
 
@@ -162,8 +153,8 @@ def _train(
         raise ValueError(f"{data} has no labels to learn: name their column with --label, or their file with --labels.")
     for part in (rows, found.test):
         if part is not None and job.impute is None:
-            check_missing(part)
-    preparation, columns = preparation_of(rows, job.impute, job.scale), described_columns(rows)
+            prepare.check_missing(part)
+    preparation, columns = prepare.preparation_of(rows, job.impute, job.scale), prepare.described_columns(rows)
     for column in columns if not job.quiet else []:
         if column.doubt:
             say(f"Column {column.name} {column.doubt}: --drop {column.name} leaves it out.", style="yellow")
@@ -172,30 +163,28 @@ def _train(
     extra: dict[str, Any] = {}
     facts: dict[str, Any] = {}
     if job.cv is not None:
-        facts["cv_scores"] = _folds(job, joined(preparation, machine), X, y, rows.weight)
+        facts["cv_scores"] = _folds(job, prepare.joined(preparation, machine), X, y, rows.weight)
     began = now()
     if job.tune:
         prepared = X if preparation is None else preparation.fit_transform(X)
         machine, extra = _tuned(job, machine, prepared, y, rows.weight)
-        fitted = joined(preparation, machine)
+        fitted = prepare.joined(preparation, machine)
     else:
-        fitted = joined(preparation, machine)
-        name = "sample_weight" if preparation is None else f"{MODEL}__sample_weight"
-        weights = {} if rows.weight is None else {name: rows.weight}
+        fitted = prepare.joined(preparation, machine)
         with _warn_of_one_class(job.quiet):
-            fitted.fit(X, **weights) if y is None else fitted.fit(X, y, **weights)
-    machine = machine_of(fitted)
+            fitted.fit(X, y, **prepare.weighted(fitted, rows.weight))
+    machine = prepare.machine_of(fitted)
     machines.check_learned(machine)
     if job.probability and job.name == "linearsvc":
         machine.calibrate(X if preparation is None else preparation.transform(X), y, rows.weight)
     facts["seconds"] = now() - began
-    keep_names(fitted, rows.names)
+    prepare.keep_names(fitted, rows.names)
     result = {**_result(fitted, found, job, positive), **extra, **facts}
     if columns:
         result["columns"] = [column._asdict() for column in columns]
         result["encoded_features"], result["dropped"] = sum(column.levels for column in columns), list(how.drop or ())
     short = not Status[result["stop_reason"].upper()].is_success
-    if short and not (job.scale or job.quiet) and (advice := advice_on_scale(rows)):
+    if short and not (job.scale or job.quiet) and (advice := prepare.advice_on_scale(rows)):
         say(advice, style="yellow")
     _write_down(machine, result)
     return fitted, result
@@ -213,13 +202,12 @@ def _folds(
     """Accuracies, or R², of folds whose rows were not trained on."""
     from sklearn.model_selection import cross_val_score
 
-    from hinge.cli.preparation import MODEL
+    from hinge.cli.preparation import weighted
 
     if y is None or hasattr(X, "row_blocks"):
         raise ValueError("--cv needs labels, and rows in memory.")
-    name = f"{MODEL}__sample_weight" if hasattr(estimator, "steps") else "sample_weight"
-    weights = None if weight is None else {name: weight}
-    return [float(score) for score in cross_val_score(machines.broken_off(estimator), X, y, cv=job.cv, params=weights)]
+    scores = cross_val_score(machines.broken_off(estimator), X, y, cv=job.cv, params=weighted(estimator, weight))
+    return [float(score) for score in scores]
 
 
 def _tuned(
@@ -231,7 +219,7 @@ def _tuned(
     from hinge.selection import tune as choose
 
     gamma, max_time = job.given.get("gamma"), job.given.get("max_time")
-    options = {"gammas": [gamma]} if isinstance(gamma, float) else {}
+    options: dict[str, Any] = {"gammas": [gamma]} if isinstance(gamma, float) else {}
     found = choose(machine, X, y, sample_weight=weight, max_time=max_time, verbose=int(not job.quiet), **options)
     means = found.scores.mean(axis=2)
     chosen_by = "five folds" if np.isfinite(means).any() else "the folds that there was time for"

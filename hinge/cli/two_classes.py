@@ -300,7 +300,7 @@ def path(
     bias: Literal["none", "free", "penalized"] = "none" if no_intercept else "free" if free_intercept else "penalized"
     usual = spread_lams(X, y, points)
     lams = _between(usual[0] if lam_from is None else lam_from, usual[-1] if lam_to is None else lam_to, points)
-    tests = {"X_test": X_test, "y_test": y_test} if len(y_test) else {}
+    tests: dict[str, Any] = {"X_test": X_test, "y_test": y_test} if len(y_test) else {}
     found: list[FrontPoint] = []
     interrupted = False
     try:

@@ -20,8 +20,6 @@ PATIENCE = 30.0
 """Seconds that a fit waits where the cluster has no worker at all."""
 TICK = 0.25
 """Seconds after which a fit that waits looks at the clock and at the cluster."""
-FAN = 16
-"""Results that are added up at once: of more parts, workers add the first levels."""
 GRAPHS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
 """What a message carries, w of all classes and sometimes α, is large on purpose."""
 
@@ -168,10 +166,10 @@ class OnClient(Cluster):
             ) from error
 
 
-def summed(cluster: Cluster, jobs: Sequence[Any], add: Callable[..., Any]) -> list[Any]:
-    """Jobs that add these up, level by level, until a few are left: always in the same order."""
-    while len(jobs) > FAN:
-        jobs = [cluster.submit("add", add, *jobs[k : k + FAN]) for k in range(0, len(jobs), FAN)]
+def summed(cluster: Cluster, jobs: Sequence[Any], add: Callable[..., Any], fan: int = 16) -> list[Any]:
+    """Jobs that add these up, `fan` at once, level by level until that many are left: always in the same order."""
+    while len(jobs) > fan:
+        jobs = [cluster.submit("add", add, *jobs[k : k + fan]) for k in range(0, len(jobs), fan)]
     return list(jobs)
 
 

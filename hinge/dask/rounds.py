@@ -589,7 +589,7 @@ class Rounds(ClientLoop):
             found = self.cluster.gather(self.cluster.map("bias", losses, self.parts, asked, shared=(sent, tried)), ends)
             self.moved += sum(part.nbytes for part in found) + tried.nbytes
             cost = sum(found[1:], found[0])
-            at = cost.argmin(axis=1)
+            at = np.where(cost.min(axis=1) < cost[:, count], cost.argmin(axis=1), count)  # of equals, the one so far
             best, loss = tried[tasks, at], cost[tasks, at]
             width = width * (near[np.minimum(at + 1, len(near) - 1)] - near[np.maximum(at - 1, 0)])
             near = np.linspace(-1.0, 1.0, 2 * count + 1)

@@ -28,8 +28,6 @@ from hinge.datasets.base import (
 
 LABEL_NAMES = ("label", "target", "class", "y")
 MISSING = ("", "na", "nan", "null", "?")
-ENOUGH = 20
-"""Rows beneath from which a range is told: of 21 like rows the first one is outside it in 2 of 21 cases."""
 DECIMALS = re.compile(r"[-+]?\d*\.\d+|[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 HEADER, DATA, DOUBTFUL = "header", "data", "doubtful"
 
@@ -103,7 +101,7 @@ def _compared(first: Sequence[str], rows: list[list[str]]) -> str:
         return DOUBTFUL if alone else DATA
     if any(len(set(column.beneath)) < len(column.beneath) for column in words):  # these recur, and the first does not
         return HEADER if counted or strange else DOUBTFUL
-    strange = strange and len(rows) >= ENOUGH
+    strange = strange and len(rows) >= 20  # of 21 like rows the first one is outside the others' range in 2 of 21 cases
     if counted and strange and any(column.is_decimal for column in numbers):
         return HEADER
     return DOUBTFUL if counted or strange else DATA

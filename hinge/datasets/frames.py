@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -170,15 +171,40 @@ def check_names(names: list[str], source: str) -> None:
 
 def _delimited(path: Path, words: set[str], known: Collection[str], header: bool | None) -> Frame:
     layout = layout_of(path, 0, known, header)
-    names = layout.names
-    check_names(names, str(path))
-    texts, found = {j for j, name in enumerate(names) if name in words}, set[int]()
-    every, once = set(range(layout.width)), dict[str, str]()
+    check_names(layout.names, str(path))
+    texts = {j for j, name in enumerate(layout.names) if name in words}
+    frame = frame_of(partial(pieces_of, path, layout.skip), layout, path, texts, range(layout.width))
+    if not len(frame.columns[0]):
+        raise DataFormatError(f"{path} holds no rows.")
+    return frame
+
+
+def frame_of(
+    pieces: Callable[[], Iterable[tuple[str, int]]],
+    layout: TextLayout,
+    path: Path,
+    texts: Collection[int],
+    needed: Collection[int],
+) -> Frame:
+    """The rows of pieces of a text file.
+
+    Parameters
+    ----------
+    pieces : callable
+        Gives the pieces, each with the number of lines above it, as often as it is asked.
+    layout : TextLayout
+    path : Path
+    texts : collection of int
+        Columns that hold words even if the words are numbers.
+    needed : collection of int
+        Columns to read; the others stay empty.
+    """
+    once, found, words_in = dict[str, str](), set[int](), set[int]()
     while True:  # once more where columns turn out to hold words, which the first piece mostly tells
-        parts: list[list[NDArray[Any]]] = [[] for _ in every]
-        lines, words_in = list[NDArray[Any]](), set[int]()
-        for piece, above in pieces_of(path, layout.skip):
-            columns, own = _columns(piece, layout, path, above, texts | found, every, once)
+        parts: list[list[NDArray[Any]]] = [[] for _ in range(layout.width)]
+        lines = list[NDArray[Any]]()
+        for piece, above in pieces():
+            columns, own = _columns(piece, layout, path, above, {*texts, *found}, needed, once)
             words_in = {j for j, column in enumerate(columns) if column is None}
             if words_in:
                 break
@@ -189,38 +215,9 @@ def _delimited(path: Path, words: set[str], known: Collection[str], header: bool
         if not words_in:
             break
         found |= words_in
-    if not sum(map(len, lines)):
-        raise DataFormatError(f"{path} holds no rows.")
-    frame = Frame(str(path), names, layout.header is not None, [stack_rows(part) for part in parts], stack_rows(lines))
+    named = layout.header is not None
+    frame = Frame(str(path), layout.names, named, [stack_rows(part) for part in parts], stack_rows(lines))
     for j in sorted(found):
-        _check_words(frame, j)
-    return frame
-
-
-def frame_in(
-    text: str, layout: TextLayout, path: Path, above: int, texts: Collection[int], needed: Collection[int]
-) -> Frame:
-    """The rows of a piece of a text file, before which `above` lines come.
-
-    Parameters
-    ----------
-    text : str
-    layout : TextLayout
-    path : Path
-    above : int
-    texts : collection of int
-        Columns that hold words even if the words are numbers.
-    needed : collection of int
-        Columns to read; the others stay empty.
-    """
-    once = dict[str, str]()
-    columns, lines = _columns(text, layout, path, above, texts, needed, once)
-    found = [j for j, column in enumerate(columns) if column is None]
-    if found:
-        columns, lines = _columns(text, layout, path, above, {*texts, *found}, needed, once)
-    known = [np.zeros(0) if column is None else column for column in columns]
-    frame = Frame(str(path), layout.names, layout.header is not None, known, lines)
-    for j in found:
         _check_words(frame, j)
     return frame
 

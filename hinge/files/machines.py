@@ -120,7 +120,7 @@ def _check(cls: type[Machine], values: dict[str, Any]) -> None:
     check = check_linear if "coef_" in NEEDED[cls] else check_kernel_machine
     check(**{name: values[name] for name in NEEDED[cls]})
     runs, of_classes = len(values["intercept_"]), len(values.get("classes_", "1"))
-    optional = (
+    optional: tuple[tuple[tuple[str, ...], Any, int], ...] = (
         (SIGMOIDS, check_sigmoids, runs),
         (STEPS, check_steps, runs),
         (CONFORMITY, check_conformity, of_classes),

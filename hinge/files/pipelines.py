@@ -130,43 +130,39 @@ def check_widths(part: BaseEstimator) -> int | None:
     return None if type(part) in MACHINES.values() else width_of(part)
 
 
+def _first_told(part: BaseEstimator, name: str) -> Any:
+    """An attribute of a part, or of the first of its steps that has it; None where none has."""
+    steps = getattr(part, "steps", None) or getattr(part, "transformer_list", ())
+    if not steps:
+        return getattr(part, name, None)
+    return next((told for _, step in steps if (told := _first_told(step, name)) is not None), None)
+
+
 def _taken_by(part: BaseEstimator) -> int | None:
     """How many columns a part takes; None where it does not say, or takes text."""
-    if part in NOT_THERE or isinstance(part, CountVectorizer | HashingVectorizer):
-        return None
-    if isinstance(part, Pipeline):
-        return next((n for n in (_taken_by(step) for _, step in part.steps) if n is not None), None)
-    if isinstance(part, FeatureUnion):
-        return next((n for n in (_taken_by(step) for _, step in part.transformer_list) if n is not None), None)
-    return int(part.n_features_in_)
+    width = _first_told(part, "n_features_in_")
+    return None if width is None else int(width)
 
 
 def _names_taken_by(part: BaseEstimator) -> list[str] | None:
     """The names of the columns that a part takes; None where it does not say."""
-    if isinstance(part, Pipeline | FeatureUnion):
-        steps = [step for _, step in (part.steps if isinstance(part, Pipeline) else part.transformer_list)]
-        return next((names for step in steps if (names := _names_taken_by(step)) is not None), None)
-    names = getattr(part, "feature_names_in_", None)
+    names = _first_told(part, "feature_names_in_")
     return None if names is None else [str(name) for name in names]
 
 
 def _width_beside(step: BaseEstimator, part: ColumnTransformer) -> int:
     """The columns that one of several transformers makes of those that it is given."""
-    given = [name for name, one, _ in part.transformers_ if one is step]
-    count = len(part._transformer_to_input_indices[given[0]])
-    if not count:
+    given = next(name for name, one, _ in part.transformers_ if one is step)
+    places = part._transformer_to_input_indices[given]
+    if not places:
         return 0
     made, takes = check_widths(step), _taken_by(step)
-    if takes not in (None, count):
-        raise ValueError(f"{type(step).__name__} takes {takes} columns where {count} are given.")
+    if takes not in (None, len(places)):
+        raise ValueError(f"{type(step).__name__} takes {takes} columns where {len(places)} are given.")
     names, learned = getattr(part, "feature_names_in_", None), _names_taken_by(step)
-    if (
-        learned is not None
-        and names is not None
-        and learned != [names[j] for j in part._transformer_to_input_indices[given[0]]]
-    ):
+    if learned is not None and names is not None and learned != [names[j] for j in places]:
         raise ValueError(f"{type(step).__name__} takes columns of other names than it is given.")
-    return count if made is None else made
+    return len(places) if made is None else made
 
 
 def _stored_all(steps: Iterable[tuple[str, Any]], prefix: str, arrays: dict[str, bytes]) -> list[Any]:

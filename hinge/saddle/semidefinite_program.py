@@ -19,8 +19,6 @@ from hinge.solvers.papers.sublinear_sdp import SublinearSDP
 from hinge.solvers.saddle.pdhg import PDHG
 from hinge.types import MatrixLike
 
-MOST_ITERATIONS = 20_000  # of one feasibility problem
-
 
 class SemidefiniteResult(NamedTuple):
     """An answer of `maximize_semidefinite`.
@@ -237,7 +235,7 @@ class _Bisection:
     def decide(self, level: ProgramLevel, tol: float, max_time: float | None, answer: Any) -> tuple[Strategies, int]:
         """X of trace 1 and weights of one level, to this accuracy, and the iterations that they took."""
         if self.method == "pdhg":
-            result = solve(level, PDHG(), stop=Stop(tol, max_iter=MOST_ITERATIONS, max_time=max_time), start=answer)
+            result = solve(level, PDHG(), stop=Stop(tol, max_iter=20_000, max_time=max_time), start=answer)
             return result.solution, result.n_iter
         rows = level.weights[:, None] * level.constraints.matrix.gather_dense(np.arange(level.constraints.n))
         every = np.vstack([rows, level.row])

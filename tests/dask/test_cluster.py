@@ -7,7 +7,7 @@ pytest.importorskip("distributed", reason="hinge[dask] is not installed")
 from distributed import Client, LocalCluster
 
 from hinge.dask import cluster as clusters
-from hinge.dask.cluster import FAN, Cluster, OnClient, OutOfTime, cluster_of, placed, summed
+from hinge.dask.cluster import Cluster, OnClient, OutOfTime, cluster_of, placed, summed
 
 
 @pytest.fixture
@@ -28,9 +28,9 @@ def test_parts_go_where_their_chunks_are_if_there_is_room():
 
 
 def test_sums_are_made_in_the_order_of_the_parts():
-    texts = [chr(65 + k % 26) for k in range(FAN * FAN + 3)]
-    left = summed(Cluster(), texts, lambda *some: "".join(some))
-    assert len(left) <= FAN
+    texts = [chr(65 + k % 26) for k in range(5 * 5 + 3)]
+    left = summed(Cluster(), texts, lambda *some: "".join(some), fan=5)
+    assert len(left) <= 5
     assert "".join(left) == "".join(texts)
 
 
