@@ -224,8 +224,14 @@ def feature_names(model: BaseEstimator) -> list[str]:
 
 
 def plain_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Parameters in JSON's terms."""
-    return {name: v if isinstance(v, int | float | str | dict | None) else str(v) for name, v in settings.items()}
+    """Parameters in JSON's terms; those that are dicts are weights of classes."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(label): weight for label, weight in value.items()}
+        return value if isinstance(value, int | float | str | None) else str(value)
+
+    return {name: plain(value) for name, value in settings.items()}
 
 
 def outcome_of(machine: BaseEstimator) -> dict[str, Any]:

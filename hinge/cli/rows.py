@@ -14,26 +14,17 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from hinge.cli.options import ReadOptions
-from hinge.datasets import DataFormatError, read
+from hinge.datasets import DataFormatError, delimited, frames, read
 from hinge.datasets.base import inner_suffix, no_column, opened, smallest_float, whole_labels
-from hinge.datasets.delimited import LABEL_NAMES, TextLayout, layout_of, read_delimited
-from hinge.datasets.frames import (
-    PARQUET,
-    Frame,
-    MixedRows,
-    check_categories,
-    check_names,
-    is_words,
-    labels_in,
-    read_frame,
-)
-from hinge.datasets.readers import DELIMITED
+from hinge.datasets.readers import DELIMITED, svmlight_blocks
 
 PAIR_HEADER = "pair.json"
 SVMLIGHT_LINE = re.compile(rb"\s*[-+\w.]+(\s+(qid:)?\d+:\S+)+\s*(#.*)?$")
@@ -70,7 +61,7 @@ class FileRows(NamedTuple):
 
     Attributes
     ----------
-    X : array, CSR matrix, table on disk, or `MixedRows` where some columns are words
+    X : array, CSR matrix, table on disk, or `frames.MixedRows` where some columns are words
     y : ndarray, optional
     names : list of str, optional
         Of the features.
@@ -153,12 +144,12 @@ def source_of(data: str, how: ReadOptions) -> tuple[Kind, Any]:
         return Kind.TABLE, [Path(name) for name in found]
     zarr = _is_zarr(path)
     if path.is_dir() and not zarr:
-        if not any(one.suffix.lower() in (*PARQUET, "") and one.is_file() for one in path.rglob("*")):
+        if not any(one.suffix.lower() in (*frames.PARQUET, "") and one.is_file() for one in path.rglob("*")):
             raise FileNotFoundError(
                 f"{data} is a folder without Parquet files or a Zarr array: name a file, or a folder that has some."
             )
         return Kind.TABLE, path
-    if path.suffix.lower() in PARQUET:
+    if path.suffix.lower() in frames.PARQUET:
         return Kind.TABLE, path
     if inner_suffix(path) in DELIMITED:
         return Kind.DELIMITED, path
@@ -182,9 +173,7 @@ def of_standard_input(path: Path) -> Iterator[None]:
 def without_name(rows: FileRows) -> FileRows:
     """Rows of standard input, whose places are without the name of a file."""
     place = rows.place
-    if place is None:
-        return rows
-    return rows._replace(place=lambda row: f"Standard input, {place(row).rpartition(', ')[2]}")
+    return rows._replace(place=place and (lambda row: f"Standard input, {place(row).rpartition(', ')[2]}"))
 
 
 def column_of(label: str | None) -> str | int | None:
@@ -229,7 +218,7 @@ def _numbers_only(path: Path, how: ReadOptions, labelled: bool) -> FileRows | No
     layout, (label, weight, features) = text_columns(path, how, None, labelled)
     names = layout.names
     try:
-        X, y = read_delimited(path, label=0 if label is None else label, header=layout.header is not None)
+        X, y = delimited.read_delimited(path, label=0 if label is None else label, header=layout.header is not None)
     except DataFormatError:  # some column holds words or gaps, or what the next reader has a sentence for
         return None
     if label is None:
@@ -247,33 +236,33 @@ def _numbers_only(path: Path, how: ReadOptions, labelled: bool) -> FileRows | No
 
 def text_columns(
     path: Path, how: ReadOptions, wanted: ModelColumns | None, labelled: bool = True
-) -> tuple[TextLayout, tuple[int | None, int | None, list[int]]]:
+) -> tuple[delimited.TextLayout, tuple[int | None, int | None, list[int]]]:
     """The layout of a csv or tsv file, and the columns that are chosen from it."""
-    layout = layout_of(path, 0, known_names(how, wanted), how.header)
-    check_names(layout.names, str(path))
+    layout = delimited.layout_of(path, 0, known_names(how, wanted), how.header)
+    frames.check_names(layout.names, str(path))
     return layout, choose_columns(layout.names, layout.header is not None, str(path), how, wanted, labelled)
 
 
 def _of_frame(path: Path | list[Path], how: ReadOptions, labelled: bool) -> FileRows:
     """The rows of a table that may have words and gaps."""
-    frame = read_frame(path, how.categorical, known_names(how), how.drop, how.header)
+    frame = frames.read_frame(path, how.categorical, known_names(how), how.drop, how.header)
     chosen = choose_columns(frame.names, frame.named, frame.source, how, None, labelled)
-    spelled = [j for j in chosen[2] if is_words(frame.columns[j]) and frame.names[j] not in how.categorical]
-    check_categories(frame, spelled)
+    spelled = [j for j in chosen[2] if frames.is_words(frame.columns[j]) and frame.names[j] not in how.categorical]
+    frames.check_categories(frame, spelled)
     rows = rows_of_frame(frame, *chosen)
     return rows._replace(y=_labels(rows.y, how, len(rows.X)))
 
 
-def rows_of_frame(frame: Frame, label: int | None, weight: int | None, features: list[int]) -> FileRows:
+def rows_of_frame(frame: frames.Frame, label: int | None, weight: int | None, features: list[int]) -> FileRows:
     """Rows of the columns at these positions."""
     columns = [frame.columns[j] for j in features]
-    spelled = tuple(k for k, column in enumerate(columns) if is_words(column))
+    spelled = tuple(k for k, column in enumerate(columns) if frames.is_words(column))
     if spelled:
-        X: Any = MixedRows(columns)
+        X: Any = frames.MixedRows(columns)
     else:
         X = np.column_stack(columns) if columns else np.zeros((max(map(len, frame.columns)), 0))
         X = smallest_float(X) if np.isfinite(X).all() else X
-    y = None if label is None else labels_in(frame, label)
+    y = None if label is None else frames.labels_in(frame, label)
     mass = None if weight is None else _weights(frame, weight)
     named = [frame.names[j] for j in features] if frame.named else None
     place = frame._replace(columns=[]).place  # which would keep the columns in memory beside the rows
@@ -323,7 +312,7 @@ def _label_beside(names: list[str], wanted: ModelColumns) -> int | None:
     rest = [name for name in names if name not in features]
     if wanted.label is not None:
         return names.index(wanted.label) if wanted.label in rest else None
-    alike = [name for name in rest if name.lower() in LABEL_NAMES]
+    alike = [name for name in rest if name.lower() in delimited.LABEL_NAMES]
     return names.index((alike or rest)[0]) if len(alike or rest) == 1 else None
 
 
@@ -332,7 +321,7 @@ def _usual_label(names: list[str], named: bool, width: int, wanted: ModelColumns
     if wanted is not None and width == wanted.width:
         return None
     lowered = [name.lower() for name in names] if named else []
-    alike = next((lowered.index(name) for name in LABEL_NAMES if name in lowered), None)
+    alike = next((lowered.index(name) for name in delimited.LABEL_NAMES if name in lowered), None)
     return alike if alike is not None or not labelled else len(names) - 1
 
 
@@ -352,9 +341,9 @@ def _position(names: list[str], column: str, source: str) -> int:
     return at % len(names)
 
 
-def _weights(frame: Frame, column: int) -> np.ndarray:
+def _weights(frame: frames.Frame, column: int) -> np.ndarray:
     values = frame.columns[column]
-    if is_words(values) or not np.isfinite(values).all():
+    if frames.is_words(values) or not np.isfinite(values).all():
         raise ValueError(f"{frame.source}, column {frame.names[column]}: weights are numbers, one a row, none missing.")
     return values
 
@@ -455,3 +444,169 @@ def stream_label(data: str, how: ReadOptions) -> str | None:
     at = _usual_label(names, True, len(names), None, True) if how.label is None else _position(names, how.label, data)
     assert at is not None
     return names[at]
+
+
+# --- a block at a time --------------------------------------------------------------------------
+
+BLOCK = 1 << 22
+"""Numbers of a matrix that are read at once."""
+
+
+def read_blocks(data: str, how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
+    """The rows of a file, a folder, a pattern with ``*``, or standard input, in blocks of some megabytes.
+
+    Parameters
+    ----------
+    data : str
+    how : ReadOptions
+    wanted : ModelColumns
+        Those of the model that the rows are for: taken by name where both have names. Such rows may lack labels.
+    """
+    if data == STDIN:
+        path = standard_input()
+        with of_standard_input(path):
+            yield from map(without_name, read_blocks(str(path), how, wanted))
+        return
+    kind, path = source_of(data, how)
+    if kind is Kind.PAIR:
+        raise ValueError(f"{path} is a pair, which is for training: give the file that it was made from.")
+    if kind is Kind.TABLE:
+        blocks = _of_parquet(path, how, wanted)
+    elif kind is Kind.DELIMITED:
+        blocks = _of_text(path, how, wanted)
+    elif kind is Kind.OTHER and inner_suffix(path) != ".npz" and how.label is None:
+        blocks = (FileRows(X, y) for X, y in svmlight_blocks(path, wanted.width, how.zero_based))
+    elif kind is Kind.OTHER:
+        X, y = read(path, n_features=wanted.width, label=column_of(how.label), zero_based=how.zero_based)
+        blocks = in_blocks(FileRows(X, y))
+    else:
+        X, own, label = matrix_of(kind, path, how._replace(labels=None), labelled=False)
+        blocks = in_blocks(FileRows(X, own, label=label), None if label is None else int(label))
+    filled = _not_empty(blocks, data)
+    yield from filled if how.labels is None else _with_labels(filled, how.labels)
+
+
+def _not_empty(blocks: Iterator[FileRows], data: str) -> Iterator[FileRows]:
+    """Those blocks that have rows, of which there must be some."""
+    n = 0
+    for rows in blocks:
+        if rows.X.shape[0]:
+            n += rows.X.shape[0]
+            yield rows
+    if n == 0:
+        raise DataFormatError(f"{data} holds no rows.")
+
+
+def in_blocks(rows: FileRows, label: int | None = None) -> Iterator[FileRows]:
+    """Rows of a matrix, without its column of labels, some at a time."""
+    n, d = rows.X.shape
+    step = max(1, BLOCK // max(1, d))
+    for lo in range(0, n, step):
+        X = rows.X[lo : lo + step]
+        if label is not None:
+            X = np.ascontiguousarray(np.delete(X, label, axis=1))
+        y = None if rows.y is None else rows.y[lo : lo + step]
+        yield rows._replace(X=X if sp.issparse(X) else np.asarray(X), y=y, place=_counted_from(lo))
+
+
+def stacked(blocks: Iterable[FileRows]) -> FileRows:
+    """All rows of the blocks in one array."""
+    parts = list(blocks)
+    if len(parts) == 1:
+        return parts[0]
+    X = [part.X for part in parts]
+    y, weight = ([getattr(part, name) for part in parts] for name in ("y", "weight"))
+    return parts[0]._replace(
+        X=sp.vstack(X, format="csr") if sp.issparse(X[0]) else _concatenate(X),
+        y=None if y[0] is None else np.concatenate(y),
+        weight=None if weight[0] is None else np.concatenate(weight),
+        place=None,
+    )
+
+
+def _concatenate(blocks: list[Any]) -> Any:
+    if isinstance(blocks[0], frames.MixedRows):
+        columns = zip(*(block.columns for block in blocks), strict=True)
+        return frames.MixedRows([np.concatenate(parts) for parts in columns])
+    return np.concatenate(blocks)
+
+
+def _counted_from(start: int) -> Callable[[int], str]:
+    return lambda row: f"Row {start + row + 1}"
+
+
+def _with_labels(blocks: Iterator[FileRows], path: Path) -> Iterator[FileRows]:
+    """The same rows with labels from a file of their own."""
+    y, n = labels_from(path), 0
+    for rows in blocks:
+        lo, n = n, n + rows.X.shape[0]
+        if n > len(y):
+            n += sum(rest.X.shape[0] for rest in blocks)
+            break
+        yield rows._replace(y=y[lo:n])
+    check_count(path, len(y), n)
+
+
+def _of_parquet(files: Path | list[Path], how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
+    chosen: list[tuple[int | None, int | None, list[int]]] = []
+
+    def choose(names: list[str], source: str) -> list[str]:
+        frames.check_names(names, source)
+        chosen.append(choose_columns(names, True, source, how, wanted, True))
+        return [names[j] for j in _needed(*chosen[0])]
+
+    for frame in frames.read_parquet_frames(files, choose):
+        yield _for_model(frame, wanted, *chosen[0])
+
+
+def _of_text(path: Path, how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
+    """The rows of a csv or tsv file: by NumPy's parser until a piece of it holds words or gaps."""
+    layout, (label, weight, features) = text_columns(path, how, wanted)
+    texts = {features[k] for k in wanted.words}
+    if wanted.spelled and label is not None:
+        texts.add(label)
+    needed = _needed(label, weight, features)
+    fast = not wanted.words and weight is None
+    for piece, above in delimited.pieces_of(path, layout.skip):
+        rows = _numbers_in(piece, layout, label, features, wanted.spelled) if fast else None
+        fast = rows is not None
+        if rows is None:
+            frame = frames.frame_of(partial(iter, [(piece, above)]), layout, path, texts, needed)
+            rows = _for_model(frame, wanted, label, weight, features)
+        named = [layout.names[j] for j in features] if layout.header else None
+        yield rows._replace(names=named, label=None if label is None else layout.names[label])
+
+
+def _numbers_in(
+    text: str, layout: delimited.TextLayout, label: int | None, features: list[int], spelled: bool
+) -> FileRows | None:
+    """The rows of a piece that holds nothing but numbers and labels; None where it does not."""
+    if not text.strip():
+        return FileRows(np.zeros((0, len(features)), np.float32), None)
+    if label is None:
+        table = delimited.parse_numbers(text, layout)
+        return None if table is None else FileRows(np.ascontiguousarray(smallest_float(table[:, features])), None)
+    found = delimited.parse_fast(text, layout._replace(label=label), spelled)
+    if found is None:
+        return None
+    table, names = found
+    codes = table[:, label].astype(np.intp)
+    y = np.array(names)[codes] if spelled else delimited.labels_of(codes, names)
+    return FileRows(np.ascontiguousarray(smallest_float(table[:, features])), y)
+
+
+def _for_model(
+    frame: frames.Frame, wanted: ModelColumns, label: int | None, weight: int | None, features: list[int]
+) -> FileRows:
+    """The rows of a frame, with words in the columns in which the model has words."""
+    columns = list(frame.columns)
+    for k, j in enumerate(features):
+        if frames.is_words(columns[j]) and k not in wanted.words:
+            raise ValueError(f"{frame.source}, column {frame.names[j]}: holds words, but numbers when it was learned.")
+        if k in wanted.words and not frames.is_words(columns[j]):
+            columns[j] = frames.as_words(columns[j])
+    return rows_of_frame(frame._replace(columns=columns), label, weight, features)
+
+
+def _needed(label: int | None, weight: int | None, features: list[int]) -> set[int]:
+    return {j for j in (label, weight, *features) if j is not None}

@@ -291,8 +291,6 @@ def _result(fitted: BaseEstimator, found: TrainingData, job: _Job, positive: str
     parameters = {name: value for name, value in model.get_params().items() if value is not None}
     if {"lam", "slack"} & set(parameters):
         parameters.pop("C", None)
-    if isinstance(weights := parameters.get("class_weight"), dict):
-        parameters["class_weight"] = {str(name): value for name, value in weights.items()}
     in_memory = isinstance(rows.X, np.ndarray | MixedRows) or hasattr(rows.X, "indptr")
     n, d = map(int, rows.X.shape)
     return {

@@ -167,7 +167,7 @@ class OnClient(Cluster):
 
 
 def summed(cluster: Cluster, jobs: Sequence[Any], add: Callable[..., Any], fan: int = 16) -> list[Any]:
-    """Jobs that add these up, `fan` at once, level by level until that many are left: always in the same order."""
+    """Jobs that add these up, `fan` together, level by level until that many are left: always in the same order."""
     while len(jobs) > fan:
         jobs = [cluster.submit("add", add, *jobs[k : k + fan]) for k in range(0, len(jobs), fan)]
     return list(jobs)

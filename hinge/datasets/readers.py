@@ -41,23 +41,19 @@ def read_svmlight(
 ) -> tuple[sp.csr_matrix, NDArray[Any]]:
     """Rows and labels of an svmlight file; see :func:`hinge.datasets.read`."""
     with _text_of(path) as stream:
-        data, indices, indptr, labels = _parse(stream, path, n_features, zero_based)
-    if len(labels) == 0:
+        X, y = _parse(stream, path, n_features, zero_based)
+    if len(y) == 0:
         raise DataFormatError(f"{path} holds no rows: expected lines such as '+1 3:0.5 7:1'.")
-    widest = int(indices.max()) + 1 if len(indices) else 0
-    if not (n_features or widest):
+    if X.shape[1] == 0:
         raise DataFormatError(
             f"{path} holds labels but no index:value pair: give n_features if rows of zeros are meant."
         )
-    if n_features is None and widest > most_features(len(indices)):
+    if n_features is None and X.shape[1] > most_features(X.nnz):
         raise DataFormatError(
-            f"{path} has the index {widest - zero_based}, but only {len(indices)} entries in all: mend the"
+            f"{path} has the index {X.shape[1] - zero_based}, but only {X.nnz} entries in all: mend the"
             " index, or give n_features in Python if so many are meant."
         )
-    X = sp.csr_matrix(
-        (smallest_float(data), indices.astype(np.int32), indptr), shape=(len(labels), n_features or widest)
-    )
-    return X, whole_labels(labels)
+    return X, y
 
 
 def svmlight_blocks(
@@ -66,10 +62,7 @@ def svmlight_blocks(
     """The same rows and labels, some megabytes of text at a time."""
     with _text_of(path) as stream:
         while text := stream.read(PIECE):
-            lines = io.BytesIO(text + stream.readline())
-            data, indices, indptr, labels = _parse(lines, path, n_features, zero_based)
-            X = sp.csr_matrix((smallest_float(data), indices.astype(np.int32), indptr), shape=(len(labels), n_features))
-            yield X, whole_labels(labels)
+            yield _parse(io.BytesIO(text + stream.readline()), path, n_features, zero_based)
 
 
 @contextmanager
@@ -83,8 +76,8 @@ def _text_of(path: Path) -> Iterator[BinaryIO]:
 
 def _parse(
     stream: BinaryIO, path: Path, n_features: int | None, zero_based: bool
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Values, indices, ends of rows and labels of a file or of some lines of it."""
+) -> tuple[sp.csr_matrix, NDArray[Any]]:
+    """Rows and labels of a file or of some lines of it."""
     from sklearn.datasets import load_svmlight_file
 
     try:
@@ -98,7 +91,8 @@ def _parse(
     finite = np.isfinite(X.data).all() and np.isfinite(y).all()
     if not finite or widest > (n_features or LARGEST_INDEX):
         _explain(path, n_features, zero_based)
-    return X.data, X.indices, X.indptr, y
+    parts = smallest_float(X.data), X.indices.astype(np.int32), X.indptr
+    return sp.csr_matrix(parts, shape=(len(y), n_features or widest)), whole_labels(y)
 
 
 def _explain(path: Path, n_features: int | None, zero_based: bool) -> None:

@@ -294,10 +294,8 @@ class ConvergenceDisplay(Display):
     def _series(name: str, looks: Sequence[WatchedRecord], against: str, quantity: str) -> Series:
         field = AGAINST[against][0]
         at = np.array([getattr(look.record, field) for look in looks], np.float64)
-        if quantity == "gap":
-            values = np.array(gaps(looks))
-        else:
-            values = np.array([getattr(look, quantity) for look in looks], np.float64)
+        measured = gaps(looks) if quantity == "gap" else [getattr(look, quantity) for look in looks]
+        values = np.array(measured, np.float64)
         kept = np.isfinite(values) & (at > 0) & ((values > 0) | (quantity != "gap"))
         return Series(name, at[kept].tolist(), values[kept].tolist())
 

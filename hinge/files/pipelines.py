@@ -130,23 +130,23 @@ def check_widths(part: BaseEstimator) -> int | None:
     return None if type(part) in MACHINES.values() else width_of(part)
 
 
-def _first_told(part: BaseEstimator, name: str) -> Any:
+def _first_known(part: BaseEstimator, name: str) -> Any:
     """An attribute of a part, or of the first of its steps that has it; None where none has."""
     steps = getattr(part, "steps", None) or getattr(part, "transformer_list", ())
     if not steps:
         return getattr(part, name, None)
-    return next((told for _, step in steps if (told := _first_told(step, name)) is not None), None)
+    return next((told for _, step in steps if (told := _first_known(step, name)) is not None), None)
 
 
 def _taken_by(part: BaseEstimator) -> int | None:
     """How many columns a part takes; None where it does not say, or takes text."""
-    width = _first_told(part, "n_features_in_")
+    width = _first_known(part, "n_features_in_")
     return None if width is None else int(width)
 
 
 def _names_taken_by(part: BaseEstimator) -> list[str] | None:
     """The names of the columns that a part takes; None where it does not say."""
-    names = _first_told(part, "feature_names_in_")
+    names = _first_known(part, "feature_names_in_")
     return None if names is None else [str(name) for name in names]
 
 

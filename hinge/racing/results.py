@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,12 +35,8 @@ CURVES = ("solver", "run", "seconds", "reads", "kernel evaluations", "objective"
 
 def figures(race: Race) -> list[Figure]:
     """Suboptimality and test error against seconds, and against reads or kernel evaluations."""
-    amounts = [("seconds", "seconds of the solver's own work")]
-    if race.course.kernel is not None:
-        amounts.append(("evals", "kernel evaluations"))
-    else:
-        amounts.append(("reads", "cells of the data read"))
-    return [_figure(race, amount, label) for amount, label in amounts]
+    counted = ("reads", "cells of the data read") if race.course.kernel is None else ("evals", "kernel evaluations")
+    return [_figure(race, *amount) for amount in (("seconds", "seconds of the solver's own work"), counted)]
 
 
 def _figure(race: Race, amount: str, label: str) -> Figure:
@@ -68,17 +65,11 @@ def conditions(race: Race) -> str:
     """What was raced, on what, and how it was measured, in words."""
     course = race.course
     space = "linear" if course.kernel is None else f"Gaussian kernel, gamma = {course.gamma:g}"
-    bound = race.bound()
-    objectives = [
-        look.objective
-        for entry in race.entries
-        if entry.contestant.bias == "none"
-        for run in entry.runs
-        for look in run
-    ]
-    gaps = [course.references["none"].gap] if "none" in course.references else []
-    gaps += [(min(objectives) - bound) / bound] if objectives and bound > 0 else []
-    known = f" The minimum is known to within {max(min(gaps), 1e-16):.1g} of itself." if gaps else ""
+    unbiased = [entry for entry in race.entries if entry.contestant.bias == "none"]
+    gaps = [race.suboptimality(entry, look) for entry in unbiased for run in entry.runs for look in run]
+    gaps += [course.references["none"].gap] if "none" in course.references else []
+    least = min(gaps, default=math.inf)
+    known = f" The minimum is known to within {max(least, 1e-16):.1g} of itself." if least < math.inf else ""
     bias = "a penalised bias" if course.biased else "no bias"
     return (
         f"{course.name}: {course.X.shape[0]:,} training rows of {course.X.shape[1] - course.biased:,} features, "
@@ -108,7 +99,6 @@ def answer(race: Race) -> str:
 def as_json(race: Race) -> dict[str, Any]:
     """Everything but the curves, in JSON's terms."""
     course, reference = race.course, race.course.references.get("none")
-    bound = race.bound()
     return {
         "data": course.name,
         "rows": int(course.X.shape[0]),
@@ -120,7 +110,7 @@ def as_json(race: Race) -> dict[str, Any]:
         "gamma": None if course.kernel is None else course.gamma,
         "target": {"kind": race.target.kind, "value": race.target.value},
         "max_time": race.max_time,
-        "lower_bound": finite(bound),
+        "lower_bound": finite(race.bound()),
         "lower_bound_gap": None if reference is None else finite(reference.gap),
         "interrupted": race.interrupted,
         "versions": {

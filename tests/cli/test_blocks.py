@@ -8,8 +8,7 @@ from command_line import run, said, sentence, svmlight
 from shop_table import shop
 
 import hinge
-from hinge.cli.data import read_blocks, stacked
-from hinge.cli.rows import ModelColumns, ReadOptions
+from hinge.cli.rows import ModelColumns, ReadOptions, read_blocks, stacked
 from hinge.files import model_files
 
 HOW = ReadOptions()
@@ -30,7 +29,7 @@ def small(monkeypatch):
     monkeypatch.setattr("hinge.datasets.delimited.PIECE", 1 << 14)
     monkeypatch.setattr("hinge.datasets.delimited.COMPARED", 1 << 10)
     monkeypatch.setattr("hinge.datasets.readers.PIECE", 1 << 14)
-    monkeypatch.setattr("hinge.cli.data.BLOCK", 1 << 12)
+    monkeypatch.setattr("hinge.cli.rows.BLOCK", 1 << 12)
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_of_two_classes_one_is_looked_for():
 
 
 def test_an_error_is_measured_without_preparing_all_rows_at_once(monkeypatch):
-    monkeypatch.setattr("hinge.cli.data.BLOCK", 1 << 12)
+    monkeypatch.setattr("hinge.cli.rows.BLOCK", 1 << 12)
     rng = np.random.default_rng(0)
     numbers, words = rng.standard_normal((9, 20_000)), np.array(["red", "blue"], object)[rng.integers(0, 2, 20_000)]
     rows = FileRows(MixedRows([*numbers, words]), np.where(words == "red", "yes", "no"), None, (9,))

@@ -13,9 +13,8 @@ from command_line import run, said, sentence
 from typer.testing import CliRunner
 
 from hinge.cli.app import application
-from hinge.cli.data import read_blocks, stacked
 from hinge.cli.machines import megabytes
-from hinge.cli.rows import ModelColumns, ReadOptions, read_rows, split_names, stream_label
+from hinge.cli.rows import ModelColumns, ReadOptions, read_blocks, read_rows, split_names, stacked, stream_label
 
 HOW = ReadOptions()
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
