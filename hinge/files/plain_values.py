@@ -185,12 +185,6 @@ LEARNED: dict[Any, tuple[str, ...]] = {
     kernel_approximation.RBFSampler: ("random_weights_", "random_offset_", "_n_features_out"),
 }
 """What a file can hold, and the attributes that each has learned; the others follow from these."""
-MAY_BE_NONE: dict[Any, tuple[str, ...]] = {
-    SimpleImputer: ("indicator_",),
-    RobustScaler: LEARNED[RobustScaler],
-    StandardScaler: ("mean_", "var_", "scale_"),
-}
-"""What a file leaves out where a parameter said that it is not needed."""
 OF_ALL = ("n_features_in_", "feature_names_in_", "_sklearn_output_config")
 TRANSFORMERS: dict[str, Any] = {f"sklearn.{cls.__name__}": cls for cls in LEARNED}
 """By the name of their format."""
@@ -244,11 +238,13 @@ def transformer_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndar
     if cls in (OneHotEncoder, OrdinalEncoder) and hasattr(part, "categories_"):
         _complete_encoder(part)
     elif cls is SimpleImputer and hasattr(part, "statistics_"):
-        part._fill_dtype = getattr(part, "_fill_dtype", part._fit_dtype)  # older versions have one for both
+        vars(part).setdefault("indicator_", None)
+        vars(part).setdefault("_fill_dtype", part._fit_dtype)  # older versions have one for both
     elif issubclass(cls, CountVectorizer) and hasattr(part, "vocabulary_"):
         part.vocabulary_ = {str(word): j for j, word in enumerate(part.vocabulary_)}
-    for key in MAY_BE_NONE.get(cls, ()):
-        vars(part).setdefault(key, None)
+    elif cls in (RobustScaler, StandardScaler):  # which have None for what a parameter said that they need not learn
+        for key in set(LEARNED[cls]) - {"n_samples_seen_"}:
+            vars(part).setdefault(key, None)
     return part
 
 

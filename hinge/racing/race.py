@@ -120,7 +120,8 @@ class Race:
 
     def first_met(self, entry: Entrant, run: Run) -> Measurement | None:
         """The first measurement of a run that is at the target."""
-        return min((look for look in run if self.meets_target(entry, look)), default=None)
+        met = (look for look in run if self.meets_target(entry, look))
+        return min(met, key=lambda look: look.seconds, default=None)
 
     def seconds(self, entry: Entrant, run: Run) -> float:
         """The time to the target, infinite if a run missed it."""
