@@ -7,9 +7,9 @@ strongly convex in w, and the dual strongly concave in z, so that the optimum :m
 .. math:: \\tfrac12\\|w_C - w\\|^2 + \\tfrac12\\|w_C - z\\|^2 \\le G = P_C(w) - D_C(a)
           = \\tfrac12\\|w - z\\|^2 + \\sum_i\\big(Cs_i\\ell(g_i) + \\tfrac{q}{2Cs_i}a_i^2 - a_ig_i\\big)
 
-and lies in the ball about :math:`\\tfrac12(w + z)` with the radius :math:`\\sqrt G`. Every mixture
-:math:`(1 - t)(w, a) + t(w', a')` of two fits, at C and C′, is such a pair for a C between the two, whose G takes
-O(n), and no kernel value or product with X. G is of the order of the fourth power of the step for the squared hinge,
+and lies in the ball about :math:`\\tfrac12(w + z)` with the radius :math:`\\sqrt{G - \\tfrac14\\|w - z\\|^2}`. Every mixture
+:math:`(1 - t)w + tw'`, :math:`(1 - u)a + ua'` of two fits, at C and C′, is such a pair for a C between the two, whose G
+takes O(n), and no kernel value or product with X. G is of the order of the fourth power of the step for the squared hinge,
 of the second for the hinge. Between two mixtures, at :math:`C_1 < C_2`, L being the sum of the losses,
 
 .. math:: G \\le \\max(G_1, G_2) + \\tfrac14\\big((C_2 - C_1)(L_1 - L_2)
@@ -144,28 +144,40 @@ class ErrorBounds(NamedTuple):
 class Mixing(NamedTuple):
     """How two fits of one problem are mixed for a C between theirs.
 
-    The share of the other fit is linear in C, log C or 1/C, for `power` 1, 0 or -1: w is about linear in C where few
-    rows have reached their margin, and in 1/C where few have not. Dual weights with an upper bound stay feasible if it
-    is linear in C.
+    Dual weights are linear in C, so that those with an upper bound stay below it, and w in log C, 1/C or C, for `power`
+    0, -1 or 1: at large C, w is about linear in 1/C, and the dual weights, which are C times the losses, in C.
+
+    Attributes
+    ----------
+    one, other : FittedPair
+    power : int
+    near, far : float
+        Bounds on the distance between the w of both.
     """
 
     one: FittedPair
     other: FittedPair
-    power: int
+    power: int = 1
+    near: float = 0.0
+    far: float = 0.0
 
-    def share(self, C: np.ndarray | float) -> np.ndarray:
-        """The share of the other fit."""
+    def shares(self, C: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+        """The share of the other fit in w, and in the dual weights."""
         if self.one.C == self.other.C:
-            return np.zeros(np.shape(C))
-        low, high, here = (
-            np.log(x) if self.power == 0 else x**self.power for x in (self.one.C, self.other.C, np.asarray(C))
-        )
-        return np.clip((here - low) / (high - low), 0.0, 1.0)
+            return np.zeros(np.shape(C)), np.zeros(np.shape(C))
 
-    def gap(self, C: float, t: float, s: np.ndarray, loss: Loss) -> tuple[float, float]:
+        def between(power: int) -> np.ndarray:
+            low, high, here = (
+                np.log(x) if power == 0 else x**power for x in (self.one.C, self.other.C, np.asarray(C, np.float64))
+            )
+            return np.clip((here - low) / (high - low), 0.0, 1.0)
+
+        return between(self.power), between(1)
+
+    def gap(self, C: float, s: np.ndarray, loss: Loss) -> tuple[float, float]:
         """Upper bounds on G of the mixture, and on the sum L of its losses."""
-        one, other = self.one, self.other
-        a, g = (1.0 - t) * one.a + t * other.a, (1.0 - t) * one.g + t * other.g
+        one, other, (t, u) = self.one, self.other, map(float, self.shares(C))
+        a, g = (1.0 - u) * one.a + u * other.a, (1.0 - t) * one.g + t * other.g
         error, q, bound = max(one.error, other.error), loss.curvature, C * s
         over = np.maximum(g, 0.0)
         # Terms that are not negative: a difference of sums would lose the digits that count at large C.
@@ -178,26 +190,30 @@ class Mixing(NamedTuple):
         # Where the bias is free, the classes of a balance but for the rounding of their sums.
         moved = rounding(len(a), float(a.sum())) * float(np.abs(g).max()) if one.b or other.b else 0.0
         short += rounding(len(a), short) + rounding(0, C * paid + float(a.sum())) + moved
-        return short + 0.5 * max(one.apart, other.apart) ** 2, paid + rounding(len(a), paid)
+        apart = max(one.apart, other.apart) + abs(t - u) * self.far
+        return short + 0.5 * apart**2, paid + rounding(len(a), paid)
 
     def radii(self, ends: np.ndarray, s: np.ndarray, loss: Loss) -> np.ndarray:
         """For each cell a bound on the distance of :math:`w_C` from :math:`\\tfrac12(w + z)`."""
-        one, other, t = self.one, self.other, self.share(ends)
-        G, L = np.array([self.gap(C, at, s, loss) for C, at in zip(ends.tolist(), t.tolist(), strict=True)]).T
-        u, v = (p - q for p, q in zip(one.w, other.w, strict=True))
-        lost = float(np.abs(u).sum()) * (one.faint + other.faint)
-        part = math.sqrt(max(float(u @ v) * (1.0 - 1e-9) - lost, 0.0)) * np.diff(t)
-        both = part**2 + np.maximum(part - one.apart - other.apart, 0.0) ** 2
+        G, L = np.array([self.gap(C, s, loss) for C in ends.tolist()]).T
+        t, u = self.shares(ends)
+        blur, skew = self.one.apart + self.other.apart, np.abs(t - u)
+        both = (self.near * np.diff(t)) ** 2 + np.maximum(self.near * np.diff(u) - blur, 0.0) ** 2
+        apart = np.maximum(self.near * np.minimum(skew[:-1], skew[1:]) - blur, 0.0)
         step = np.diff(ends)
         curved = step * (L[:-1] - L[1:]) + rounding(len(s), 1.0) * step * L[:-1] - 0.5 * both
-        return np.sqrt(np.maximum(G[:-1], G[1:]) + 0.25 * np.maximum(curved, 0.0)) * (1.0 + 1e-12)
+        sq = np.maximum(G[:-1], G[1:]) + 0.25 * (np.maximum(curved, 0.0) - apart**2)
+        return np.sqrt(np.maximum(sq, 0.0)) * (1.0 + 1e-12)
 
 
 def best_mixing(one: FittedPair, other: FittedPair, s: np.ndarray, loss: Loss) -> tuple[float, Mixing]:
     """The mixing with the smallest G in the middle of two fits, and this G."""
+    u, v = (p - q for p, q in zip(one.w, other.w, strict=True))
+    sq, lost = float(u @ v), float(np.abs(u).sum()) * (one.faint + other.faint) + 1e-9 * float(np.abs(u) @ np.abs(v))
+    near, far = math.sqrt(max(sq - lost, 0.0)), math.sqrt(max(sq + lost, 0.0))
+    ways = [Mixing(one, other, power, near, far) for power in (1, 0, -1)]
     C = math.sqrt(one.C * other.C)
-    ways = [Mixing(one, other, power) for power in ((1, 0, -1) if loss.high == np.inf else (1,))]
-    return min(((way.gap(C, float(way.share(C)), s, loss)[0], way) for way in ways), key=lambda found: found[0])
+    return min(((way.gap(C, s, loss)[0], way) for way in ways), key=lambda found: found[0])
 
 
 def value_bounds(
@@ -206,7 +222,10 @@ def value_bounds(
     """Lower and upper bounds on the decision values of held-out rows in each cell, of shape (n_cells, m)."""
     s, y = rows.s[k], rows.y[k]
     mixing = best_mixing(one, other, s, rows.loss)[1]
-    R, t = mixing.radii(ends, s, rows.loss), mixing.share(ends)[:, None]
+    R, shares = mixing.radii(ends, s, rows.loss), mixing.shares(ends)
+    t = 0.5 * (shares[0] + shares[1])[:, None]
+    # The mean of w and z is that of the two fits' means, but for what w and z differ by where their shares do.
+    R += 0.5 * np.abs(shares[0] - shares[1]).max() * max(one.apart, other.apart)
     error, blur = (max(getattr(pair, name) for pair in (one, other)) for name in ("error", "blur"))
     f = (1.0 - t) * one.f + t * other.f
     reach = (R[:, None] + blur) * rows.norms + 2.0 * error
@@ -301,7 +320,7 @@ def certify_choice(
     folds, n_fits = range(len(rows)), 0
     nodes: dict[float, Node] = {}
     found: dict[tuple[float, float], tuple[np.ndarray, np.ndarray]] = {}
-    heap: list[tuple[float, float, float, float]] = []
+    heap: list[tuple[float, float, float, float, int]] = []
 
     def fitted(C: float, tol: float | None, *near: Node) -> Node:
         nonlocal n_fits
@@ -311,7 +330,7 @@ def certify_choice(
             if tol and len(near) == 1 and _within(rows[k], pairs[0], C, tol):
                 made.append(pairs[0])
                 continue
-            gap = _tolerance(rows[k], pairs[0], tol) if tol else 1e-3
+            gap = _tolerance(rows[k], pairs[0], C, tol) if tol else 1e-3
             # Rounding can put a gap out of reach: that must not take the time of all other fits.
             left = None if ends is None else max(0.1 * (ends - now()), 1e-3)
             made.append(fits[k](C, Stop(gap, None, left), pairs))
@@ -325,19 +344,22 @@ def certify_choice(
         """Bound the errors between two neighbours, if mixtures in their middle are accurate enough for that."""
         one, other = nodes[low], nodes[high]
         radius = max(min(needed_radius(rows, node, most - epsilon) for node in (one, other)), 1e-6)
+        short, moved = 0.0, 0.0
+        for k in folds:
+            for p, q, s in zip(one[k], other[k], rows[k].s, strict=True):
+                G, mixing = best_mixing(p, q, s, rows[k].loss)
+                norm = max(p.norm, q.norm, 1e-300)
+                short, moved = max(short, math.sqrt(G) / norm / radius), max(moved, mixing.far / norm)
         cells = 1
-        wide = any(
-            math.sqrt(best_mixing(p, q, s, rows[k].loss)[0]) > 2.0 * radius * max(p.norm, q.norm)
-            for k in folds
-            for p, q, s in zip(one[k], other[k], rows[k].s, strict=True)
-        )
-        if not wide:
-            cells = min(MOST_CELLS, math.ceil(0.5 * math.log(high / low) / radius))
+        if short <= 2.0:
+            # Within a cell G is at most about a quarter of log(C₂/C₁)‖w‖‖w₁ - w₂‖ above that of its ends.
+            cells = min(MOST_CELLS, math.ceil(0.7 * math.sqrt(math.log(high / low) * moved) / radius) or 1)
         cut = np.geomspace(low, high, cells + 1)
         cut[[0, -1]] = low, high
-        found[low, high] = cut, np.array([[0.0], [1.0]]) if wide else bounds_of(one, other, cut)
+        found[low, high] = cut, np.array([[0.0], [1.0]]) if short > 2.0 else bounds_of(one, other, cut)
         if high > low * (1.0 + 1e-9):  # else rounding is what is too large
-            heapq.heappush(heap, (float(found[low, high][1][0].min()), -math.log(high / low), low, high))
+            pieces = max(2, math.ceil(short**0.6))
+            heapq.heappush(heap, (float(found[low, high][1][0].min()), -math.log(high / low), low, high, pieces))
 
     if chosen is not None:
         nodes[chosen] = fitted(chosen, None)
@@ -346,11 +368,12 @@ def certify_choice(
         most = float(bounds_of(nodes[chosen], nodes[chosen], np.array([chosen, chosen]))[1, 0])
     if most <= epsilon:  # no error is negative
         return ErrorBounds(np.array([Cs[0], Cs[-1]]), np.zeros(1), np.ones(1), most, n_fits)
-    last: tuple[Node, ...] = ()
-    for C in Cs:
-        nodes[C] = nodes.get(C) or fitted(C, None, *last)
-        last = (nodes[C],)
-    # Rough fits say little about the radius that is needed: those that are not within it are made again.
+    first = min(Cs) if chosen is None else chosen
+    nodes[first] = nodes.get(first) or fitted(first, None)
+    for C in sorted(set(Cs) - {first}, key=lambda C: abs(math.log(C / first))):
+        near = nodes[min(nodes, key=lambda other: abs(math.log(C / other)))]
+        radius = needed_radius(rows, near, most - epsilon)
+        nodes[C] = fitted(C, 0.5 * radius if radius > 0.0 else None, near)  # its own may be less
     for C in 3 * list(Cs):
         radius = needed_radius(rows, nodes[C], most - epsilon)
         if radius > 0.0 and chosen != C and not is_over(ends):
@@ -358,16 +381,17 @@ def certify_choice(
     for low, high in pairwise(Cs):
         judge(low, high)
     while heap and heap[0][0] < most - epsilon and not is_over(ends):
-        _, _, low, high = heap[0]
+        _, _, low, high, pieces = heap[0]
         radius = min(needed_radius(rows, nodes[C], most - epsilon) for C in (low, high))
         if radius <= 0.0:  # one of the two has an error that is smaller by more than ε: there is nothing to prove
             break
         heapq.heappop(heap)
         del found[low, high]
-        middle = math.sqrt(low * high)
-        nodes[middle] = fitted(middle, max(radius, 1e-6), nodes[low], nodes[high])
-        judge(low, middle)
-        judge(middle, high)
+        for C in np.geomspace(low, high, pieces + 1)[1:-1].tolist():
+            nodes[C] = fitted(C, max(radius, 1e-6), nodes[low], nodes[high])
+            judge(low, C)
+            low = C
+        judge(low, high)
     order = sorted(found)
     if not order:  # a single C
         lower, upper = bounds_of(nodes[Cs[0]], nodes[Cs[0]], np.array([Cs[0], Cs[0]]))
@@ -380,15 +404,15 @@ def certify_choice(
 def _within(rows: FoldRows, pairs: list[FittedPair], C: float, radius: float) -> bool:
     """Whether √G of fits at C is at most a third of a radius that is given in units of ‖w‖."""
     return all(
-        pair.C == C and Mixing(pair, pair, 1).gap(C, 0.0, s, rows.loss)[0] <= (radius * pair.norm / 3.0) ** 2
+        pair.C == C and Mixing(pair, pair).gap(C, s, rows.loss)[0] <= (radius * pair.norm / 3.0) ** 2
         for pair, s in zip(pairs, rows.s, strict=True)
     )
 
 
-def _tolerance(rows: FoldRows, near: list[FittedPair], radius: float) -> float:
+def _tolerance(rows: FoldRows, near: list[FittedPair], C: float, radius: float) -> float:
     """The relative gap at which √G is a third of a radius that is given in units of ‖w‖."""
     wanted = [
-        (radius * pair.norm / 3.0) ** 2 / (0.5 * pair.norm**2 + pair.C * float(s @ rows.loss.values(pair.g.copy())))
+        (radius * pair.norm / 3.0) ** 2 / (0.5 * pair.norm**2 + C * float(s @ rows.loss.values(pair.g.copy())))
         for pair, s in zip(near, rows.s, strict=True)
     ]
     return min(max(min(wanted), 1e-10), 1e-2)

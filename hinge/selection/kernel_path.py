@@ -160,7 +160,7 @@ class KernelPath(SharedPath[RunAnswer]):
         def fit(C: float, stop: Stop, near: Sequence[Sequence[FittedPair]]) -> list[FittedPair]:
             problem, start = cast(KernelBatch, self._problem(some, C)), None
             if near:
-                mixed = [Mixing(*pairs, 1) for pairs in zip(near[0], near[-1], strict=True)]
+                mixed = [Mixing(*pairs) for pairs in zip(near[0], near[-1], strict=True)]
                 beta, r = (np.concatenate(parts) for parts in zip(*map(mix, mixed, y, [C] * len(y)), strict=True))
                 start = BatchExpansion(beta, r, np.array([pair.b for pair in near[0]]))
             solver = ActiveSet(tol=stop.tol or 0.0)
@@ -168,8 +168,8 @@ class KernelPath(SharedPath[RunAnswer]):
             return [pair(C, k, found.beta[own]) for k, own in enumerate(problem.parts)]
 
         def mix(mixing: Mixing, labels: np.ndarray, C: float) -> tuple[np.ndarray, np.ndarray]:
-            one, other, _ = mixing
-            t, scale = float(mixing.share(C)), C / one.C if one is other else 1.0
+            one, other = mixing.one, mixing.other
+            t, scale = float(mixing.shares(C)[1]), C / one.C if one is other else 1.0
             r = (1.0 - t) * (labels * (1.0 - one.g) - one.b) + t * (labels * (1.0 - other.g) - other.b)
             return scale * labels * ((1.0 - t) * one.a + t * other.a), scale * r
 

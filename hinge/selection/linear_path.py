@@ -148,8 +148,8 @@ class LinearPath(SharedPath[LinearRun]):
             start = None
             if near:
                 one, other = near[0], near[-1]
-                t = float(best_mixing(one, other, masses[k], problem.loss)[1].share(C))
-                a = (1.0 - t) * one.a + t * other.a
+                t, u = map(float, best_mixing(one, other, masses[k], problem.loss)[1].shares(C))
+                a = (1.0 - u) * one.a + u * other.a
                 if one is other:  # at another C, or to a smaller gap
                     a = a * (C / one.C)
                 alpha = np.zeros(problem.n)

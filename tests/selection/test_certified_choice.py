@@ -24,9 +24,9 @@ def test_the_optimum_lies_in_the_ball_about_a_mixture(loss):
         return FittedPair(C, v, 1.0 - v, v, (v, v), 0.0, 0.0, 0.0, 0.0, 0.0)
 
     one, other, s = pair(0.5), pair(3.0), np.ones(1)
-    assert Mixing(one, one, 1).gap(0.5, 0.0, s, loss)[0] < 1e-12
+    assert Mixing(one, one).gap(0.5, s, loss)[0] < 1e-12
     mixing, ends = best_mixing(one, other, s, loss)[1], np.geomspace(0.5, 3.0, 9)
-    R, t = mixing.radii(ends, s, loss), mixing.share(ends)
+    R, t = mixing.radii(ends, s, loss), 0.5 * np.add(*mixing.shares(ends))
     for j, C in enumerate(ends[:-1]):
         for inside in np.linspace(C, ends[j + 1], 7):
             share = (inside - C) / (ends[j + 1] - C)
