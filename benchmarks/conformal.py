@@ -101,11 +101,11 @@ def measured(model, X, y):
     return np.array(found)
 
 
-def one_split(machine, X, y, rows, seed):
+def one_split(machine, X, y, rows, most_tests, seed):
     """Coverage and size at each α by leave-one-out and by split conformal prediction, and the cost over the fit."""
     order = np.random.default_rng(seed).permutation(len(y))
     n = min(rows, 3 * len(y) // 4)
-    train, test = order[:n], order[n : n + 4000]
+    train, test = order[:n], order[n : n + most_tests]
     A, b = X[train], y[train]
     began = time.process_time()
     model = clone(machine).fit(A, b)
@@ -125,6 +125,7 @@ def main():
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--rows", type=int, default=8000)
     parser.add_argument("--kernel-rows", type=int, default=2000)
+    parser.add_argument("--test", type=int, default=4000, help="most rows that are tested on")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # that a class is rare, or a fit was cut off, shows in its coverage
     every = {True: [], False: []}
@@ -140,8 +141,8 @@ def main():
                 linear = isinstance(machine, LinearSVC | LinearSVR)
                 rows = options.rows if linear else options.kernel_rows
                 try:
-                    one_split(machine, X, y, rows, 0)  # compiles, and loads what is loaded once
-                    runs = [one_split(machine, X, y, rows, seed) for seed in range(options.splits)]
+                    one_split(machine, X, y, rows, options.test, 0)  # compiles, and loads what is loaded once
+                    runs = [one_split(machine, X, y, rows, options.test, seed) for seed in range(options.splits)]
                 except ValueError as error:
                     print(f"| {name} | {label} | | {error} |")
                     continue
@@ -149,7 +150,7 @@ def main():
                 least = np.min([run[0][:, 0] for run in runs], axis=0)
                 cost = float(np.median([run[2] for run in runs]))
                 size = own[:, 1] / split[:, 1]
-                tested = min(4000, len(y) - min(rows, 3 * len(y) // 4))
+                tested = min(options.test, len(y) - min(rows, 3 * len(y) // 4))
                 every[linear].append((own[:, 0], least, size, cost, tested))
                 cells = " | ".join(f"{own[k, 0]:.3f}, {least[k]:.3f}, {size[k]:.3f}" for k in range(len(ALPHAS)))
                 print(f"| {name} | {label} | {min(rows, 3 * len(y) // 4):,} | {cells} | {cost:.2f} |", flush=True)

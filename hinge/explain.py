@@ -486,7 +486,11 @@ def removable_rows(
     check_is_fitted(model)
     model, X = unwrap(model, X)
     if not hasattr(model, "_certified_answers"):
-        raise TypeError(f"Rows are proven idle for LinearSVC, LinearSVR, SVC and SVR, not for {type(model).__name__}.")
+        whose = type(model).__module__.partition(".")[0]
+        raise TypeError(
+            "Rows are proven idle for hinge's LinearSVC, LinearSVR, SVC and SVR, not for "
+            f"{whose}'s {type(model).__name__}."
+        )
     for name, why in (
         ("lam", "the loss is a mean, which changes with the number of rows: fit with C"),
         ("slack", "the slack is a mean, which changes with the number of rows: fit with C"),

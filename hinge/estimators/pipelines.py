@@ -30,7 +30,11 @@ def unwrap(model: BaseEstimator, X: Items | None) -> tuple[Any, Any]:
 
 def _method(machine: BaseEstimator, name: str) -> Any:
     if not hasattr(machine, name):
-        raise TypeError(f"A {type(machine).__name__} has no {name}: give an estimator of hinge, or a pipeline of one.")
+        kinds = {"predict_interval": "regressions", "conformalize": "machines for classes or targets"}
+        kind, whose = kinds.get(name, "classifiers"), type(machine).__module__.partition(".")[0]
+        raise TypeError(
+            f"{whose}'s {type(machine).__name__} has no {name}, which is for hinge's {kind}, and pipelines of one."
+        )
     return getattr(machine, name)
 
 
@@ -70,7 +74,7 @@ def calibrate(
 
 
 def conformalize(
-    model: M, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, held_out: bool = False
+    model: M, X: Items | None = None, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, **options: Any
 ) -> M:
     """Call `conformalize` of a machine, or of the one that a pipeline ends with.
 
@@ -79,9 +83,10 @@ def conformalize(
     model : estimator of hinge, or a Pipeline that ends with one
         Fitted, for classes or targets.
     X, y, sample_weight
-        The rows of the fit, or others with `held_out`; of a pipeline, before its transformers.
-    held_out : bool, default=False
-        Whether X and y took no part in the fit.
+        The rows of the fit, or others with ``held_out=True``; of a pipeline, before its transformers. By default the
+        rows to which the machine refers, in the process in which it was fitted.
+    **options
+        Those of `SVC.conformalize`.
 
     Returns
     -------
@@ -99,7 +104,7 @@ def conformalize(
     (200, 2)
     """
     machine, rows = unwrap(model, X)
-    _method(machine, "conformalize")(rows, y, sample_weight, held_out=held_out)
+    _method(machine, "conformalize")(rows, y, sample_weight, **options)
     return model
 
 

@@ -7,9 +7,9 @@ strongly convex in w, and the dual strongly concave in z, so that the optimum :m
 .. math:: \\tfrac12\\|w_C - w\\|^2 + \\tfrac12\\|w_C - z\\|^2 \\le G = P_C(w) - D_C(a)
           = \\tfrac12\\|w - z\\|^2 + \\sum_i\\big(Cs_i\\ell(g_i) + \\tfrac{q}{2Cs_i}a_i^2 - a_ig_i\\big)
 
-and lies in the ball about :math:`\\tfrac12(w + z)` with the radius :math:`\\sqrt{G - \\tfrac14\\|w - z\\|^2}`. Every mixture
+and lies in the ball about :math:`\\tfrac12(w + z)` with the radius :math:`\\sqrt{G - \\|w - z\\|^2/4}`. Every mixture
 :math:`(1 - t)w + tw'`, :math:`(1 - u)a + ua'` of two fits, at C and C′, is such a pair for a C between the two, whose G
-takes O(n), and no kernel value or product with X. G is of the order of the fourth power of the step for the squared hinge,
+takes O(n), and no kernel value or product with X. G is of about the third power of the step for the squared hinge, and
 of the second for the hinge. Between two mixtures, at :math:`C_1 < C_2`, L being the sum of the losses,
 
 .. math:: G \\le \\max(G_1, G_2) + \\tfrac14\\big((C_2 - C_1)(L_1 - L_2)

@@ -72,11 +72,19 @@ def test_coverage_in_folds(machine, classes):
     assert abs(scores.mean() - 0.9) < 4 * np.sqrt(2 * 0.09 / 300)
 
 
+def test_the_rows_of_the_fit_need_not_be_given(classes):
+    model = make_pipeline(StandardScaler(), LinearSVC(C=0.1)).fit(*classes)
+    wanted = hinge.predict_set(hinge.conformalize(model, *classes), classes[0])
+    np.testing.assert_array_equal(hinge.predict_set(hinge.conformalize(model), classes[0]), wanted)
+
+
 def test_other_models_are_refused_in_a_sentence(classes):
     model = make_pipeline(RidgeClassifier()).fit(*classes)
-    for function in (hinge.predict_set, hinge.predict_interval):
-        with pytest.raises(TypeError, match=f"RidgeClassifier has no {function.__name__}: give an estimator"):
+    for function, whose in ((hinge.predict_set, "classifiers"), (hinge.predict_interval, "regressions")):
+        with pytest.raises(TypeError, match=f"sklearn's RidgeClassifier has no {function.__name__}.* hinge's {whose}"):
             function(model, classes[0])
+    with pytest.raises(TypeError, match="hinge's SVC has no predict_interval, which is for hinge's regressions"):
+        hinge.predict_interval(SVC().fit(*classes), classes[0])
 
 
 @pytest.mark.parametrize("model", [LinearSVC(), SVC(), NuSVC(), LinearSVR(), SVR(), NuSVR(), OneClassSVM()], ids=str)
