@@ -26,7 +26,7 @@ UNMEASURED = {
     "talk": "The error decomposition, a definition.",
     "simba": "Structured and latent SVMs, and the 1-norm, which section 7 announces; several classes, which it "
     "announces too, are measured in [few reads](../few_reads.md).",
-    "sbp": "Forest of Table 2, whose optimum takes hours on a CPU.",
+    "sbp": "Forest of Table 2, whose optimum takes hours on a CPU, and on a GPU was not found.",
     "survey": "Garber and Hazan's second paper, of which the survey has three sentences.",
 }
 """What no experiment measures."""

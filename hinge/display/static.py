@@ -157,7 +157,7 @@ def panel(panel: Panel, ax: Axes, style_of: Mapping[str, Style] | None = None, *
     (_logarithmic if panel.log_x else _linear)(ax, "x")
     (_logarithmic if panel.log_y else _linear)(ax, "y")
     if shown := panel.y_range(np.concatenate([low for _, _, low, _ in points])):
-        ax.set_ylim(shown)
+        ax.set_ylim(*shown)
     ax.grid(True, color="0.9", linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

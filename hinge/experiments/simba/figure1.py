@@ -40,7 +40,6 @@ LABELS = {
 }
 TUNED = {"test": "test rows, as in the paper", "val": "validation rows"}
 CONVENTIONS = {"cells": "every cell counts", "nonzeros": "nonzeros count"}
-GUESS = "d charged to Pegasos for a row, nonzeros to SIMBA: a guess at how the paper counted"
 
 
 @lru_cache(maxsize=2)
