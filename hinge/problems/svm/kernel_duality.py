@@ -23,8 +23,10 @@ import math
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.problems.base import FEW, rounding
+from hinge.problems.base import FEW, Certificate, rounding
 from hinge.problems.svm.examples import sorted_bias
+from hinge.problems.svm.losses import HINGE
+from hinge.problems.svm.regularized import best_multiple
 from hinge.types import Array
 
 UNIT = float(np.finfo(np.float64).eps) / 2
@@ -226,6 +228,58 @@ def stationary_bias(beta, e, lo, hi, epsilon):
     if least == np.inf or largest == -np.inf:
         return -least if largest == -np.inf else -largest
     return -0.5 * (least + largest)
+
+
+def relative_gap(gap: float, dual: float, unit: float, epsilon: float | None) -> float:
+    """The relative gap, from P - D and a lower bound on D, for which `unit` stands where it is larger."""
+    size = max(dual, unit)
+    return gap / size if size > 0 else 0.0 if gap == 0.0 and epsilon is not None else np.inf
+
+
+def certificate_at(
+    y: np.ndarray,
+    box: np.ndarray,
+    lam: float,
+    unit: float,
+    beta: np.ndarray,
+    r: np.ndarray,
+    e: np.ndarray,
+    own: np.ndarray,
+    b: float,
+    free: bool,
+    epsilon: float | None,
+) -> Certificate:
+    """The certificate of β at the bias b; see `duality_gap`."""
+    primal, gap, most, dual = duality_gap(y, box, lam, beta, r, e, own, b, free, np.empty(len(y)), epsilon)
+    whole, unrounded = (relative_gap(*one, unit, epsilon) for one in ((most, dual), (gap, primal - gap)))
+    return Certificate(primal, dual, whole, b, unrounded)
+
+
+def longer(
+    y: np.ndarray, c: np.ndarray | float, sq: float, r: np.ndarray, e: np.ndarray, free: bool
+) -> tuple[float, float]:
+    """The s and b for which P(sw, b) is least, where every margin is smaller by what its response may be off by.
+
+    Where C is so large that no point needs a loss, margins of 1 that are rounded cost C times their rounding, which can
+    be far more than λ/2 ‖w‖²; a w that is longer by as much as they are rounded costs nearly nothing.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Labels.
+    c : ndarray of shape (n,) or float
+        The cᵢ.
+    sq : float
+        λ‖w‖².
+    r, e : ndarray of shape (n,)
+        Responses, and bounds on their errors.
+    free : bool
+    """
+    low = r - y * e
+    b = float(sorted_bias(low, y, c, None)) if free else 0.0
+    m = y * (low + b) - 4.0 * UNIT * (1.0 + np.abs(r) + abs(b))
+    s = best_multiple(m, c, sq, HINGE)
+    return s, s * b
 
 
 def primal_bound(

@@ -10,7 +10,16 @@ from hinge.access.gram.base import KernelSums
 from hinge.kernels import Kernel
 from hinge.problems.base import FEW, Certificate
 from hinge.problems.svm.examples import Examples, sorted_bias
-from hinge.problems.svm.kernel_duality import UNIT, dual_bound, duality_gap, primal_bound, stationary_bias
+from hinge.problems.svm.kernel_duality import (
+    UNIT,
+    certificate_at,
+    dual_bound,
+    duality_gap,
+    longer,
+    primal_bound,
+    relative_gap,
+    stationary_bias,
+)
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.types import Items
@@ -222,6 +231,8 @@ class KernelProblem(Examples[Expansion]):
     def final_answer(self, answer: Expansion, certificate: Certificate) -> Expansion:
         """The answer with the bias of its certificate, and with the responses that were summed for that."""
         answer = super().final_answer(answer, certificate)
+        if (s := certificate.scale) != 1.0:
+            answer = answer._replace(beta=s * answer.beta, responses=s * answer.responses)
         if self.again is None or not np.array_equal(self.again.beta, answer.beta):
             return answer
         return answer._replace(responses=self.again.r, path=np.zeros(self.n), terms=0, known=self.again.off)
@@ -356,7 +367,8 @@ class KernelRegularized(KernelProblem):
         keeps it above what is wanted.
         """
         if answer.dual is None:
-            return super().sharpened(answer, found, wanted)
+            found = super().sharpened(answer, found, wanted)
+            return found if found.gap <= wanted or self.loss.two_sided else self._longer(answer, found, wanted)
         if not self.certifiable or self.gram.contradicts(answer.dual):
             return self._none(answer)
         levels = [*self.gram.sharper()] if self.gram.on_device else [self.gram, *self.gram.sharper()]
@@ -374,6 +386,26 @@ class KernelRegularized(KernelProblem):
             if not found.gap > wanted or (found.gap - found.unrounded <= 0.1 * found.gap and found.unrounded > wanted):
                 break
         return found
+
+    def _longer(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
+        """The certificate of a longer w, if its gap is as `wanted`: see `longer`."""
+        beta, r, e = answer.beta, answer.responses, self.off(answer)
+        if self.again is not None and np.array_equal(self.again.beta, beta):
+            r, e = self.again.r, self.again.off
+        exact, own = self.gram.weights, self.gram.norms
+        e = 3.0 * e if exact is not None else e + 4.0 * UNIT * float(np.abs(beta) @ own) * own  # as of the multiple
+        s, b = longer(self.y, self.share(), self.lam * float(beta @ r), r, e, self.bias == "free")
+        if not (found.bound > -np.inf and 0.0 < s < np.inf):
+            return found
+        beta, r, e = s * beta, s * r, s * e
+        if exact is not None:
+            r, e = np.empty((2, self.n))
+            self._again(exact, beta, np.arange(self.n), r, e)
+        certificate = self._certificate_at(beta, r, e, b)
+        if not certificate.gap <= wanted:
+            return found
+        self.again = Again(beta, r, e)
+        return certificate._replace(scale=s)
 
     def _bounds_apart(
         self, answer: Expansion, e: np.ndarray, of_dual: tuple[np.ndarray, np.ndarray] | None = None
@@ -400,14 +432,15 @@ class KernelRegularized(KernelProblem):
         return Certificate(self.objective(answer._replace(b=b)), np.nan, np.nan, b)
 
     def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
-        b = self.best_bias(r) if self.bias == "free" else 0.0
-        primal, gap, most, dual = self._gap_of(beta, r, e, b, np.empty(self.n))
-        return Certificate(primal, dual, self.relative(most, dual), b, self.relative(gap, primal - gap))
+        return self._certificate_at(beta, r, e, self.best_bias(r) if self.bias == "free" else 0.0)
+
+    def _certificate_at(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, b: float) -> Certificate:
+        own, free = self.gram.norms, self.bias == "free"
+        return certificate_at(self.aims, self.boxes, self.lam, self.unit, beta, r, e, own, b, free, self.epsilon)
 
     def relative(self, gap: float, dual: float) -> float:
         """The relative gap, from P - D and a lower bound on D."""
-        unit = max(dual, self.unit)
-        return gap / unit if unit > 0 else 0.0 if gap == 0.0 and self.loss.two_sided else np.inf
+        return relative_gap(gap, dual, self.unit, self.epsilon)
 
     def _gap_of(
         self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, b: float, extra: np.ndarray

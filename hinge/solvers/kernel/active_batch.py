@@ -8,7 +8,9 @@ import numpy as np
 from hinge.compiled import compiled, scalars_array
 from hinge.problems.base import Certificate
 from hinge.problems.batch import combine_certificates
-from hinge.problems.svm.kernel_batch import BatchExpansion, LevelBatch, PackedBatch
+from hinge.problems.svm.examples import sorted_bias
+from hinge.problems.svm.kernel_batch import BatchExpansion, KernelBatch, LevelBatch, PackedBatch
+from hinge.problems.svm.kernel_duality import certificate_at, longer
 from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, level_gap, level_of, quantile, relative_gap
 from hinge.solvers.kernel.active_rounds import (
     FINEST,
@@ -166,6 +168,8 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
         for k in np.flatnonzero((found["gap"] > tol) & (found["still"] >= STILL) & (found["work"] < np.inf)):
             found["work"][k] = np.inf  # the last attempt, at any price
             _improve_by_rank(problem, state, int(k), tol)
+            if isinstance(problem, KernelBatch) and not problem.loss.two_sided and found["gap"][k] > tol:
+                _make_longer(problem, state, int(k))
     return state._replace(t=state.t + n_iter - left)
 
 
@@ -239,32 +243,51 @@ def certify_batch(problem: PackedBatch, state: BatchState, tol: float) -> float 
 
 def _certify_anew(problem: PackedBatch, state: BatchState, k: int) -> Certificate:
     """The certificate of member k by responses that are summed anew; they are kept if the member has been solved."""
-    part, sums, exact = problem.parts[k], sums_of(problem, state), problem.weights
-    rows, y, box, beta = problem.rows[part], problem.aims[part], problem.boxes[part], state.beta[part]
+    part, sums = problem.parts[k], sums_of(problem, state)
+    y, box, beta = problem.aims[part], problem.boxes[part], state.beta[part]
     beta = beta if sums is None else net_of(sums.form, beta)
-    used = np.flatnonzero(beta)
-    if exact is not None:
-        own = exact.norms[rows]
-        r, off = exact.again(rows[used], beta[used], rows)
-    else:
-        (A, B), size = problem.errors, np.abs(beta[used])
-        own = np.sqrt(np.maximum(np.diagonal(problem.K)[rows], 0.0))
-        r = beta[used] @ problem.K[np.ix_(rows[used], rows)]
-        off = 1.2e-16 * (len(rows) + 1) * float(size @ own[used]) * own + (B[:, rows[used]] @ size) @ A[:, rows]
-    e, lam, unit = r - y, problem.lam[k], problem.unit[k]
-    bounds, unbiased = (problem.lo[part], problem.hi[part]), None if problem.bias == "free" else True
-    gaps = []
-    for errors in (np.zeros(len(off)), off):  # as if there were no rounding, and with it
-        if sums is None:
-            b, gap, bound, primal = measured(
-                y, box, lam, unit, beta, e, *bounds, own, errors, unbiased, None, problem.epsilon
-            )
-        else:
-            b, gap, _, primal, bound = measured_levels(sums, k, box, y, beta, e, own, errors, unit)
-        gaps.append(gap)
+    own, r, off = _summed_anew(problem, problem.rows[part], beta)
+    e, unit = r - y, problem.unit[k]
     if state.found["gap"][k] < np.inf or state.found["rounds"][k] == 0:
         state.e[part] = e
+    if sums is None:
+        low = r - y * off if problem.epsilon is None else r  # the bias for the worst rounding
+        b = float(sorted_bias(low, y, box, problem.epsilon)) if problem.bias == "free" else 0.0
+        lam, free = problem.lam[k], problem.bias == "free"
+        return certificate_at(y, box, lam, unit, beta, r, off, own, b, free, problem.epsilon)
+    gaps = []
+    for errors in (np.zeros(len(off)), off):  # as if there were no rounding, and with it
+        b, gap, _, primal, bound = measured_levels(sums, k, box, y, beta, e, own, errors, unit)
+        gaps.append(gap)
     return Certificate(primal, bound, gap, b, gaps[0])
+
+
+def _summed_anew(problem: PackedBatch, rows: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The norms of some points, their responses to these β, and bounds on the errors of those."""
+    used, exact = np.flatnonzero(beta), problem.weights
+    if exact is not None:
+        return exact.norms[rows], *exact.again(rows[used], beta[used], rows)
+    (A, B), size = problem.errors, np.abs(beta[used])
+    own = np.sqrt(np.maximum(np.diagonal(problem.K)[rows], 0.0))
+    r = beta[used] @ problem.K[np.ix_(rows[used], rows)]
+    off = 1.2e-16 * (len(rows) + 1) * float(size @ own[used]) * own + (B[:, rows[used]] @ size) @ A[:, rows]
+    return own, r, off
+
+
+def _make_longer(problem: KernelBatch, state: BatchState, k: int) -> None:
+    """Multiply w of member k, if that has a smaller gap: see `longer`."""
+    part, lam, free, found = problem.parts[k], float(problem.lam[k]), problem.bias == "free", state.found
+    rows, y, box, beta = problem.rows[part], problem.aims[part], problem.boxes[part], state.beta[part]
+    _, r, off = _summed_anew(problem, rows, beta)
+    s, b = longer(y, lam * box, lam * float(beta @ r), r, 3.0 * off, free)  # the new sums will be off too
+    if not 0.0 < s < np.inf:
+        return
+    own, r, off = _summed_anew(problem, rows, s * beta)
+    certificate = certificate_at(y, box, lam, problem.unit[k], s * beta, r, off, own, b, free, None)
+    if certificate.gap < found["gap"][k]:
+        state.beta[part], state.e[part] = s * beta, r - y
+        for name, value in zip(CERTIFICATE, certificate, strict=False):
+            found[name][k] = value
 
 
 @compiled

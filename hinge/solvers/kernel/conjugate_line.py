@@ -18,7 +18,7 @@ import numpy as np
 from hinge.compiled import compiled
 
 LARGEST = 1e3
-"""Where s or 1/s is larger than this, it becomes 1 again: b and τa must not cancel."""
+"""Where s or 1/s is larger than this, it becomes 1 again; where τ is, in units of a step, it becomes 0: b and τa must not cancel."""
 
 
 class ConjugateLine(NamedTuple):
@@ -81,9 +81,11 @@ def point(line, i, j):
 
 
 @compiled
-def turn(line, theta, i, j, low, high):
-    """Take the direction θp + eᵢ - eⱼ, in a box."""
+def turn(line, theta, i, j, t, low, high):
+    """Take the direction θp + eᵢ - eⱼ, in a box, for a step of about t."""
     s = theta * line.at[1]
+    if LARGEST * abs(t * s) < abs(line.at[0]):
+        settle(line)
     if not 1.0 < LARGEST * abs(s) < LARGEST * LARGEST:
         _rescale(line, s)
         s = 1.0

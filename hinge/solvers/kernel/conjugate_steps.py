@@ -35,7 +35,9 @@ from hinge.solvers.kernel.conjugate_line import go, narrow, new_line, place, poi
 from hinge.solvers.kernel.extremes import larger, lesser
 
 TINY = 1e-12
-"""The curvature of a step is taken for at least this share of the largest value."""
+"""The curvature of a pair is taken for at least this share of the mean value of both with themselves."""
+LEAST = 1e-30
+"""And for at least this share of the largest value of all."""
 PARALLEL = 1e-5
 """Where less than this of the curvature of a pair is left across p, rounding decides: the pair moves alone."""
 FAINT = 1e-12
@@ -117,8 +119,8 @@ def pair_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, co
     The values of point k with all others are in row `rows[k]` of K; where there is none, -1, its bounds must be β.
     """
     n = len(beta)
-    diag, tiny = diagonal(K, rows)
-    unit = _unit(tiny)
+    diag, tiny = diagonal(K, rows, conjugate)
+    unit = _unit(tiny / (LEAST if conjugate else TINY))
     sides = Sides(np.empty(n, K.dtype), np.empty(n, K.dtype), np.empty(n), np.empty(n))
     for k in range(n):
         _set_sides(k, beta[k], lo, hi, epsilon, sides)
@@ -128,13 +130,14 @@ def pair_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, co
         if j < 0 or violation <= (fine if steps < many else tol):
             break
         steps += 1
-        own = max(np.float64(diag[i]) + diag[j] - 2.0 * K[rows[i], j], tiny)
+        both = np.float64(diag[i]) + diag[j]
+        own = max(both - 2.0 * K[rows[i], j], 0.5 * TINY * abs(both), tiny)
         t, blocked = _alone(i, j, rise / own, line, sides)
         dot = np.float64(slopes.q[i]) - np.float64(slopes.q[j])
         share, across = 0.0, own - dot * (dot / curve) if curve > 0.0 else 0.0  # a square of dot could underflow
         if across > PARALLEL * own and abs(dot) > FAINT * curve:
             share = -dot / curve
-            turn(line, share, i, j, sides.low, sides.high)
+            turn(line, share, i, j, rise / across, sides.low, sides.high)
             far, met = reach(line, rise / across, sides.low, sides.high)
             if met < 0 or _gain(rise, across, far) >= _gain(rise, own, t):
                 t, blocked, curve = far, met, across
@@ -158,20 +161,21 @@ def pair_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, co
 
 
 @compiled
-def diagonal(K, rows):
-    """The diagonal in one piece, and the least curvature of a step."""
+def diagonal(K, rows, positive):
+    """The diagonal in one piece, and the least curvature of a step: as in LIBSVM where K is not `positive`."""
     diag, largest = np.zeros(len(rows), K.dtype), 0.0
     for k in range(len(rows)):
         if rows[k] >= 0:
             diag[k] = K[rows[k], k]
             largest = max(largest, abs(diag[k]))
-    return diag, TINY * largest if largest > 0.0 else TINY
+    least = LEAST if positive else TINY
+    return diag, least * largest if largest > 0.0 else least
 
 
 @compiled
-def _unit(tiny):
+def _unit(largest):
     """An even power of two that brings kernel values near 1, where single precision neither over- nor underflows."""
-    return 4.0 ** min(max(-np.round(0.5 * np.log2(tiny / TINY)), -500.0), 500.0)
+    return 4.0 ** min(max(-np.round(0.5 * np.log2(largest)), -500.0), 500.0)
 
 
 @compiled
@@ -252,13 +256,14 @@ def _set_gains(first, last, row, diag, sides, slopes, u, root, least, tiny, unit
     That is enough for a choice, and to divide would cost as much as the rest.
     """
     e, q, below, gains, mine = slopes.e, slopes.q, sides.below, slopes.gains, slopes.q[u]
-    own, two, kind = diag[u], diag.dtype.type(2.0), diag.dtype.type
+    own, two, share, kind = diag[u], diag.dtype.type(2.0), diag.dtype.type(0.5 * TINY), diag.dtype.type
     root, tiny, floor, unit = kind(root), np.float32(unit * tiny), np.float32(PARALLEL), kind(unit)
     best, zero = np.float32(0.0), np.float32(0.0)
     for k in range(first, last):
         up, dot = np.float32((e[k] + below[k]) - least), np.float32(root * (mine - q[k]))
         up = larger(up, zero)
-        alone = larger(np.float32(unit * ((own + diag[k]) - two * row[k])), tiny)
+        both = own + diag[k]
+        alone = larger(np.float32(unit * larger(both - two * row[k], share * abs(both))), tiny)
         gain = up * up * _inverse(larger(alone - dot * dot, larger(floor * alone, tiny)))
         gains[k] = gain
         best = larger(best, gain)

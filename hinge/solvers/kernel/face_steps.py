@@ -8,6 +8,7 @@ The points before the `cut` and from it on have a sum, and a μ, of their own; i
 import numpy as np
 
 from hinge.compiled import compiled
+from hinge.solvers.kernel.conjugate_steps import LEAST
 
 MOST_FREE = 512
 """Points between their bounds up to which a Newton step is worth its system of equations."""
@@ -81,8 +82,8 @@ def _newton_step(K, e, F, largest, free, p, cut):
         p[i] = -e[F[i]]
         for j in range(i + 1):
             L[i, j] = K[F[i], F[j]]
-        L[i, i] += RIDGE * largest
-    if not _factor(L, largest):
+        L[i, i] += RIDGE * max(abs(L[i, i]), LEAST * largest)
+    if not _factor(L):
         return False
     _solve(L, p)
     if free:
@@ -143,7 +144,7 @@ def _balance(K, beta, e, lo, hi, F, first, last, wanted):
 
 
 @compiled(fastmath={"contract", "reassoc"})
-def _factor(L, largest):
+def _factor(L):
     """Cholesky in place, by rows of the lower triangle; False where a pivot is not positive."""
     for i in range(len(L)):
         for j in range(i + 1):
@@ -153,7 +154,7 @@ def _factor(L, largest):
                 s -= a[k] * b[k]
             if i > j:
                 L[i, j] = s / L[j, j]
-            elif s > 1e-3 * RIDGE * largest:
+            elif s > 1e-3 * RIDGE * L[i, i]:
                 L[i, i] = np.sqrt(s)
             else:
                 return False

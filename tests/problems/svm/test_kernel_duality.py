@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hinge.problems.svm.kernel_duality import duality_gap, stationary_bias
+from hinge.problems.svm.kernel_duality import certificate_at, duality_gap, longer, stationary_bias
 
 
 def some(seed, n=25):
@@ -118,3 +118,19 @@ def test_the_stationary_bias_is_libsvms():
     assert stationary_bias(np.array([0.0, 1.0, 0.0, 1.0]), e, lo, hi, None) == pytest.approx(-0.5 * (-1.0 + 2.0))
     assert stationary_bias(np.zeros(4), e, lo, hi, None) == 1.0
     assert stationary_bias(np.ones(4), e, lo, hi, None) == -2.0
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_a_longer_w_has_no_loss_by_rounding(free):
+    """All margins are 1 but for 1e-9, and C is so large that these cost a million times what w does."""
+    rng = np.random.default_rng(1)
+    K = 1e12 * (np.eye(8) + 0.01)
+    y = np.where(np.arange(8) < 4, 1.0, -1.0)
+    beta, box, off = np.linalg.solve(K, y), np.full(8, 1e12), np.full(8, 1e-9)
+    r = K @ beta + 1e-9 * rng.uniform(-1, 1, 8)
+    own, lam = np.sqrt(np.diag(K)), 1.0
+    as_it_is = certificate_at(y, box, lam, 0.0, beta, r, off, own, 0.0, free, None)
+    s, b = longer(y, lam * box, lam * float(beta @ r), r, off, free)
+    multiple = certificate_at(y, box, lam, 0.0, s * beta, s * r, s * off, own, b, free, None)
+    assert as_it_is.gap > 1e6 and multiple.gap < 1e-6
+    assert 1.0 < s < 1.0 + 1e-7

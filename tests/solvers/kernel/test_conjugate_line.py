@@ -23,13 +23,13 @@ def test_it_moves_as_whole_vectors_would(size):
         d = np.zeros(N)
         d[i], d[j] = 1.0, -1.0
         theta = rng.choice([-1.0, 1.0]) * np.exp(size * rng.standard_normal())
-        if blocked >= 0:
-            theta = 0.0
-            point(line, i, j)
-        else:
-            turn(line, theta, i, j, low, high)
+        theta = theta if blocked < 0 else 0.0
         p = theta * p + d
         t = 0.5 * rng.exponential() / np.abs(p).max()
+        if blocked >= 0:
+            point(line, i, j)
+        else:
+            turn(line, theta, i, j, t, low, high)
         with np.errstate(divide="ignore"):
             room = np.where(p > 0, high - beta, np.where(p < 0, beta - low, np.inf)) / np.abs(np.where(p == 0, 1, p))
         far, blocked = reach(line, t, low, high)
@@ -64,7 +64,7 @@ def test_scales_stay_within_bounds_and_the_ends_with_them():
     reach(line, 0.5, low, high)
     go(line, 0.5, -1, low, high)
     before = places(line)
-    turn(line, -2.0 * LARGEST, 2, 3, low, high)
+    turn(line, -2.0 * LARGEST, 2, 3, 1.0, low, high)
     assert line.at[1] == 1.0
     np.testing.assert_array_equal(places(line), before)
     far, blocked = reach(line, 1.0, low, high)  # p is -2,000 times what it was, so point 1 meets its end

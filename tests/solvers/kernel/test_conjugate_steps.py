@@ -121,3 +121,12 @@ def test_kernel_values_of_any_size_have_the_same_steps(exponent, C):
     assert pair_steps(unit * K, other, c, lo / unit, hi / unit, 1e-5, 20_000, 0.0, N, True) == steps
     np.testing.assert_array_equal(unit * other, beta)
     np.testing.assert_array_equal(c, e)
+
+
+def test_points_near_zero_move_as_far_as_they_could_alone():
+    """Beside values of 1 those of 1e-16 were taken for 1e-12, and moved ten thousand times less far than they could."""
+    K, y = np.diag([1.0, 1.0, 1e-16, 1e-16]), np.array([1.0, -1.0, 1.0, -1.0])
+    beta, e = np.zeros(4), -y
+    steps = pair_steps(K, beta, e, np.minimum(1e18 * y, 0.0), np.maximum(1e18 * y, 0.0), 1e-9, 20, 0.0, 4, True)
+    assert steps < 20
+    np.testing.assert_allclose(beta, y / np.diag(K), rtol=1e-6)

@@ -76,3 +76,14 @@ def test_a_cut_gives_either_side_a_sum_of_its_own(twice):
     for side in (slice(0, cut), slice(cut, n)):
         assert beta[side].sum() == pytest.approx(0, abs=1e-7)
         assert np.ptp(e[side]) <= 1e-5 * np.ptp(start)
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_points_of_any_size_are_placed_by_one_step(free):
+    """What keeps the equations regular is small beside the values of each point, not beside the largest."""
+    size, y = np.repeat([1.0, 1e-6], 4), np.tile([1.0, -1.0], 4)
+    K = size[:, None] * size * (np.eye(8) + 0.1)
+    beta, limit = np.zeros(8), np.full(8, 1e20)
+    e = -y
+    face_steps(K, beta, e, -limit, limit, free, 8)
+    assert np.ptp(e) < 1e-3
