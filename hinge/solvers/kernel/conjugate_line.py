@@ -18,7 +18,8 @@ import numpy as np
 from hinge.compiled import compiled
 
 LARGEST = 1e3
-"""Where s or 1/s is larger than this, it becomes 1 again; where τ is, in units of a step, it becomes 0: b and τa must not cancel."""
+"""Where s or 1/s is larger than this, it becomes 1 again, and where τ is that many steps, it becomes 0: b and τa must
+not cancel."""
 
 
 class ConjugateLine(NamedTuple):

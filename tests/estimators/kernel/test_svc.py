@@ -381,7 +381,7 @@ def test_gamma_is_where_scikit_learn_has_it(three):
 @pytest.mark.parametrize("solver", ["auto", "blockdual"])
 @pytest.mark.parametrize("degree", [2, 4])
 def test_polynomials_of_large_features_beside_small_ones_converge(solver, degree):
-    """Kernel values from 1 to 1e16: the margins of separable rows are rounded, by what costs more than all of w does."""
+    """Kernel values from 1 to 1e16: margins of separable rows are rounded, by what costs more than all of w does."""
     rng = np.random.default_rng(0)
     X = 100.0 * rng.standard_normal((40, 4 if degree == 4 else 20))
     X[20:] *= 1e-3 if degree == 4 else 1.0
