@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from hinge.access.data import Data
 from hinge.access.gram.inner_points import add_product
 from hinge.access.rows import CSRRows, DenseRows, add_row, cell, counter, dot, held_row, read_row, span, sq_norm
-from hinge.access.structure import as_csr, check_csr
+from hinge.access.structure import as_csr, check_csr, frozen
 from hinge.compiled import compiled
 from hinge.threads import allowed, each
 from hinge.types import MatrixLike, Stored
@@ -67,8 +67,7 @@ class Matrix(Data):
             S = cast(sp.csr_array, X)
             if not checked:
                 check_csr(S)
-            unsigned = [frozen(a.view(f"u{a.dtype.itemsize}")) for a in (S.indices, S.indptr)]
-            parts = (frozen(S.data), *unsigned)
+            parts = _parts_of(S)
             self.n_cells = int(S.indptr[-1])
             self.max_row_cells = int(np.diff(S.indptr).max(initial=0))
             kind: Any = CSRRows
@@ -115,12 +114,8 @@ class Matrix(Data):
         with _TURNING:
             if not self._by_columns:
                 S = self.whole()
-                if self.is_sparse:
-                    S = S.tocsc()
-                    unsigned = [a.view(f"u{a.dtype.itemsize}") for a in (S.indices, S.indptr)]
-                    self._by_columns.append(tuple(frozen(a) for a in (S.data, *unsigned)))
-                else:
-                    self._by_columns.append((frozen(np.ascontiguousarray(S.T)),))
+                turned = _parts_of(S.tocsc()) if self.is_sparse else (frozen(np.ascontiguousarray(S.T)),)
+                self._by_columns.append(turned)
         kind: Any = CSRRows if self.is_sparse else DenseRows
         return kind(*self._by_columns[0], self._reads)
 
@@ -444,12 +439,10 @@ def to_float(X: np.ndarray) -> np.ndarray:
     return out
 
 
-def frozen(a: np.ndarray) -> np.ndarray:
-    """A read-only view as a plain array: one compiled type for arrays, memory maps and read-only input."""
-    view = np.asarray(a).view(np.ndarray)
-    view = view[:]
-    view.flags.writeable = False
-    return view
+def _parts_of(S: sp.csr_array) -> tuple[np.ndarray, ...]:
+    """The values, indices and pointers of compressed lines as compiled code takes them."""
+    unsigned = (a.view(f"u{a.dtype.itemsize}") for a in (S.indices, S.indptr))
+    return tuple(map(frozen, (S.data, *unsigned)))
 
 
 def _signed(A: CSRRows) -> Iterator[np.ndarray]:

@@ -114,8 +114,8 @@ def _survey_of(X: Sparse, lines: int, length: int, names: tuple[str, str]) -> tu
     if end == 0:
         return True, True
     plain = data.ndim == 1 and data.dtype in (np.float32, np.float64)
-    values = _read_only(data[:end]) if plain else _NO_VALUES
-    unsigned = (_read_only(a.view(f"u{a.dtype.itemsize}")) for a in (indices[:end], indptr))
+    values = frozen(np.ascontiguousarray(data[:end])) if plain else _NO_VALUES
+    unsigned = (frozen(np.ascontiguousarray(a).view(f"u{a.dtype.itemsize}")) for a in (indices[:end], indptr))
     top, ascending, finite = _survey(*unsigned, values, np.finfo(values.dtype).max)
     if top >= length:
         p = int(np.flatnonzero((indices[:end] < 0) | (indices[:end] >= length))[0])
@@ -134,8 +134,10 @@ def _broken(what: str) -> ValueError:
     return ValueError(f"The sparse matrix is broken: {what}. Build it again, from its rows or its coordinates.")
 
 
-def _read_only(a: np.ndarray) -> np.ndarray:
-    view = np.ascontiguousarray(a).view(np.ndarray)[:]
+def frozen(a: np.ndarray) -> np.ndarray:
+    """A read-only view as a plain array: one compiled type for arrays, memory maps and read-only input."""
+    view = np.asarray(a).view(np.ndarray)
+    view = view[:]
     view.flags.writeable = False
     return view
 

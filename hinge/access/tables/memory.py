@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterator
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -147,28 +148,22 @@ class SparseTable(MemoryTable):
         super().__init__(as_matrix(X), prices, keep=keep)
         data, indices, indptr = cast(CSRRows, self.matrix.rows)[:3]
         self._by_rows = (data, *(a.view(f"i{a.dtype.itemsize}") for a in (indices, indptr)))
-        self._by_columns: tuple[np.ndarray, ...] | None = None
         if columns is not None:
             if not sp.issparse(columns) or columns.format != "csc" or columns.shape != self.shape:
                 raise ValueError("columns must be a CSC matrix of the shape of X: X.tocsc() is one.")
             check_parts(columns)
-            self._by_columns = tuple(map(frozen, (columns.data, columns.indices, columns.indptr)))
-        self._longest = 0
+            self.columns = tuple(map(frozen, (columns.data, columns.indices, columns.indptr)))
 
-    @property
+    @cached_property
     def columns(self) -> tuple[np.ndarray, ...]:
         """Values, row indices and column pointers of the CSC form."""
-        if self._by_columns is None:
-            S = sp.csr_array(self._by_rows, shape=self.shape).tocsc()
-            self._by_columns = tuple(map(frozen, (S.data, S.indices, S.indptr)))
-        return self._by_columns
+        S = sp.csr_array(self._by_rows, shape=self.shape).tocsc()
+        return tuple(map(frozen, (S.data, S.indices, S.indptr)))
 
-    @property
+    @cached_property
     def max_column_cells(self) -> int:
         """Nonzeros of the longest column."""
-        if not self._longest:
-            self._longest = int(np.diff(self.columns[2]).max(initial=0))
-        return self._longest
+        return int(np.diff(self.columns[2]).max(initial=0))
 
     def _row(self, i: int) -> Line:
         return self._line(self._by_rows, i)
