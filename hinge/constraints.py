@@ -1,11 +1,12 @@
 """What parameters may be: constraints that test a value and state in words what it should have been."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import Parameter, Signature, get_annotations
 from math import inf, nextafter
 from os import PathLike
 from sys import float_info
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
@@ -132,17 +133,17 @@ ALL = Constraint("-1", lambda value: isinstance(value, (int, np.integer)) and va
 
 
 class Constraints:
-    """The constraints of several parameters by name, checked in one loop."""
+    """The constraints of several parameters by name, checked in one loop; `defaults` are not tested again and again."""
 
-    def __init__(self, **constraints: Constraint) -> None:
+    def __init__(self, defaults: Mapping[str, object] = MappingProxyType({}), /, **constraints: Constraint) -> None:
         self.by_name = constraints
-        self._tests = tuple((name, one.allows) for name, one in constraints.items())
+        self._tests = tuple((name, defaults.get(name, self), one.allows) for name, one in constraints.items())
 
     def check(self, owner: object) -> None:
         """Raise an error that names the parameter, if an attribute of `owner` breaks its constraint."""
-        for name, allows in self._tests:
+        for name, default, allows in self._tests:
             value = getattr(owner, name)
-            if not allows(value):
+            if value is not default and not allows(value):
                 self.by_name[name].check(name, value)
 
 
@@ -199,5 +200,5 @@ def declares(cls: T) -> T:
     __init__.__annotations__ = {name: hints[name] for name in found}
     cls.__init__ = __init__  # type: ignore[misc]
     constraints = {name: one.allows for name, one in found.items() if one.allows is not None}
-    cls._constraints = Constraints(**constraints)  # type: ignore[attr-defined]
+    cls._constraints = Constraints(defaults, **constraints)  # type: ignore[attr-defined]
     return cls

@@ -80,7 +80,7 @@ class Loss(NamedTuple):
 
     def second(self, alpha: np.ndarray) -> np.ndarray:
         """ℓ''(g) of a smooth loss where its slope is α."""
-        return np.abs(np.sign(alpha)) * (1.0 / self.curvature)
+        return (alpha != 0.0) * (1.0 / self.curvature)
 
     def conjugates(self, alpha: np.ndarray) -> np.ndarray:
         """ℓ*(α), correct within some roundings of the largest of α, ℓ*(α) and 1."""

@@ -19,9 +19,10 @@ from hinge.solvers.newton.newton import PROGRESS, STALLED
 from hinge.solvers.newton.row_sums import SLOPE, Trial, next_trial
 from hinge.solvers.newton.systems import CANCELLED, MOST_DIRECT, MOST_MOVES, penalty_of, solved
 
-CHEAP = 1e5  # multiplications that take as long as a call of NumPy: a smaller Hessian is summed up anew at each step
+CHEAP = 1e6  # multiplications that take as long as a call of NumPy: a smaller Hessian is summed up anew at each step
 SMALL = 1 << 20  # cells up to which a copy of all rows is kept, with the constant feature
-FEW = 1 << 14  # cells of this copy, times members, up to which the Hessians of all members are made by one product
+HALVED = 0.5  # the whole step is taken where the slope on it is at most this share of that at its start
+FEW = 1 << 16  # cells of the squares of these rows up to which they are kept, too: a Hessian is one product with them
 
 
 class FiniteNewtonState(NamedTuple):
@@ -36,9 +37,10 @@ class FiniteNewtonState(NamedTuple):
     `held`       (k, n)                  which rows H is the sum of
     `moved`      (k,)                    rows added to H and taken from it since it was last summed up anew
     `gap`        (k,)                    relative duality gap
-    `least`      (k, 2)                  least :math:`\\|\\nabla F\\|^2/2\\lambda` and least objective so far
+    `least`      (2, k)                  least :math:`\\|\\nabla F\\|^2/2\\lambda` and least objective so far
     `idle`       (k,)                    steps since then
     `rows`       (n, d + 1)              the rows with the constant feature, if they are few; else (0, d + 1)
+    `squares`    (n, (d + 1)²)           :math:`(x_i, 1)(x_i, 1)^T` of all rows, if they are few; else (0, (d + 1)²)
     `target`     ()                      the gap to reach, as a multiple of `tol`
     `known`      ()                      whether G has been computed for W
     `t`          int                     steps so far
@@ -56,6 +58,7 @@ class FiniteNewtonState(NamedTuple):
     least: np.ndarray
     idle: np.ndarray
     rows: np.ndarray
+    squares: np.ndarray
     target: np.ndarray
     known: np.ndarray
     t: int
@@ -125,7 +128,8 @@ class JointNewton(Solver[Regularized, S]):
 
     def copy_rows(self, problem: Regularized | Batch, rows: np.ndarray) -> None:
         """Copy all rows, with the constant feature."""
-        rows[:, :-1] = problem.matrix.gather_dense(np.arange(problem.n))
+        whole = problem.matrix.whole()
+        rows[:, :-1] = whole.toarray() if problem.matrix.is_sparse else whole
         rows[:, -1] = members_of(problem)[0].bias != "none"
 
     def solution(self, problem: Regularized | Batch, state: S) -> Any:
@@ -199,17 +203,14 @@ class FiniteNewton(JointNewton[FiniteNewtonState]):
     def init(self, problem: Regularized | Batch, seed: int = 0, start: Starts = None) -> FiniteNewtonState:
         members = members_of(problem)
         n, m, k = problem.n, members[0].d + 1, len(members)
-        W = self.first_point(members, start)
+        W, rows = self.first_point(members, start), np.empty((n if n * m <= SMALL else 0, m))
         G, alpha, gradient = np.empty((k, n)), np.empty((k, n)), np.empty((k, m))
-        H, held, rows = np.zeros((k, m, m)), np.zeros((k, n), bool), np.empty((n if n * m <= SMALL else 0, m))
-        moved, idle, far, least = (
-            np.zeros(k, np.int64),
-            np.zeros(k, np.int64),
-            np.full(k, np.inf),
-            np.full((k, 2), np.inf),
+        H, held = np.zeros((k, m, m)), np.zeros((k, n), bool)
+        (moved, idle), far, least = np.zeros((2, k), np.int64), np.full(k, np.inf), np.full((2, k), np.inf)
+        squares, target, known = np.empty((n if n * m * m <= FEW else 0, m * m)), np.ones(()), np.zeros((), bool)
+        return FiniteNewtonState(
+            W, G, alpha, gradient, H, held, moved, far, least, idle, rows, squares, target, known, 0
         )
-        target, known = np.ones(()), np.zeros((), bool)
-        return FiniteNewtonState(W, G, alpha, gradient, H, held, moved, far, least, idle, rows, target, known, 0)
 
     def restart(self, problem: Regularized | Batch, state: FiniteNewtonState) -> FiniteNewtonState:
         """Continue at the same point for other λ; the products with the rows, and the sums in H, remain valid."""
@@ -217,20 +218,25 @@ class FiniteNewton(JointNewton[FiniteNewtonState]):
         return state._replace(t=0)
 
     def advance(self, problem: Regularized | Batch, state: FiniteNewtonState, n_iter: int) -> FiniteNewtonState:
-        members = members_of(problem)
+        members, m = members_of(problem), state.W.shape[1]
         stacked = _stack(members)
         if n_iter > 0 and not state.known:
             if len(state.rows):
                 self.copy_rows(problem, state.rows)
+            if len(state.squares):
+                np.multiply(state.rows[:, :, None], state.rows[:, None, :], out=state.squares.reshape(problem.n, m, m))
             state.G[:], state.known[()] = stacked.target, True
             if state.W.any():
                 state.G[:] -= stacked.y * _responses(problem.matrix, state.rows, state.W)
             state.alpha[:] = _slopes(problem.loss, stacked, state.G)
-        if n_iter > 0 and np.isinf(state.gap).all():
-            _evaluate(members, stacked, state, range(len(members)))
-        done, aim = 0, self.tol * float(state.target)
+        if n_iter > 0 and np.isinf(state.least).all():
+            state.gradient[:] = _gradient(members[0], stacked, state.rows, state.W, state.alpha)
+            _measure_gaps(members, stacked, state, range(len(members)))
+        done, aim, some, own = 0, self.tol * float(state.target), [], stacked
         while done < n_iter and (above := [j for j, gap in enumerate(state.gap.tolist()) if gap > aim]):
-            _step(members, stacked, state, above)
+            if above != some:
+                some, own = above, _take(stacked, above)
+            _step(members, own, state, some)
             done += 1
         return state._replace(t=state.t + done)
 
@@ -288,84 +294,101 @@ def _slopes(loss: Loss, stacked: Stacked, G: np.ndarray) -> np.ndarray:
     return alpha if isinstance(stacked.share, float) else alpha * (stacked.share > 0.0)
 
 
-def _evaluate(members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, some: Sequence[int]) -> None:
-    """The gradient and the gap of some members at W, where the loss has the slopes α."""
+def _gradient(first: Regularized, stacked: Stacked, rows: np.ndarray, W: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """∇F of some members at W, where the loss has the slopes α."""
+    return stacked.penalty * W - _combinations(first, rows, alpha * stacked.signed)
+
+
+def _measure_gaps(
+    members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, some: Sequence[int]
+) -> None:
+    """The gaps of some members, whose gradient is known, and their steps without progress."""
     at: Any = slice(None) if len(some) == len(state.W) else some
-    W, alpha, share, loss = state.W[at], state.alpha[at], stacked.share, members[0].loss
-    gradient = stacked.penalty * W
-    paid = np.vecdot(gradient, W).tolist()
+    W, alpha, gradient, share, loss = state.W[at], state.alpha[at], state.gradient[at], stacked.share, members[0].loss
     if loss.piecewise:
-        mean = np.vecdot(alpha, alpha) * share if isinstance(share, float) else np.vecdot(alpha, alpha * share)
-        losses = (0.5 * loss.curvature * mean).tolist()
+        factor, weighted = 0.5 * loss.curvature, alpha
+        if isinstance(share, float):
+            factor *= share
+        else:
+            weighted = alpha * share
+        losses = np.vecdot(alpha, weighted).tolist()
     else:
-        losses = ((alpha * state.G[at] - loss.conjugates(alpha)) * share).sum(1).tolist()
-    gradient -= _combinations(members[0], state.rows, alpha * stacked.signed)
-    state.gradient[at] = gradient
-    distance = np.vecdot(gradient, gradient / stacked.penalty).tolist()
-    for j, twice, square, lost in zip(some, distance, paid, losses, strict=True):
-        apart, primal = 0.5 * twice, lost + 0.5 * square
+        factor, losses = 1.0, ((alpha * state.G[at] - loss.conjugates(alpha)) * share).sum(1).tolist()
+    paid, squares = np.vecdot(stacked.penalty * W, W).tolist(), np.vecdot(gradient, gradient / stacked.penalty).tolist()
+    for j, lost, twice, square in zip(some, losses, paid, squares, strict=True):
+        apart, primal = 0.5 * square, factor * lost + 0.5 * twice
         scale = max(primal - apart, members[j].unit)
         state.gap[j] = apart / scale if scale > 0.0 else np.inf
         # The gap may long stay as it is while the losses of rows end one by one; the objective falls then.
-        least, lowest = state.least[j].tolist()
+        least, lowest = state.least[:, j].tolist()
         better = apart < PROGRESS * least or primal < PROGRESS * lowest
         state.idle[j] = 0 if better else state.idle[j] + 1
         if better:
-            state.least[j] = min(apart, least), min(primal, lowest)
+            state.least[0, j], state.least[1, j] = min(apart, least), min(primal, lowest)
 
 
 def _step(members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, some: list[int]) -> None:
-    """Newton's direction of some members, the minimum on it, and the gap there."""
+    """Newton's direction of some members, its whole length or the minimum on it, and the gap there."""
     at: Any = slice(None) if len(some) == len(state.W) else some
-    matrix, stacked = members[0].matrix, _take(stacked, some)
-    P = _directions(members, stacked, state, some, -state.gradient[at])
-    Q = stacked.y * _responses(matrix, state.rows, P)
-    state.W[at], state.G[at], state.alpha[at] = _minimise_along(members[0].loss, stacked, state, at, P, Q)
-    _evaluate(members, stacked, state, some)
+    first, rows, before, W, G = members[0], state.rows, state.gradient[at], state.W[at], state.G[at]
+    P = _directions(members, stacked, state, some, -before)
+    Q = stacked.y * _responses(first.matrix, rows, P)
+    starts, W, G = np.vecdot(before, P).tolist(), W + P, G - Q
+    alpha = _slopes(first.loss, stacked, G)
+    gradient = _gradient(first, stacked, rows, W, alpha)
+    most = SLOPE if state.idle.any() else HALVED
+    ends = np.vecdot(gradient, P).tolist()
+    if any(abs(end) > most * abs(start) for end, start in zip(ends, starts, strict=True)):
+        W, G, alpha = _minimise_along(first.loss, stacked, (W, G, alpha), (P, Q), starts)
+        gradient = _gradient(first, stacked, rows, W, alpha)
+    state.W[at], state.G[at], state.alpha[at], state.gradient[at] = W, G, alpha, gradient
+    _measure_gaps(members, stacked, state, some)
 
 
 def _directions(
     members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, some: list[int], g: np.ndarray
 ) -> np.ndarray:
-    """:math:`(\\nabla^2F)^{-1}g` of some members; of few rows for all of them in one call of LAPACK."""
-    (k, m), matrix, rows, share = g.shape, members[0].matrix, state.rows, stacked.share
-    if 0 < k * rows.size <= FEW:
+    """:math:`(\\nabla^2F)^{-1}g` of some members; the Hessians of few rows for all of them in one product."""
+    (k, m), first, share = g.shape, members[0], stacked.share
+    if len(state.squares):
         alpha = state.alpha if k == len(members) else state.alpha[some]
-        H = (rows.T * (members[0].loss.second(alpha) * share)[:, None]) @ rows
-        H.reshape(k, -1)[:, :: m + 1] += stacked.penalty
-        matrix.count(k * matrix.n_cells)
+        every = first.loss.second(alpha) * share @ state.squares
+        every[:, :: m + 1] += stacked.penalty
+        first.matrix.count(k * first.matrix.n_cells)
         with suppress(np.linalg.LinAlgError):
-            return np.linalg.solve(H, g[:, :, None])[:, :, 0]
+            return np.linalg.solve(every.reshape(k, m, m), g[:, :, None])[:, :, 0]
     for place, j in enumerate(some):
-        H = _hessian(matrix, members[j].loss, share if isinstance(share, float) else share[place], state, j)
+        H = _hessian(first.matrix, first.loss, share if isinstance(share, float) else share[place], state, j)
         H.flat[:: m + 1] += stacked.penalty[place]
-        if members[j].bias == "none":
+        if first.bias == "none":
             H[-1, :-1] = 0.0
         g[place] = solved(H, g[place])
     return g
 
 
 def _minimise_along(
-    loss: Loss, stacked: Stacked, state: FiniteNewtonState, at: slice | list[int], P: np.ndarray, Q: np.ndarray
+    loss: Loss,
+    stacked: Stacked,
+    end: tuple[np.ndarray, np.ndarray, np.ndarray],
+    step: tuple[np.ndarray, np.ndarray],
+    starts: list[float],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """W + τP, G - τQ and the α there, at the minimum of each member along its direction P.
+    """W, G and α at the minimum of each member on a step, from those at its end.
 
-    τ = 1 is tried first, where the minimum is if no row's loss begins or ends on the way.
+    `starts` are the slopes where it began; the step moves W by P and G by -Q.
     """
-    W, G, paid, weighted = state.W[at], state.G[at], stacked.penalty * P, Q * stacked.share
-    first, second, start = (np.vecdot(A, B).tolist() for A, B in ((paid, W), (paid, P), (state.gradient[at], P)))
-    trials, there, step = [Trial(1.0, 0.0, np.inf, slope, 1, False) for slope in start], G - Q, P
+    (W, G, alpha), (P, Q) = end, step
+    W, G, weighted, paid = W - P, G + Q, Q * stacked.share, stacked.penalty * P
+    first, second = np.vecdot(paid, W).tolist(), np.vecdot(paid, P).tolist()
+    trials = [Trial(1.0, 0.0, np.inf, start, 1, False) for start in starts]
     while True:
-        alpha = _slopes(loss, stacked, there)
-        slopes = (-np.vecdot(alpha, weighted)).tolist()
-        known = list(zip(trials, slopes, first, second, strict=True))
-        if all(one.over or abs(f + one.tau * s + slope) <= SLOPE * abs(one.start) for one, slope, f, s in known):
-            return W + step, there, alpha
-        curved = np.vecdot(loss.second(alpha) * Q, weighted).tolist()
-        every = zip(trials, slopes, curved, first, second, strict=True)
-        trials = [trial if trial.over else next_trial(trial, *sums) for trial, *sums in every]
+        sums = (-np.vecdot(alpha, weighted)).tolist(), np.vecdot(loss.second(alpha) * Q, weighted).tolist()
+        every = zip(trials, *sums, first, second, strict=True)
+        trials = [trial if trial.over else next_trial(trial, *own) for trial, *own in every]
         tau = np.array([[trial.tau] for trial in trials])
-        there, step = G - tau * Q, tau * P
+        alpha = _slopes(loss, stacked, G - tau * Q)
+        if all(trial.over for trial in trials):
+            return W + tau * P, G - tau * Q, alpha
 
 
 def _hessian(matrix: Matrix, loss: Loss, share: np.ndarray | float, state: FiniteNewtonState, j: int) -> np.ndarray:
