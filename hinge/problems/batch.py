@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hinge.access import Matrix
 from hinge.problems.base import Certificate, Problem
 from hinge.problems.svm.regularized import Regularized
 
@@ -54,9 +55,14 @@ class Batch(Problem[BatchSolution]):
         return sum(member.objective(one) for member, one in zip(self.members, answer.members, strict=True))
 
     def certificate(self, answer: BatchSolution) -> Certificate:
-        """The certificates of all members, combined."""
-        pairs = zip(self.members, answer.members, strict=True)
-        return combine_certificates([member.certificate(one) for member, one in pairs])
+        """The certificates of all members, combined; without a free bias by two products of the rows with all members."""
+        pairs, matrix = list(zip(self.members, answer.members, strict=True)), self.matrix
+        if not isinstance(matrix, Matrix) or any(m.bias == "free" or one.alpha is None for m, one in pairs):
+            return combine_certificates([member.certificate(one) for member, one in pairs])
+        R = matrix.products(np.array([one.w for _, one in pairs]).T).T
+        Z = matrix.combinations(np.array([one.alpha * member.y * member.share() for member, one in pairs]).T).T
+        every = zip(pairs, R, Z, strict=True)
+        return combine_certificates([member.certificate_of_sums(one, r, z) for (member, one), r, z in every])
 
     def sharpened(self, answer: BatchSolution, found: Certificate, wanted: float) -> Certificate:
         """Each member's certificate, tighter where rounding errors or the length of w keep it above `wanted`."""

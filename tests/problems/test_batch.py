@@ -14,9 +14,12 @@ def test_tasks_add_up_and_the_worst_gap_counts():
     answers = BatchSolution(tuple(Solution(np.full(4, 0.1), 0.0, np.full(30, a)) for a in (0.5, 0.2)))
     every = [task.certificate(answer) for task, answer in zip(both.members, answers.members, strict=True)]
     found = both.certificate(answers)
-    assert found.objective == sum(c.objective for c in every) and found.gap == max(c.gap for c in every)
+    for own, alone in zip(found.members, every, strict=True):
+        assert own == pytest.approx(alone, rel=1e-13, nan_ok=True)  # sums are made in another order
+    assert found.objective == sum(c.objective for c in found.members)
+    assert found.gap == max(c.gap for c in found.members)
     assert both.objective(answers) == pytest.approx(found.objective, rel=1e-9)
-    assert list(found.members) == every and both.final_answer(answers, found).members[0].w is answers.members[0].w
+    assert both.final_answer(answers, found).members[0].w is answers.members[0].w
     assert both.reads == first.matrix.reads > 0 and both.pass_cells == 120
 
 

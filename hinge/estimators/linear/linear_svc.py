@@ -382,11 +382,11 @@ class LinearSVC(CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, Line
         coef, intercept, matrix = self.coef_, self.intercept_, seen.matrix
 
         def predicted(some: range | np.ndarray) -> np.ndarray:
-            if not (isinstance(some, range) and isinstance(matrix, Matrix)):
-                rows = slice(some.start, some.stop) if isinstance(some, range) else some
-                return self._codes_of(linear_scores(X[rows], coef, intercept))
-            scores = [matrix.responses(w, some.start, some.stop, billed=False) for w in map(seen.narrow, coef)]
-            return self._codes_of(np.stack(scores, axis=1) + intercept)
+            rows = slice(some.start, some.stop) if isinstance(some, range) else some
+            if isinstance(some, range) and isinstance(matrix, Matrix) and matrix.is_sparse:
+                scores = [matrix.responses(w, some.start, some.stop, billed=False) for w in map(seen.narrow, coef)]
+                return self._codes_of(np.stack(scores, axis=1) + intercept)
+            return self._codes_of(linear_scores(X[rows], coef, intercept))
 
         return predicted
 

@@ -195,9 +195,11 @@ class Examples(Problem[Answer]):
         """:math:`\\sum c_i|\\alpha_i|` over the rows where αᵢyᵢ is positive, and where it is negative."""
 
         def part(lo: int, hi: int) -> tuple[float, float]:
-            mass = alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi)
+            mass, c = alpha[lo:hi] * self.y[lo:hi], self.share(lo, hi)
+            factor = c if isinstance(c, float) else 1.0
+            mass = mass if isinstance(c, float) else mass * c
             # summed apart, since a difference of the two would cancel
-            return float(np.maximum(mass, 0.0).sum()), -float(np.minimum(mass, 0.0).sum())
+            return factor * float(np.maximum(mass, 0.0).sum()), -factor * float(np.minimum(mass, 0.0).sum())
 
         positive, negative = map(sum, zip(*self.over_blocks(part), strict=True))
         return positive, negative

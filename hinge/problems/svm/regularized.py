@@ -119,6 +119,12 @@ class Regularized(Penalized):
         alpha = self.balanced(alpha) if self.bias == "free" else alpha
         return self.dual_of(alpha, self.combination(alpha))
 
+    def certificate_of_sums(self, solution: Solution, r: np.ndarray, z: np.ndarray) -> Certificate:
+        """The certificate without a free bias, given all ⟨w, xᵢ⟩ and Σ cᵢαᵢyᵢxᵢ, each summed up in any order."""
+        assert solution.alpha is not None
+        primal, dual = self.primal(solution.w, solution.b, r), self.dual_of(solution.alpha, z, self.n)
+        return Certificate(primal, dual, self.relative(primal, dual), solution.b)
+
     def dual_of(self, alpha: np.ndarray, z: np.ndarray, chain: int | None = None) -> float:
         """D at the best multiple of a feasible α, given z = Σ cᵢαᵢyᵢxᵢ.
 
@@ -131,9 +137,8 @@ class Regularized(Penalized):
         """The contribution of the rows to the dual, given their sum z; `others` further parts will be added to it."""
         positive, negative = self.class_mass(alpha)
         off = self.combination_error(positive + negative, others, chain)
-        return DualShare(
-            z, off, positive, negative, *self.conjugates(alpha), float(np.abs(alpha).max()) / self.loss.high
-        )
+        largest = float(np.abs(alpha).max()) / self.loss.high if self.loss.high < math.inf else 0.0
+        return DualShare(z, off, positive, negative, *self.conjugates(alpha, positive + negative), largest)
 
     def sharpened(self, answer: Solution, found: Certificate, wanted: float) -> Certificate:
         """The certificate of the best multiple of w, if its gap is at most `wanted`; it costs another pass.
@@ -191,27 +196,27 @@ class Regularized(Penalized):
         given = super().final_answer(answer, certificate)
         return given if certificate.scale == 1.0 else given._replace(w=certificate.scale * given.w)
 
-    def conjugates(self, alpha: np.ndarray) -> tuple[float, float, float]:
+    def conjugates(self, alpha: np.ndarray, mass: float | None = None) -> tuple[float, float, float]:
         """Σ cᵢ(tᵢαᵢ - ε|αᵢ|), a bound on the sum of its terms' absolute values, and Σ cᵢαᵢ² (0 for linear losses).
 
-        Of a loss that is not piecewise quadratic Σ cᵢ(tᵢαᵢ - ℓ*(αᵢ)), the bound, and 0.
+        Of a loss that is not piecewise quadratic Σ cᵢ(tᵢαᵢ - ℓ*(αᵢ)), the bound, and 0. `mass` is Σ cᵢ|αᵢ|, if known.
         """
         if not self.loss.piecewise:
             paid = self.loss.conjugates(alpha)
             c = np.broadcast_to(self.share(), paid.shape)
             size = np.maximum(np.abs(paid), 1.0) + np.abs(self.target * alpha)
             return float((self.target * alpha - paid) @ c), 4.0 * float(size @ c), 0.0
+        mass = sum(self.class_mass(alpha)) if mass is None else mass
 
-        def part(lo: int, hi: int) -> tuple[float, float, float]:
-            a, c = alpha[lo:hi], self.share(lo, hi)
-            size = np.abs(a) if self.loss.two_sided else a
-            mass = float(size.sum() * c if isinstance(c, float) else size @ c)
-            linear = float((self.target[lo:hi] * a) @ np.broadcast_to(c, a.shape)) if self.loss.two_sided else mass
-            if not self.loss.curvature:
-                return linear, mass, 0.0
-            return linear, mass, float(a @ a * c if isinstance(c, float) else (a * c) @ a)
+        def part(lo: int, hi: int) -> tuple[float, float]:
+            a = alpha[lo:hi]
+            weighted = a * self.share(lo, hi)
+            return float(self.target[lo:hi] @ weighted) if self.loss.two_sided else 0.0, float(weighted @ a)
 
-        linear, mass, square = (sum(parts) for parts in zip(*self.over_blocks(part), strict=True))
+        linear, square = mass, 0.0
+        if self.loss.two_sided or self.loss.curvature:
+            linear, square = map(sum, zip(*self.over_blocks(part), strict=True))
+        linear, square = linear if self.loss.two_sided else mass, square if self.loss.curvature else 0.0
         spared = self.loss.epsilon * mass
         return linear - spared, self.largest_target * mass + spared, square
 
