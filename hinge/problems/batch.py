@@ -55,7 +55,7 @@ class Batch(Problem[BatchSolution]):
         return sum(member.objective(one) for member, one in zip(self.members, answer.members, strict=True))
 
     def certificate(self, answer: BatchSolution) -> Certificate:
-        """The certificates of all members, combined; without a free bias by two products of the rows with all members."""
+        """The certificates of all members, combined; without a free bias by two products with all of them."""
         pairs, matrix = list(zip(self.members, answer.members, strict=True)), self.matrix
         if not isinstance(matrix, Matrix) or any(m.bias == "free" or one.alpha is None for m, one in pairs):
             return combine_certificates([member.certificate(one) for member, one in pairs])
@@ -66,7 +66,8 @@ class Batch(Problem[BatchSolution]):
 
     def sharpened(self, answer: BatchSolution, found: Certificate, wanted: float) -> Certificate:
         """Each member's certificate, tighter where rounding errors or the length of w keep it above `wanted`."""
-        assert isinstance(found, BatchCertificate)
+        if found.gap <= wanted or not isinstance(found, BatchCertificate):
+            return found
         every = zip(self.members, answer.members, found.members, strict=True)
         return combine_certificates([member.sharpened(one, old, wanted) for member, one, old in every])
 

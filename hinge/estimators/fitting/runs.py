@@ -94,7 +94,7 @@ def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, threads:
     with one_blas_thread() if threads > 1 else nullcontext():
         if plan.solver is not None and plan.solver.joint and all(isinstance(one, Regularized) for one in problems):
             return run_jointly(cast(Sequence[Regularized], problems), plan._replace(threads=1))
-        if count == 1:
+        if count == 1 and not isinstance(problems[0], SlackConstrained):  # which has many runs
             return [run_one(problems[0], 0, plan)]
         return run_each(count, lambda k, own: run_one(problems[k], k, own), plan, threads)
 

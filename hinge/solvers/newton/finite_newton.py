@@ -77,6 +77,15 @@ class Stacked(NamedTuple):
     penalty: np.ndarray
 
 
+class Points(NamedTuple):
+    """The points of some members, a row each: arrays of the state, or copies of rows of these; see there."""
+
+    W: np.ndarray
+    G: np.ndarray
+    alpha: np.ndarray
+    gradient: np.ndarray
+
+
 class JointState(Protocol):
     """What the states of all members have."""
 
@@ -219,7 +228,7 @@ class FiniteNewton(JointNewton[FiniteNewtonState]):
 
     def advance(self, problem: Regularized | Batch, state: FiniteNewtonState, n_iter: int) -> FiniteNewtonState:
         members, m = members_of(problem), state.W.shape[1]
-        stacked = _stack(members)
+        every = stacked = _stack(members)
         if n_iter > 0 and not state.known:
             if len(state.rows):
                 self.copy_rows(problem, state.rows)
@@ -229,15 +238,19 @@ class FiniteNewton(JointNewton[FiniteNewtonState]):
             if state.W.any():
                 state.G[:] -= stacked.y * _responses(problem.matrix, state.rows, state.W)
             state.alpha[:] = _slopes(problem.loss, stacked, state.G)
+        whole = points = Points(state.W, state.G, state.alpha, state.gradient)
+        some, done, aim = list(range(len(members))), 0, self.tol * float(state.target)
         if n_iter > 0 and np.isinf(state.least).all():
-            state.gradient[:] = _gradient(members[0], stacked, state.rows, state.W, state.alpha)
-            _measure_gaps(members, stacked, state, range(len(members)))
-        done, aim, some, own = 0, self.tol * float(state.target), [], stacked
+            state.gradient[:] = _gradient(members[0], stacked, state.rows, whole)
+            _measure_gaps(members, stacked, state, whole, some)
         while done < n_iter and (above := [j for j, gap in enumerate(state.gap.tolist()) if gap > aim]):
             if above != some:
-                some, own = above, _take(stacked, above)
-            _step(members, own, state, some)
+                _store(whole, points, some)
+                some, points = above, Points._make(part[above] for part in whole)
+                stacked = _take(every, above)
+            _step(members, stacked, state, points, some)
             done += 1
+        _store(whole, points, some)
         return state._replace(t=state.t + done)
 
     def cost(self, problem: Regularized | Batch, state: FiniteNewtonState | None = None) -> Cost:
@@ -294,17 +307,23 @@ def _slopes(loss: Loss, stacked: Stacked, G: np.ndarray) -> np.ndarray:
     return alpha if isinstance(stacked.share, float) else alpha * (stacked.share > 0.0)
 
 
-def _gradient(first: Regularized, stacked: Stacked, rows: np.ndarray, W: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+def _store(whole: Points, points: Points, some: list[int]) -> None:
+    """Write the points of some members to the arrays of all."""
+    for array, part in zip(whole, points, strict=True):
+        if array is not part:
+            array[some] = part
+
+
+def _gradient(first: Regularized, stacked: Stacked, rows: np.ndarray, points: Points) -> np.ndarray:
     """∇F of some members at W, where the loss has the slopes α."""
-    return stacked.penalty * W - _combinations(first, rows, alpha * stacked.signed)
+    return stacked.penalty * points.W - _combinations(first, rows, points.alpha * stacked.signed)
 
 
 def _measure_gaps(
-    members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, some: Sequence[int]
+    members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, points: Points, some: list[int]
 ) -> None:
-    """The gaps of some members, whose gradient is known, and their steps without progress."""
-    at: Any = slice(None) if len(some) == len(state.W) else some
-    W, alpha, gradient, share, loss = state.W[at], state.alpha[at], state.gradient[at], stacked.share, members[0].loss
+    """The gaps of some members, and their steps without progress."""
+    (W, G, alpha, gradient), share, loss = points, stacked.share, members[0].loss
     if loss.piecewise:
         factor, weighted = 0.5 * loss.curvature, alpha
         if isinstance(share, float):
@@ -313,7 +332,7 @@ def _measure_gaps(
             weighted = alpha * share
         losses = np.vecdot(alpha, weighted).tolist()
     else:
-        factor, losses = 1.0, ((alpha * state.G[at] - loss.conjugates(alpha)) * share).sum(1).tolist()
+        factor, losses = 1.0, ((alpha * G - loss.conjugates(alpha)) * share).sum(1).tolist()
     paid, squares = np.vecdot(stacked.penalty * W, W).tolist(), np.vecdot(gradient, gradient / stacked.penalty).tolist()
     for j, lost, twice, square in zip(some, losses, paid, squares, strict=True):
         apart, primal = 0.5 * square, factor * lost + 0.5 * twice
@@ -327,38 +346,40 @@ def _measure_gaps(
             state.least[0, j], state.least[1, j] = min(apart, least), min(primal, lowest)
 
 
-def _step(members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, some: list[int]) -> None:
+def _step(
+    members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, points: Points, some: list[int]
+) -> None:
     """Newton's direction of some members, its whole length or the minimum on it, and the gap there."""
-    at: Any = slice(None) if len(some) == len(state.W) else some
-    first, rows, before, W, G = members[0], state.rows, state.gradient[at], state.W[at], state.G[at]
-    P = _directions(members, stacked, state, some, -before)
-    Q = stacked.y * _responses(first.matrix, rows, P)
-    starts, W, G = np.vecdot(before, P).tolist(), W + P, G - Q
-    alpha = _slopes(first.loss, stacked, G)
-    gradient = _gradient(first, stacked, rows, W, alpha)
-    most = SLOPE if state.idle.any() else HALVED
-    ends = np.vecdot(gradient, P).tolist()
+    (W, G, alpha, gradient), loss = points, members[0].loss
+    P = _directions(members, stacked, state, points, some)
+    Q = stacked.y * _responses(members[0].matrix, state.rows, P)
+    starts = np.vecdot(gradient, P).tolist()
+    W += P
+    G -= Q
+    alpha[:] = _slopes(loss, stacked, G)
+    gradient[:] = _gradient(members[0], stacked, state.rows, points)
+    ends, most = np.vecdot(gradient, P).tolist(), SLOPE if state.idle.any() else HALVED
     if any(abs(end) > most * abs(start) for end, start in zip(ends, starts, strict=True)):
-        W, G, alpha = _minimise_along(first.loss, stacked, (W, G, alpha), (P, Q), starts)
-        gradient = _gradient(first, stacked, rows, W, alpha)
-    state.W[at], state.G[at], state.alpha[at], state.gradient[at] = W, G, alpha, gradient
-    _measure_gaps(members, stacked, state, some)
+        _minimise_along(loss, stacked, points, P, Q, starts)
+        gradient[:] = _gradient(members[0], stacked, state.rows, points)
+    _measure_gaps(members, stacked, state, points, some)
 
 
 def _directions(
-    members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, some: list[int], g: np.ndarray
+    members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, points: Points, some: list[int]
 ) -> np.ndarray:
-    """:math:`(\\nabla^2F)^{-1}g` of some members; the Hessians of few rows for all of them in one product."""
-    (k, m), first, share = g.shape, members[0], stacked.share
+    """:math:`-(\\nabla^2F)^{-1}\\nabla F` of some members; the Hessians of few rows for all of them in one product."""
+    g, first, share = -points.gradient, members[0], stacked.share
+    k, m = g.shape
     if len(state.squares):
-        alpha = state.alpha if k == len(members) else state.alpha[some]
-        every = first.loss.second(alpha) * share @ state.squares
+        every = first.loss.second(points.alpha) * share @ state.squares
         every[:, :: m + 1] += stacked.penalty
         first.matrix.count(k * first.matrix.n_cells)
         with suppress(np.linalg.LinAlgError):
             return np.linalg.solve(every.reshape(k, m, m), g[:, :, None])[:, :, 0]
-    for place, j in enumerate(some):
-        H = _hessian(first.matrix, first.loss, share if isinstance(share, float) else share[place], state, j)
+    for place, (j, alpha) in enumerate(zip(some, points.alpha, strict=True)):
+        own = share if isinstance(share, float) else share[place]
+        H = _hessian(first.matrix, first.loss, own, alpha, state, j)
         H.flat[:: m + 1] += stacked.penalty[place]
         if first.bias == "none":
             H[-1, :-1] = 0.0
@@ -367,18 +388,13 @@ def _directions(
 
 
 def _minimise_along(
-    loss: Loss,
-    stacked: Stacked,
-    end: tuple[np.ndarray, np.ndarray, np.ndarray],
-    step: tuple[np.ndarray, np.ndarray],
-    starts: list[float],
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """W, G and α at the minimum of each member on a step, from those at its end.
+    loss: Loss, stacked: Stacked, points: Points, P: np.ndarray, Q: np.ndarray, starts: list[float]
+) -> None:
+    """Move each point from the end of a step to the minimum on it.
 
-    `starts` are the slopes where it began; the step moves W by P and G by -Q.
+    `starts` are the slopes where it began; the step has moved W by P and G by -Q.
     """
-    (W, G, alpha), (P, Q) = end, step
-    W, G, weighted, paid = W - P, G + Q, Q * stacked.share, stacked.penalty * P
+    W, G, alpha, weighted, paid = points.W - P, points.G + Q, points.alpha, Q * stacked.share, stacked.penalty * P
     first, second = np.vecdot(paid, W).tolist(), np.vecdot(paid, P).tolist()
     trials = [Trial(1.0, 0.0, np.inf, start, 1, False) for start in starts]
     while True:
@@ -386,14 +402,18 @@ def _minimise_along(
         every = zip(trials, *sums, first, second, strict=True)
         trials = [trial if trial.over else next_trial(trial, *own) for trial, *own in every]
         tau = np.array([[trial.tau] for trial in trials])
-        alpha = _slopes(loss, stacked, G - tau * Q)
+        points.G[:] = G - tau * Q
+        alpha[:] = _slopes(loss, stacked, points.G)
         if all(trial.over for trial in trials):
-            return W + tau * P, G - tau * Q, alpha
+            points.W[:] = W + tau * P
+            return
 
 
-def _hessian(matrix: Matrix, loss: Loss, share: np.ndarray | float, state: FiniteNewtonState, j: int) -> np.ndarray:
+def _hessian(
+    matrix: Matrix, loss: Loss, share: np.ndarray | float, alpha: np.ndarray, state: FiniteNewtonState, j: int
+) -> np.ndarray:
     """Σ cᵢℓ''(gᵢ)(xᵢ, 1)(xᵢ, 1)ᵀ of a member; of many rows with a loss, updated for those whose loss began or ended."""
-    H, held, alpha, rows = state.H[j], state.held[j], state.alpha[j], state.rows
+    H, held, rows = state.H[j], state.held[j], state.rows
     if not loss.piecewise:
         return _squares(matrix, rows, np.arange(matrix.shape[0]), loss.second(alpha) * share)
     share, curved = share * (1.0 / loss.curvature), alpha.nonzero()[0]
