@@ -236,12 +236,12 @@ def _few_numbers(y: np.ndarray) -> np.ndarray | None:
     """The sorted labels, if they are two whole numbers or lie in a small range: found without sorting or hashing."""
     if y.dtype.kind not in "biuf" or not y.size:
         return None
-    ends = np.array([y.min(), y.max()])
-    if not all(float(end).is_integer() for end in ends):
+    low, high = y.min(), y.max()
+    if y.dtype.kind == "f" and not (float(low).is_integer() and float(high).is_integer()):
         return None
-    if ends[0] < ends[1] and bool(np.all((y == ends[0]) | (y == ends[1]))):
-        return ends
-    first, last = int(ends[0]), int(ends[1])
+    if low < high and np.count_nonzero(y == low) + np.count_nonzero(y == high) == len(y):
+        return np.array([low, high])
+    first, last = int(low), int(high)
     if y.dtype.kind in "iu" and last - first < min(len(y), CLOSE) and last < 1 << 62:
         return (np.flatnonzero(np.bincount(y.astype(np.int64) - first)) + first).astype(y.dtype)
     return None

@@ -113,13 +113,13 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
     if not problem.loss.piecewise:
         smooth: Solver = SDCA(tol=tol) if FiniteNewton().rejects(problem) else FiniteNewton(tol)
         return Choice(smooth, f"the {problem.loss.name} loss is not piecewise quadratic")
-    if Newton().rejects(problem):
-        return Choice(ascent_for(tol), f"{d} features are many for {n} rows")
     if (cost := finite_newton_cost(problem)) < UNCOMPILED:
         return Choice(FiniteNewton(tol), f"{n} rows of {d} features: some {1e-6 * cost:.2g} ms of Newton's method")
     path, why = central_path_cost(problem, tol), f"{n} rows of {d} features: a dozen Newton steps in compiled code"
     if path < ROUNDS * STEP:
         return Choice(CentralPath(tol), why)
+    if Newton().rejects(problem):
+        return Choice(ascent_for(tol), f"{d} features are many for {n} rows")
     stiff = stiffness(problem)
     ascent, newton, ns_of_pass = ascent_cost(problem, tol, stiff), newton_cost(problem), pass_cost(problem)
     work = f"{n} rows of {d} features: some {1e-6 * newton:.2g} ms of Newton's method against {1e-6 * ascent:.2g}"
