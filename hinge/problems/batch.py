@@ -1,7 +1,7 @@
 """Several problems over the same rows: one class against the rest for each class, folds, values of C."""
 
-import math
 from collections.abc import Sequence
+from itertools import starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +18,18 @@ class BatchSolution(NamedTuple):
 
 
 class BatchCertificate(Certificate):
-    """The sums of objectives and bounds, and the largest gap; the certificates of all `members`."""
+    """The sums of objectives and bounds, and the largest gap; `each` has those of the members, or their rows."""
 
-    members: tuple[Certificate, ...] = ()
+    each: Sequence[Certificate] | np.ndarray = ()
+
+    @property
+    def members(self) -> tuple[Certificate, ...]:
+        """The certificates of all members."""
+        return tuple(starmap(Certificate, self.each.tolist() if isinstance(self.each, np.ndarray) else self.each))
+
+    def column(self, name: str) -> np.ndarray:
+        """One field of all members."""
+        return np.asarray(self.each, np.float64)[:, self._fields.index(name)]
 
 
 class Batch(Problem[BatchSolution]):
@@ -84,10 +93,9 @@ def members_of(problem: Problem) -> tuple[Regularized, ...]:
     return problem.members if isinstance(problem, Batch) else (problem,)  # type: ignore[return-value]
 
 
-def combine_certificates(members: Sequence[Certificate]) -> BatchCertificate:
-    """The certificate of a batch, from the certificates of its members."""
-    gaps = [certificate.gap for certificate in members]
-    gap = np.nan if any(map(math.isnan, gaps)) else max(gaps)
-    found = BatchCertificate(sum(one.objective for one in members), sum(one.bound for one in members), gap)
-    found.members = tuple(members)
+def combine_certificates(members: Sequence[Certificate] | np.ndarray) -> BatchCertificate:
+    """The certificate of a batch, from the certificates of its members, or from an array with a row for each."""
+    objectives, bounds, gaps = np.asarray(members, np.float64).T[:3]
+    found = BatchCertificate(float(objectives.sum()), float(bounds.sum()), float(gaps.max()))  # nan, if one is
+    found.each = members
     return found

@@ -113,7 +113,7 @@ class DevicePath(KernelPath):
             result = solve(problem, GramSplitting(tol=tol), stop=Stop(tol, None, left), seed=self.seed)
             values = (result.solution.responses + result.solution.biases).T.cpu().numpy()
             assert isinstance(result.certificate, BatchCertificate)
-            gaps = np.array([member.gap for member in result.certificate.members])
+            gaps = result.certificate.column("gap")
             for place, f, gap in zip(part, np.split(values, len(part)), np.split(gaps, len(part)), strict=True):
                 if (gap <= tol).all():
                     found[place] = list(f)

@@ -192,7 +192,7 @@ class KernelPath(SharedPath[RunAnswer]):
 
     # --- fits -----------------------------------------------------------------------------
 
-    def _tasks(self, train: np.ndarray | None) -> list[Task]:
+    def _tasks(self, train: np.ndarray | None) -> Sequence[Task]:
         data, weight = self.data, self.data.weight_of(train)
         if data.codes is None or data.classes is None:
             return [regression_task(data.y, weight, None)]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,14 +11,13 @@ from sklearn.base import BaseEstimator
 from hinge.access.occupied import Occupied
 from hinge.estimators.data.kernel_input import part_of
 from hinge.estimators.fitting.parameters import KernelData
-from hinge.estimators.fitting.reports import STALLED_ADVICE, how_all_ended
+from hinge.estimators.fitting.reports import STALLED_ADVICE, Ends, how_all_ended
 from hinge.estimators.fitting.tasks import Task, by_class, dual_layout, pack_tasks
 from hinge.estimators.kernel.expansions import weights_of
 from hinge.estimators.linear import crammer_singer
 from hinge.kernels import Kernel, Linear, Precomputed
 from hinge.monitoring import Status
 from hinge.problems import (
-    Certificate,
     Expansion,
     KernelNuClassification,
     KernelNuRegression,
@@ -44,18 +42,25 @@ from hinge.problems.svm.kernel_duality import UNIT
 from hinge.solvers import Result, Simba
 
 
+def ends_of(results: Sequence[Result]) -> Ends:
+    """How these runs ended."""
+    each = [(one.certificate.gap, one.certificate.objective, one.n_iter) for one in results]
+    gaps, objectives, rounds = map(np.array, zip(*each, strict=True))
+    statuses = list(dict.fromkeys(one.status for one in results))
+    parts = [one.history for one in results], [one.solution for one in results], results[0].solver
+    return Ends(statuses, gaps, objectives, rounds, *parts)
+
+
 def describe_runs(
-    model: BaseEstimator, results: Sequence[Result], max_iter: int | None = None, if_stalled: str = STALLED_ADVICE
+    model: BaseEstimator, ends: Ends, max_iter: int | None = None, if_stalled: str = STALLED_ADVICE
 ) -> None:
     """Set the attributes that say how the runs went, and warn if one was cut off."""
-    several = len(results) > 1
-    gaps, objectives = zip(*[(result.certificate.gap, result.certificate.objective) for result in results], strict=True)
-    model.gap_ = float(np.max(gaps) if several else gaps[0])
-    model.objective_ = np.array(objectives) if several else float(objectives[0])
-    model.history_ = [result.history for result in results] if several else results[0].history
-    model.solver_ = results[0].solver
-    statuses = [result.status for result in results]
-    model.stop_reason_ = how_all_ended(statuses, model.gap_, model.tol, max_iter, if_stalled).name.lower()
+    several = len(ends.gaps) > 1
+    model.gap_ = float(ends.gaps.max())
+    model.objective_ = ends.objectives if several else float(ends.objectives[0])
+    model.history_ = list(ends.histories) if several else ends.histories[0]
+    model.solver_ = ends.solver
+    model.stop_reason_ = how_all_ended(ends.statuses, model.gap_, model.tol, max_iter, if_stalled).name.lower()
     if getattr(model, "_skl_callbacks", None):
         model._callback_fit_ctx.call_on_fit_task_end(estimator=model)
 
@@ -92,7 +97,7 @@ def keep_results(
     dual = dual_coefficients(results, problems)
     if dual is not None:
         model.dual_coef_, model.support_ = dual
-    describe_runs(model, results)
+    describe_runs(model, ends_of(results))
 
 
 def coefficients(
@@ -176,20 +181,16 @@ def answers_of(answers: Sequence[Expansion], tasks: Sequence[Task]) -> Answers:
     )
 
 
-def values_of(answers: Answers, labels: Sequence[np.ndarray]) -> np.ndarray | None:
+def values_of(answers: Answers, n: int, takes: int) -> np.ndarray | None:
     """The decision values that runs have computed, nan for rows that take no part; None if others are not known.
 
-    Parameters
-    ----------
-    answers : Answers
-    labels : sequence of ndarray of shape (n,)
-        For each run the labels of all rows, 0 of those that take no part in it.
+    Each of the n rows has a label in `takes` of the runs.
     """
-    scores = np.full((len(labels[0]), len(labels)), np.nan)
-    for k, (lo, hi) in enumerate(pairwise(answers.cuts.tolist())):
-        scores[answers.rows[lo:hi], k] = answers.f[lo:hi]
-    unknown = any(np.isnan(scores[label != 0, k]).any() for k, label in enumerate(labels))
-    return None if unknown else scores
+    if len(answers.rows) < n * takes or np.isnan(answers.f).any():
+        return None
+    scores = np.full((n, len(answers.b)), np.nan)
+    scores[answers.rows, np.repeat(np.arange(len(answers.b)), np.diff(answers.cuts))] = answers.f
+    return scores
 
 
 class Runs(NamedTuple):
@@ -197,7 +198,7 @@ class Runs(NamedTuple):
 
     Attributes
     ----------
-    results : list of Result
+    ends : Ends
     answers : Answers
     lam, nu : ndarray of shape (n_runs,)
         λ and ν of each answer, as in `ScaledAnswer`.
@@ -209,7 +210,7 @@ class Runs(NamedTuple):
         Whether another method may come nearer to the optimum.
     """
 
-    results: list[Result]
+    ends: Ends
     answers: Answers
     lam: np.ndarray
     nu: np.ndarray
@@ -221,18 +222,26 @@ class Runs(NamedTuple):
     @property
     def gap(self) -> float:
         """The largest gap."""
-        return float(np.max([result.certificate.gap for result in self.results]))
+        return float(self.ends.gaps.max())
 
 
 def join_runs(parts: Sequence[Runs]) -> Runs:
     """Several runs, one after the other."""
     if len(parts) == 1:
         return parts[0]
-    results, answers, lam, nu, evals, asked, problems, stalled = zip(*parts, strict=True)
+    ends, answers, lam, nu, evals, asked, problems, stalled = zip(*parts, strict=True)
     beta, rows, _, b, f = (np.concatenate(one) for one in zip(*answers, strict=True))
     cuts = np.cumsum([0, *(size for part in answers for size in np.diff(part.cuts))])
     joined = Answers(beta, rows, cuts, b, f)
-    every = [result for part in results for result in part]
+    every = Ends(
+        list(dict.fromkeys(status for one in ends for status in one.statuses)),
+        np.concatenate([one.gaps for one in ends]),
+        np.concatenate([one.objectives for one in ends]),
+        np.concatenate([one.rounds for one in ends]),
+        [history for one in ends for history in one.histories],
+        [solution for one in ends for solution in one.solutions],
+        ends[0].solver,
+    )
     each = np.concatenate(lam), np.concatenate(nu)
     return Runs(every, joined, *each, sum(evals), sum(asked), problems[-1], any(stalled))
 
@@ -289,8 +298,7 @@ def scaled_answers(
         return Answers(beta, rows, cuts, b, r + b), np.full(1, np.nan), np.full(1, np.nan)
     sq = np.maximum(np.add.reduceat(beta * r, firsts), 0.0)
     if isinstance(batch, KernelBatch):
-        objective = np.array([one.objective for one in certificates_of(batch, result)])
-        loss = np.maximum(objective - 0.5 * batch.lam * sq, 0.0)
+        loss = np.maximum(of_members(batch, result, "objective") - 0.5 * batch.lam * sq, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             nu = np.where(sq > 0, loss / np.sqrt(sq), np.inf)
         return Answers(beta, rows, cuts, b, r + np.repeat(b, sizes)), batch.lam, nu
@@ -311,10 +319,11 @@ def scaled_answers(
     return answers, np.where(some, rho, 0.0) / total, nu
 
 
-def certificates_of(batch: PackedBatch, result: Result) -> Sequence[Certificate]:
-    """The certificates of all members; there are none after Ctrl-C at the start."""
-    known = result.certificate.members if isinstance(result.certificate, BatchCertificate) else ()
-    return known or [result.certificate] * len(batch.lam)
+def of_members(batch: PackedBatch, result: Result, name: str) -> np.ndarray:
+    """One field of the certificates of all members; there are none after Ctrl-C at the start."""
+    if isinstance(result.certificate, BatchCertificate):
+        return result.certificate.column(name)
+    return np.full(len(batch.lam), getattr(result.certificate, name))
 
 
 def expanded(

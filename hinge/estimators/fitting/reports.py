@@ -5,7 +5,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,10 +15,10 @@ from hinge.access.streams.base import RowStream
 from hinge.access.tables.table import Table
 from hinge.estimators.fitting.decorators import CallbackContext
 from hinge.estimators.fitting.parameters import KernelData
-from hinge.monitoring import Record, Status
+from hinge.monitoring import History, Record, Status
 from hinge.monitoring.progress import time_left
 from hinge.problems import Expansion, Problem, Solution
-from hinge.solvers.base import Result
+from hinge.solvers.base import Solver
 from hinge.solvers.driver import Callback
 
 Report = Callable[[int, Record, Solution, Problem | None], bool]
@@ -138,12 +138,36 @@ def callbacks_of(reports: Sequence[Report], k: int, problem: Problem | None) -> 
     return [callback_of(report) for report in reports]
 
 
-def report_results(reports: Sequence[Report], results: Sequence[Result]) -> None:
-    """Report the records of runs that have ended, as in a batch, which is solved in one call."""
-    for k, result in enumerate(results):
-        for record in result.history:
+class Ends(NamedTuple):
+    """How runs ended.
+
+    Attributes
+    ----------
+    statuses : sequence of Status
+        Each status once, in the order of the first run that ended so.
+    gaps, objectives, rounds : ndarray of shape (n_runs,)
+        Of their certificates, and the iterations they made.
+    histories : sequence of History
+    solutions : sequence
+        Their answers; the one answer of a batch.
+    solver : Solver
+    """
+
+    statuses: Sequence[Status]
+    gaps: np.ndarray
+    objectives: np.ndarray
+    rounds: np.ndarray
+    histories: Sequence[History]
+    solutions: Sequence[Any]
+    solver: Solver
+
+
+def report_histories(reports: Sequence[Report], ends: Ends) -> None:
+    """Report the records of a batch, which is solved in one call with one answer, once it has ended."""
+    for k, history in enumerate(ends.histories):
+        for record in history:
             for report in reports:
-                report(k, record, result.solution, None)
+                report(k, record, ends.solutions[0], None)
 
 
 def how_all_ended(

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -16,16 +17,17 @@ from hinge.estimators.fitting.attributes import (
     Runs,
     ScaledAnswer,
     answers_of,
-    certificates_of,
+    ends_of,
     join_runs,
+    of_members,
     scaled_answer,
     scaled_answers,
 )
 from hinge.estimators.fitting.parameters import KernelData
-from hinge.estimators.fitting.reports import Report, callbacks_of
+from hinge.estimators.fitting.reports import Ends, Report, callbacks_of
 from hinge.estimators.fitting.tasks import PackedTasks, Task, pack_tasks, sort_rows
 from hinge.kernels import Kernel
-from hinge.monitoring import History, Status, Stop
+from hinge.monitoring import History, Record, Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
 from hinge.monitoring.clock import left_of, now, within
 from hinge.monitoring.interrupts import called_off_by, calling_off
@@ -316,18 +318,18 @@ def _runs_of(batch: PackedBatch, result: Result, rows: np.ndarray, tol: float) -
     stalled = isinstance(batch, LevelBatch) and result.status is Status.STALLED
     # Not a run that shows no margin at all: other methods would not find one.
     stalled = stalled and not ((found["gap"] <= tol) | np.isinf(found["as_is"])).all()
-    certificates = certificates_of(batch, result)
+    objectives, gaps = (of_members(batch, result, name) for name in ("objective", "gap"))
     # Where there are no certificates, the solver knows by how much the conditions of a stationary point are violated.
-    reached = [one.gap for one in certificates] if batch.certifiable else found["gap"].tolist()
+    ended = (gaps if batch.certifiable else found["gap"]) <= tol
     good = Status.CONVERGED if batch.certifiable else Status.STATIONARY
     bad = Status.STALLED if result.status.is_success else result.status
-    earlier, last = list(result.history)[:-1], result.history[-1]
-    results = []
-    for one, gap, t in zip(certificates, reached, found["rounds"].tolist(), strict=True):
-        history = History([*earlier, last._replace(iteration=t, objective=one.objective, gap=one.gap)])
-        status = good if gap <= tol else bad
-        results.append(Result(result.solution, one, status, t, result.per_pass, history, None, result.solver))
-    return Runs(results, *scaled, batch.kernel_evals, batch.n**2, batch, stalled)
+    statuses = [good] * bool(ended.any()) + [bad] * (not ended.all())
+    earlier, last, rounds = list(result.history)[:-1], result.history[-1], found["rounds"].astype(np.int64)
+    same, each = map(repeat, last[1:4]), (one.tolist() for one in (objectives, gaps))
+    records = map(Record, rounds.tolist(), *same, *each, repeat(last.score))
+    histories = [History([*earlier, record]) for record in records]
+    ends = Ends(statuses, gaps, objectives, rounds, histories, [result.solution], result.solver)
+    return Runs(ends, *scaled, batch.kernel_evals, batch.n**2, batch, stalled)
 
 
 def run_tasks(
@@ -393,7 +395,7 @@ def run_tasks(
     found = [scaled[k] for k in range(len(tasks))]
     lam, nu = (np.array(values) for values in zip(*((one.lam, one.nu) for one in found), strict=True))
     answers = answers_of([one.answer for one in found], tasks)
-    return Runs(results, answers, lam, nu, int(spent[0]), int(spent[1]), solved[0])
+    return Runs(ends_of(results), answers, lam, nu, int(spent[0]), int(spent[1]), solved[0])
 
 
 def _rest(plan: Plan, k: int, result: Result) -> Plan:

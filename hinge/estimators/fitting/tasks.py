@@ -48,6 +48,25 @@ class PackedTasks(NamedTuple):
     weight: np.ndarray
 
 
+class PairTasks(Sequence[Task]):
+    """The tasks of all class pairs, which are parts of concatenated arrays."""
+
+    def __init__(self, packed: PackedTasks, aside: np.ndarray | None, weighted: bool) -> None:
+        self.packed, self.aside, self.weighted = packed, aside, weighted
+
+    def __len__(self) -> int:
+        return len(self.packed.cuts) - 1
+
+    def __getitem__(self, k: Any) -> Any:
+        """Task k; the tasks of a slice as a list."""
+        if isinstance(k, slice):
+            return [self[one] for one in range(*k.indices(len(self)))]
+        rows, cuts, y, weight = self.packed
+        part = slice(cuts[k], cuts[range(len(self))[k] + 1])
+        outside = None if self.aside is None else np.flatnonzero(np.isin(rows[part], self.aside))
+        return Task(rows[part], y[part], weight[part] if self.weighted else None, outside)
+
+
 def tasks_of(
     codes: np.ndarray,
     n_classes: int,
@@ -57,7 +76,7 @@ def tasks_of(
     *,
     one_vs_one: bool,
     by_class: bool = False,
-) -> list[Task]:
+) -> Sequence[Task]:
     """The binary problems of a fit. Rows of weight zero are left out, except held-out rows (`aside`).
 
     `by_class` if the rows of a class pair may be sorted by class, rather than by their number.
@@ -74,14 +93,14 @@ def tasks_of(
         weight = per_class[codes] if weight is None else weight * per_class[codes]
     rows = np.flatnonzero(kept)
     rows = rows[np.argsort(codes[rows], kind="stable")]
-    members = np.split(rows, np.cumsum(np.bincount(codes[rows], minlength=n_classes))[:-1])
-    one = np.ones(len(codes), np.int8)
-    tasks = []
-    for i, j in class_pairs(n_classes):
-        both, y = np.concatenate([members[i], members[j]]), one[: len(members[i]) + len(members[j])].copy()
-        y[len(members[i]) :] = -1
-        outside = None if aside is None else np.flatnonzero(np.isin(both, aside))
-        tasks.append(Task(both, y, None if weight is None else weight[both], outside))
+    sizes = np.bincount(codes[rows], minlength=n_classes)
+    sides = np.array(class_pairs(n_classes)).ravel()  # of all pairs, one after the other
+    counts, ends = sizes[sides], np.cumsum(sizes)[sides]
+    last = np.cumsum(counts)
+    rows = rows[np.arange(last[-1]) + np.repeat(ends - last, counts)]
+    y = np.repeat(np.tile(np.array([1, -1], np.int8), len(sides) // 2), counts)
+    packed = PackedTasks(rows, np.append(0, last[1::2]), y, np.ones(len(rows)) if weight is None else weight[rows])
+    tasks = PairTasks(packed, aside, weight is not None)
     return tasks if by_class else [sort_rows(task) for task in tasks]
 
 
@@ -118,6 +137,8 @@ def _task(rows: np.ndarray | None, positive: np.ndarray, weight: np.ndarray | No
 
 def pack_tasks(tasks: Sequence[Task], *, by_class: bool = False) -> PackedTasks:
     """The tasks as concatenated arrays; `by_class` if the rows of the positive class come first in each."""
+    if isinstance(tasks, PairTasks):
+        return tasks.packed
     rows = np.concatenate([np.arange(len(task.y)) if task.rows is None else task.rows for task in tasks])
     y, weight = np.concatenate([task.y for task in tasks]), np.ones(len(rows))
     if any(task.weight is not None for task in tasks):
@@ -141,7 +162,8 @@ def fits_in_batch(
     if by_value or 8.0 * (copies * n) ** 2 > cache_bytes:
         return False
     pairs = len(tasks) >= many_pairs and tasks[0].rows is not tasks[1].rows
-    return copies * max(len(task.y) for task in tasks) <= (2 * MOST if pairs else MOST)
+    largest = np.diff(tasks.packed.cuts).max() if isinstance(tasks, PairTasks) else max(len(task.y) for task in tasks)
+    return bool(copies * largest <= (2 * MOST if pairs else MOST))
 
 
 def check_mass(

@@ -74,8 +74,8 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
         self._check_masses(codes, classes, weight, factors, aside)
         ovo = len(classes) > 2 and self.multiclass == "ovo"
         tasks = tasks_of(codes, len(classes), weight, factors, aside, one_vs_one=ovo, by_class=True)
-        names = [f"class {label}" for label in classes] if len(tasks) > 1 else []
-        if ovo:
+        names = [f"class {label}" for label in classes] if len(tasks) > 1 and not ovo else []
+        if ovo and self.verbose:
             names = [f"{classes[i]} against {classes[j]}" for i, j in class_pairs(len(classes))]
 
         def attributes(answers: Answers, kernel: Kernel) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
         self.class_weight_ = np.ones(len(classes)) if of_classes is None else of_classes
         self._forget_probabilities()
         self._keep(runs)
-        known = values_of(runs.answers, self._labels(codes))
+        known = values_of(runs.answers, len(codes), len(classes) - 1 if ovo else len(tasks))
         self._remember_rows(*given, known)
         if self.probability not in (False, "deprecated"):
             self._calibrate_fit(lambda: self._left_out(X, y, codes, weight, known), codes, weight)

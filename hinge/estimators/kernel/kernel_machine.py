@@ -25,7 +25,7 @@ from hinge.estimators.data.kernel_input import dense_if_small, is_precomputed, n
 from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, describe_runs, expanded, values_of
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import KernelData, KernelParameters, check_kernel_numbers, on_a_device
-from hinge.estimators.fitting.reports import STALLED_ADVICE, report_results, reports_of
+from hinge.estimators.fitting.reports import STALLED_ADVICE, report_histories, reports_of
 from hinge.estimators.fitting.runs import Plan, gram_threads, run_in_batch, run_pairs, run_tasks
 from hinge.estimators.fitting.tasks import (
     PackedTasks,
@@ -218,7 +218,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         self,
         X: KernelData,
         y: np.ndarray | None,
-        tasks: list[Task],
+        tasks: Sequence[Task],
         kernel: Kernel,
         began: float,
         attributes: Callable[[Answers, Kernel], dict[str, Any]],
@@ -233,7 +233,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         Parameters
         ----------
         X, y : as for `fit`, validated
-        tasks : list of Task
+        tasks : sequence of Task
         kernel : Kernel
         began : float
             When the fit began, by `now`.
@@ -261,7 +261,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
                 runs = run_in_batch(tasks, plan, X, kernel, make, by_class=sort, finer=self._finer)
                 if runs is not None and not runs.stalled:
                     if self.verbose:
-                        report_results(reports_of(self, X, y, names, None), runs.results)
+                        report_histories(reports_of(self, X, y, names, None), runs.ends)
                     return runs
             rebuilt = (lambda answer: attributes(answers_of([answer], tasks), kernel)) if one_model else None
             plan = plan._replace(reports=reports_of(self, X, y, names, rebuilt), starts=self._starts(tasks, classes))
@@ -280,7 +280,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         for C in self._costs():
             kernel, runs = kernel_input.run_with(kernel, X, partial(run, C=C))
             evals, asked = evals + runs.evals, asked + runs.asked
-            if not all(result.status.is_success for result in runs.results) or not reaches(runs, C):
+            if not all(status.is_success for status in runs.ends.statuses) or not reaches(runs, C):
                 break
         self._used_C = C
         self.__dict__.update(attributes(runs.answers, kernel))
@@ -330,7 +330,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
             max_kernel_evals=self.max_kernel_evals,
         )
 
-    def _starts(self, tasks: list[Task], classes: np.ndarray | None) -> list[Expansion | None]:
+    def _starts(self, tasks: Sequence[Task], classes: np.ndarray | None) -> list[Expansion | None]:
         """The answers of the last fit as starts, if it had the same classes (None in regression) and rows."""
         last: list[Expansion] | None = getattr(self, "_answers", None)
         if not (self.warm_start and last):
@@ -397,21 +397,16 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
 
     def _keep(self, runs: Runs) -> None:
         """Set the fitted attributes that describe the runs, and warn if one was cut off."""
-        results = runs.results
-
-        def of_each(values: np.ndarray) -> Any:
-            return values if len(results) > 1 else float(values[0])
-
-        self._answers = [result.solution for result in results] if self.warm_start else None
-        self.lam_ = of_each(runs.lam)
+        ends, several = runs.ends, len(runs.lam) > 1
+        self._answers = list(ends.solutions) if self.warm_start else None
+        self.lam_ = runs.lam if several else float(runs.lam[0])
         if not self._loss.two_sided:
-            self.slack_ = of_each(runs.nu)
+            self.slack_ = runs.nu if several else float(runs.nu[0])
         self.n_kernel_evals_, self.n_kernel_asked_ = runs.evals, runs.asked
         # As in scikit-learn: an array for classifiers, a number for others.
-        rounds = np.array([result.n_iter for result in results], np.int32)
-        self.n_iter_ = rounds if hasattr(self, "classes_") else int(rounds.max())
-        self.fit_status_ = int(any(not result.status.is_success for result in results))
-        describe_runs(self, results, self.max_iter, self._without_margin if np.isinf(runs.gap) else STALLED_ADVICE)
+        self.n_iter_ = ends.rounds.astype(np.int32) if hasattr(self, "classes_") else int(ends.rounds.max())
+        self.fit_status_ = int(not all(status.is_success for status in ends.statuses))
+        describe_runs(self, ends, self.max_iter, self._without_margin if np.isinf(runs.gap) else STALLED_ADVICE)
 
     def _require_dual(self) -> None:
         """Raise if the coefficients are not dual weights of the rows of the fit."""
@@ -558,7 +553,7 @@ class KernelRegressor(KernelMachine, PredictionIntervals):
 
         runs = self._solve(X, t, tasks, kernel_input.kernel_of(self, X), began, attributes)
         self._keep(runs)
-        self._remember_rows(*given, values_of(runs.answers, [one + 1]))
+        self._remember_rows(*given, values_of(runs.answers, len(t), 1))
         return self
 
     def predict(self, X: Items) -> np.ndarray:

@@ -13,10 +13,10 @@ from hinge.access import Gram, Points, as_matrix
 from hinge.access.gram.inner_points import sq_norms
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting.attributes import Answers, describe_runs
+from hinge.estimators.fitting.attributes import Answers, describe_runs, ends_of
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import KernelData, OneClassSVMParameters, is_linear
-from hinge.estimators.fitting.reports import STALLED_ADVICE, reports_of
+from hinge.estimators.fitting.reports import STALLED_ADVICE, Ends, reports_of
 from hinge.estimators.fitting.runs import Plan, run_one
 from hinge.estimators.fitting.tasks import PackedTasks, Task, row_weights
 from hinge.estimators.kernel.kernel_machine import NuMachine
@@ -28,7 +28,6 @@ from hinge.problems import OneClass, Solution
 from hinge.problems.svm.kernel_batch import OneClassBatch
 from hinge.problems.svm.linear_one_class import SOME
 from hinge.problems.svm.nu_forms import KernelOneClass
-from hinge.solvers import Result
 from hinge.solvers.ascent import online_dual
 from hinge.types import Items, MatrixLike, Stored
 
@@ -182,9 +181,9 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
             return _expanded(X, answers.rows[used], answers.beta[used], float(answers.b[0]), kernel)
 
         runs = self._solve(X, None, [task], kernel_input.kernel_of(self, X), began, attributes)
-        self.radius_ = runs.problem.radius(runs.results[0].solution)
+        self.radius_ = runs.problem.radius(runs.ends.solutions[0])
         self.n_kernel_evals_, self.n_kernel_asked_ = runs.evals, runs.asked
-        self._keep_run(runs.results[0])
+        self._keep_run(runs.ends)
         return self
 
     @available_if(_can_stream)
@@ -286,7 +285,7 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
         self.n_kernel_evals_ = self.n_kernel_asked_ = 0
         self.n_feature_reads_ = matrix.reads
         self._mass = problem.total
-        self._keep_run(replace(result, n_iter=-(-result.n_iter // result.per_pass)))
+        self._keep_run(ends_of([replace(result, n_iter=-(-result.n_iter // result.per_pass))]))
 
     def _learn(self, X: Stored, weight: np.ndarray | None) -> None:
         """One pass of `partial_fit` over new rows; continues from the last call, or from `fit`."""
@@ -320,11 +319,11 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
     def _batch(self, points: Points, packed: PackedTasks, C: float) -> OneClassBatch:
         return OneClassBatch(points, packed.weight, float(self.nu))
 
-    def _keep_run(self, result: Result) -> None:
+    def _keep_run(self, ends: Ends) -> None:
         """Set the fitted attributes that describe the run, and warn if it was cut off."""
-        self.n_iter_, self.fit_status_ = int(result.n_iter), int(not result.status.is_success)
-        lost = result.certificate.gap >= 1.0
-        describe_runs(self, [result], self.max_iter, self._without_margin if lost else STALLED_ADVICE)
+        self.n_iter_, self.fit_status_ = int(ends.rounds[0]), int(not ends.statuses[0].is_success)
+        lost = ends.gaps[0] >= 1.0
+        describe_runs(self, ends, self.max_iter, self._without_margin if lost else STALLED_ADVICE)
 
 
 def _linear_attributes(answer: Solution, X: Stored, problem: OneClass | None) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from hinge.problems.base import Certificate
 from hinge.problems.batch import Batch, BatchCertificate, combine_certificates
 from hinge.problems.svm.losses import Loss
@@ -128,9 +130,9 @@ class GramBatch(Batch):
 
     def certificate(self, answer: GramAnswers) -> BatchCertificate:  # type: ignore[override]
         """The certificates of all members; those that have a bound of zero or less have no finite gap."""
-        b, primal, dual = (one.tolist() for one in self.measured(answer))
-        gaps = [(p - d) / d if d > 0.0 else float("inf") for p, d in zip(primal, dual, strict=True)]
-        return combine_certificates([Certificate(*one) for one in zip(primal, dual, gaps, b, strict=True)])
+        b, primal, dual = (one.cpu().numpy() for one in self.measured(answer))
+        gaps = np.divide(primal - dual, dual, out=np.full(len(dual), np.inf), where=dual > 0.0)
+        return combine_certificates(np.stack([primal, dual, gaps, b], axis=1))
 
     def sharpened(self, answer: GramAnswers, found: Certificate, wanted: float) -> Certificate:  # type: ignore[override]
         """The same."""

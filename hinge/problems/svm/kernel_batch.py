@@ -153,7 +153,7 @@ class PackedBatch(Problem[BatchExpansion]):
         """The answers with the biases of their certificates."""
         if not isinstance(certificate, BatchCertificate):
             return answer
-        return answer._replace(biases=np.array([member.b for member in certificate.members]))
+        return answer._replace(biases=certificate.column("b"))
 
 
 class KernelBatch(PackedBatch):

@@ -228,15 +228,17 @@ def certify_batch(problem: PackedBatch, state: BatchState, tol: float) -> float 
     found = state.found
     if not problem.certifiable:
         return float(found["gap"].max())
-    every = [Certificate(*one[:5]) for one in found.tolist()]
-    for k, one in enumerate(every):
-        if one.gap == np.inf or (one.gap > tol and problem.weights is not None):
-            every[k] = _certify_anew(problem, state, k)
-        elif one.gap > tol >= one.unrounded:
+    every = np.stack([found[name] for name in CERTIFICATE], axis=1)
+    for k in np.flatnonzero(found["gap"] > tol).tolist():
+        one = Certificate(*every[k].tolist())
+        if one.gap == np.inf or problem.weights is not None:
+            every[k] = _certify_anew(problem, state, k)[:5]
+        elif one.unrounded <= tol:
             member, answer = problem.members[k], problem.expansion(solution_of(problem, state), k)
-            every[k] = min(one, member.sharpened(answer, member.certificate(answer), tol), key=lambda each: each.gap)
-        if every[k] is not one and one.gap < np.inf:
-            for name, value in zip(CERTIFICATE, every[k], strict=False):
+            again = member.sharpened(answer, member.certificate(answer), tol)
+            every[k] = min(one, again, key=lambda each: each.gap)[:5]
+        if one.gap < np.inf:
+            for name, value in zip(CERTIFICATE, every[k], strict=True):
                 found[name][k] = value
     return combine_certificates(every)
 

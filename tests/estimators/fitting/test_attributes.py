@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_info
 
 from hinge import SVC, Regularized, Solution
 from hinge.access import Gram, as_points
-from hinge.estimators.fitting.attributes import describe_runs, dual_coefficients
+from hinge.estimators.fitting.attributes import describe_runs, dual_coefficients, ends_of
 from hinge.estimators.fitting.runs import gram_threads
 from hinge.kernels import Gaussian
 from hinge.monitoring import Status
@@ -69,7 +69,8 @@ def ended(status, gap=0.5):
 
 def status_of(results, tol):
     model = SimpleNamespace(tol=tol)
-    describe_runs(model, [SimpleNamespace(history=[], **vars(one)) for one in results])
+    other = dict(history=[], solution=None, n_iter=1)
+    describe_runs(model, ends_of([SimpleNamespace(**other, **vars(one)) for one in results]))
     return Status[model.stop_reason_.upper()]
 
 

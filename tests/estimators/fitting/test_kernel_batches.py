@@ -114,10 +114,10 @@ def test_what_cannot_be_certified_is_left_to_the_other_solver(used):
 def test_a_run_that_is_cut_off_has_the_answer_so_far(model, limit, used):
     X, y, t = made_up(3)
     clone(model).set_params(**limit).fit(X, t if isinstance(model, NuSVR) else y)
-    ((results, answers, *_),) = used
-    assert {result.status.name.lower() for result in results} == set(limit)
-    assert all(result.certificate.gap > 1e-3 and result.n_iter == 0 for result in results)
-    assert all(np.isfinite(result.certificate.objective) for result in results)
+    ((ends, answers, *_),) = used
+    assert {status.name.lower() for status in ends.statuses} == set(limit)
+    assert (ends.gaps > 1e-3).all() and (ends.rounds == 0).all()
+    assert np.isfinite(ends.objectives).all()
     assert np.isfinite(answers.b).all() and np.isfinite(answers.beta).all()
 
 
