@@ -23,7 +23,6 @@ from hinge.solvers.newton.newton import Newton
 from hinge.threads import each, stretches
 
 if TYPE_CHECKING:  # imported when a device is asked for
-
     from hinge.access.gram.device import DeviceGram
 
 ROUGH = 1e-2
