@@ -1,8 +1,7 @@
 """Pegasos for structured outputs, line by line; one-slack cutting planes for its optimum; and a chain to label."""
 
 import numpy as np
-
-from reference.cutting_plane import most
+from scipy.optimize import minimize
 
 
 def pegasos(inputs, outputs, lam, sets, features, decode, output="last"):
@@ -39,6 +38,20 @@ def optimum(inputs, outputs, lam, features, loss, decode, tol):
             return least, best
         bind = beta > 1e-8
         A, b, beta = A[bind], b[bind], beta[bind]
+
+
+def most(A, b, lam, beta):
+    """The maximum of bᵀβ - ‖Aᵀβ‖²/(2λ) over β ≥ 0, Σβ ≤ 1, from this β."""
+    found = minimize(
+        lambda x: (x @ A) @ (A.T @ x) / (2 * lam) - b @ x,
+        beta,
+        jac=lambda x: A @ (x @ A) / lam - b,
+        bounds=[(0, 1)] * len(b),
+        constraints={"type": "ineq", "fun": lambda x: 1 - x.sum(), "jac": lambda x: -np.ones(len(x))},
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 1000},
+    )
+    return np.maximum(found.x, 0.0)
 
 
 class Chain:

@@ -395,7 +395,7 @@ class KernelRegularized(KernelProblem):
         exact, own = self.gram.weights, self.gram.norms
         e = 3.0 * e if exact is not None else e + 4.0 * UNIT * float(np.abs(beta) @ own) * own  # as of the multiple
         s, b = longer(self.y, self.share(), self.lam * float(beta @ r), r, e, self.bias == "free")
-        if not (found.bound > -np.inf and 0.0 < s < np.inf):
+        if not (found.bound > -np.inf and 0.0 < s < np.inf and (s * np.abs(beta) <= self.boxes).all()):
             return found
         beta, r, e = s * beta, s * r, s * e
         if exact is not None:

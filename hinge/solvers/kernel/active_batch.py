@@ -282,7 +282,7 @@ def _make_longer(problem: KernelBatch, state: BatchState, k: int) -> None:
     rows, y, box, beta = problem.rows[part], problem.aims[part], problem.boxes[part], state.beta[part]
     _, r, off = _summed_anew(problem, rows, beta)
     s, b = longer(y, lam * box, lam * float(beta @ r), r, 3.0 * off, free)  # the new sums will be off too
-    if not 0.0 < s < np.inf:
+    if not (0.0 < s < np.inf and (s * np.abs(beta) <= box).all()):  # a β at its bound stays a dual weight
         return
     own, r, off = _summed_anew(problem, rows, s * beta)
     certificate = certificate_at(y, box, lam, problem.unit[k], s * beta, r, off, own, b, free, None)
