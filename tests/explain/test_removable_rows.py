@@ -84,7 +84,7 @@ def test_what_cannot_be_proven_is_refused():
     ):
         with pytest.raises(ValueError, match=words):
             removable_rows(model.fit(X, y), X, y)
-    with pytest.raises(TypeError, match="not for NuSVC"):
+    with pytest.raises(TypeError, match="not for hinge's NuSVC"):
         removable_rows(NuSVC().fit(X, y), X, y)
     with pytest.raises(ValueError, match="not the rows of the fit"):
         removable_rows(LinearSVC().fit(X, y), 2.0 * X, y)
