@@ -226,7 +226,7 @@ def feature_names(model: BaseEstimator) -> list[str]:
 def plain_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Parameters in JSON's terms; those that are dicts are weights of classes."""
 
-    def plain(value: Any) -> Any:
+    def plain(value: object) -> object:
         if isinstance(value, dict):
             return {str(label): weight for label, weight in value.items()}
         return value if isinstance(value, int | float | str | None) else str(value)

@@ -190,7 +190,7 @@ def _train(
     return fitted, result
 
 
-def _write_down(machine: Any, result: dict[str, Any]) -> None:
+def _write_down(machine: BaseEstimator, result: dict[str, Any]) -> None:
     """Keep the facts with the model; in a model file a list is a tuple."""
     known = {name: result[name] for name in FACTS if result.get(name) is not None}
     machine.training_ = {name: tuple(fact) if isinstance(fact, list) else fact for name, fact in known.items()}

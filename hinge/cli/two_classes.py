@@ -234,7 +234,7 @@ FRONT = {
 def _show(lines: Sequence[Any], fields: dict[str, tuple[str, str]]) -> None:
     """Show some fields of each line; a dash stands for what is not known."""
 
-    def word(value: Any, form: str) -> str:
+    def word(value: str | float | None, form: str) -> str:
         known = value is not None and (isinstance(value, str) or math.isfinite(value))
         return format(value, form).replace("%", " %") if known else "-"
 

@@ -162,7 +162,7 @@ class KernelPath(SharedPath[RunAnswer]):
             if near:
                 mixed = [Mixing(*pairs) for pairs in zip(near[0], near[-1], strict=True)]
                 beta, r = (np.concatenate(parts) for parts in zip(*map(mix, mixed, y, [C] * len(y)), strict=True))
-                start = BatchExpansion(beta, r, np.array([pair.b for pair in near[0]]))
+                start = BatchExpansion(beta, r, np.array([one.b for one in near[0]]))
             solver = ActiveSet(tol=stop.tol or 0.0)
             found: Any = solve(problem, solver, stop=stop, seed=self.seed, start=cast(Any, start)).solution
             return [pair(C, k, found.beta[own]) for k, own in enumerate(problem.parts)]

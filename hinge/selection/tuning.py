@@ -289,7 +289,7 @@ class _Search:
             return DevicePath(self.model, self.data, gamma, self.folds, self.Cs)
         return KernelPath(self.model, self.data, gamma)
 
-    def _score_without(self, path: Any, g: int) -> None:
+    def _score_without(self, path: LinearPath | KernelPath, g: int) -> None:
         """Leave-one-out scores of all C: from the middle of the grid upwards as they are fitted, then downwards.
 
         The sooner a good candidate is known, the more others are given up by their bounds.
@@ -324,19 +324,22 @@ class _Search:
             self.left_out = (c, g), model
         self._say(g, "leave-one-out", [c])
 
-    def _score_fold(self, path: Any, g: int, kept: np.ndarray, first: int, more: int) -> None:
+    def _score_fold(
+        self, path: LinearPath | KernelPath | None, g: int, kept: np.ndarray, first: int, more: int
+    ) -> None:
         """The scores of fold `first` + `more` for the C that are in the running."""
         assert self.folds is not None
         k = first + more
         train, test = self.folds[k]
-        data, shares = self.data, path is not None and self._shares((train, test))
-        if not shares:
-            path = Refits(self.model, data, self.gammas[g], self.scoring.likely)
+        data, shares = self.data, self._shares((train, test))
+        runs: LinearPath | KernelPath | Refits | None = path
+        if runs is None or not shares:
+            runs, shares = Refits(self.model, data, self.gammas[g], self.scoring.likely), False
         weight = None if data.weight is None else data.weight[test]
         X: Any = test if shares else _safe_split(self.model, data.X, data.y, test, train)[0]
         # A gap of 1% changes fewer predictions than the sampling error of 1,000 rows; of fewer rows each counts more.
         done, tol = 0, 1e-2 * min(1.0, len(data.y) / 1000)
-        for c, model in zip(kept, path.along(train, test, self.Cs[kept].tolist(), tol, self.ends), strict=False):
+        for c, model in zip(kept, runs.along(train, test, self.Cs[kept].tolist(), tol, self.ends), strict=False):
             self._judge((int(c), g, k), model, X, data.y[test], weight)
             done += 1
         self.cut_off |= done < len(kept)

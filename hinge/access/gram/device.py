@@ -299,7 +299,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         """The rows of points `i`, on the device."""
         return DeviceRows(self, self.array(i))
 
-    def values(self, rows: np.ndarray, columns: np.ndarray) -> "torch.Tensor":
+    def values(self, rows: "np.ndarray | torch.Tensor", columns: "np.ndarray | torch.Tensor") -> "torch.Tensor":
         """K[rows, columns], on the device."""
         self._count(len(rows) * len(columns))
         i, j = self.array(rows), self.array(columns)
