@@ -109,10 +109,10 @@ def check(seed: int, n_Cs: int, low: float = 1e-2, high: float = 1e2) -> Checked
     return Checked(machine, model.choice_gap_, asked, int(false.sum()))
 
 
-def main(problems: int = 200, n_Cs: int = 2000) -> int:
-    """Check random problems; returns the number of those with a false proof."""
+def main(problems: int = 200, n_Cs: int = 2000, first: int = 0) -> int:
+    """Check random problems from the one of this number on; returns the number of those with a false proof."""
     found = []
-    for seed in range(problems):
+    for seed in range(first, first + problems):
         found.append(check(seed, n_Cs))
         if found[-1].false:
             print(f"problem {seed}: {found[-1]}", flush=True)
