@@ -77,7 +77,7 @@ class Stacked(NamedTuple):
     penalty: np.ndarray
 
 
-class Points(NamedTuple):
+class Iterates(NamedTuple):
     """The points of some members, a row each: arrays of the state, or copies of rows of these; see there."""
 
     W: np.ndarray
@@ -238,7 +238,7 @@ class FiniteNewton(JointNewton[FiniteNewtonState]):
             if state.W.any():
                 state.G[:] -= stacked.y * _responses(problem.matrix, state.rows, state.W)
             state.alpha[:] = _slopes(problem.loss, stacked, state.G)
-        whole = points = Points(state.W, state.G, state.alpha, state.gradient)
+        whole = points = Iterates(state.W, state.G, state.alpha, state.gradient)
         some, done, aim = list(range(len(members))), 0, self.tol * float(state.target)
         if n_iter > 0 and np.isinf(state.least).all():
             state.gradient[:] = _gradient(members[0], stacked, state.rows, whole)
@@ -246,7 +246,7 @@ class FiniteNewton(JointNewton[FiniteNewtonState]):
         while done < n_iter and (above := [j for j, gap in enumerate(state.gap.tolist()) if gap > aim]):
             if above != some:
                 _store(whole, points, some)
-                some, points = above, Points._make(part[above] for part in whole)
+                some, points = above, Iterates._make(part[above] for part in whole)
                 stacked = _take(every, above)
             _step(members, stacked, state, points, some)
             done += 1
@@ -308,20 +308,20 @@ def _slopes(loss: Loss, stacked: Stacked, G: np.ndarray) -> np.ndarray:
     return alpha if isinstance(stacked.share, float) else alpha * (stacked.share > 0.0)
 
 
-def _store(whole: Points, points: Points, some: list[int]) -> None:
+def _store(whole: Iterates, points: Iterates, some: list[int]) -> None:
     """Write the points of some members to the arrays of all."""
     for array, part in zip(whole, points, strict=True):
         if array is not part:
             array[some] = part
 
 
-def _gradient(first: Regularized, stacked: Stacked, rows: np.ndarray, points: Points) -> np.ndarray:
+def _gradient(first: Regularized, stacked: Stacked, rows: np.ndarray, points: Iterates) -> np.ndarray:
     """∇F of some members at W, where the loss has the slopes α."""
     return stacked.penalty * points.W - _combinations(first, rows, points.alpha * stacked.signed)
 
 
 def _measure_gaps(
-    members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, points: Points, some: list[int]
+    members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, points: Iterates, some: list[int]
 ) -> None:
     """The gaps of some members, and their steps without progress."""
     (W, G, alpha, gradient), share, loss = points, stacked.share, members[0].loss
@@ -348,7 +348,7 @@ def _measure_gaps(
 
 
 def _step(
-    members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, points: Points, some: list[int]
+    members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, points: Iterates, some: list[int]
 ) -> None:
     """Newton's direction of some members, its whole length or the minimum on it, and the gap there."""
     (W, G, alpha, gradient), loss = points, members[0].loss
@@ -367,7 +367,7 @@ def _step(
 
 
 def _directions(
-    members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, points: Points, some: list[int]
+    members: Sequence[Regularized], stacked: Stacked, state: FiniteNewtonState, points: Iterates, some: list[int]
 ) -> np.ndarray:
     """:math:`-(\\nabla^2F)^{-1}\\nabla F` of some members; the Hessians of few rows for all of them in one product."""
     g, first, share = -points.gradient, members[0], stacked.share
@@ -389,7 +389,7 @@ def _directions(
 
 
 def _minimise_along(
-    loss: Loss, stacked: Stacked, points: Points, P: np.ndarray, Q: np.ndarray, starts: list[float]
+    loss: Loss, stacked: Stacked, points: Iterates, P: np.ndarray, Q: np.ndarray, starts: list[float]
 ) -> None:
     """Move each point from the end of a step to the minimum on it.
 
