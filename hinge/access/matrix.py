@@ -114,7 +114,7 @@ class Matrix(Data):
         with _TURNING:
             if not self._by_columns:
                 S = self.whole()
-                turned = _parts_of(S.tocsc()) if self.is_sparse else (frozen(np.ascontiguousarray(S.T)),)
+                turned = _parts_of(S.tocsc()) if self.is_sparse else (frozen(_transposed(S)),)
                 self._by_columns.append(turned)
         kind: Any = CSRRows if self.is_sparse else DenseRows
         return kind(*self._by_columns[0], self._reads)
@@ -443,6 +443,18 @@ def _parts_of(S: sp.csr_array) -> tuple[np.ndarray, ...]:
     """The values, indices and pointers of compressed lines as compiled code takes them."""
     unsigned = (a.view(f"u{a.dtype.itemsize}") for a in (S.indices, S.indptr))
     return tuple(map(frozen, (S.data, *unsigned)))
+
+
+def _transposed(S: np.ndarray, *, rows: int = 1 << 13, columns: int = 8) -> np.ndarray:
+    """A copy by columns, in tiles as wide as a line of the cache; between tiles Ctrl-C is noticed.
+
+    What a tile writes lies together: to touch new memory everywhere in one call may take a second.
+    """
+    T = np.empty(S.shape[::-1], S.dtype)
+    for j in range(0, len(T), columns):
+        for i in range(0, len(S), rows):
+            T[j : j + columns, i : i + rows] = S[i : i + rows, j : j + columns].T
+    return T
 
 
 def _signed(A: CSRRows) -> Iterator[np.ndarray]:

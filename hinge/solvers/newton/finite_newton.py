@@ -254,8 +254,10 @@ class FiniteNewton(JointNewton[FiniteNewtonState]):
         return state._replace(t=state.t + done)
 
     def cost(self, problem: Regularized | Batch, state: FiniteNewtonState | None = None) -> Cost:
-        """Products with all rows for the step and for the gradients at its end and at the minimum on it, and the squares
-        of each member; at first, products at the start and a copy."""
+        """Products with all rows for the step and for the gradients at its end and at the minimum on it, and squares.
+
+        At first, products at the start and a copy.
+        """
         members, cells = members_of(problem), members_of(problem)[0].matrix.n_cells
         return Cost(cells=(3 + len(members)) * cells, setup=3 * cells)
 
