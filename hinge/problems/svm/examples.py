@@ -60,7 +60,7 @@ class Examples(Problem[Answer]):
         if loss.two_sided:
             if y.dtype.kind not in "iufb" or not np.isfinite(y).all():
                 raise ValueError("Targets of a regression problem are finite numbers.")
-            self.y, self.target = np.ones(self.n, np.int8), y.astype(np.float64)
+            self.y, self.target = np.ones(self.n, np.int8), frozen(y.astype(np.float64))
         elif y.dtype.kind not in "iuf" or np.count_nonzero(np.abs(y) == 1) < n:
             raise ValueError("Labels of a problem are -1 and +1; the estimators accept other labels.")
         else:

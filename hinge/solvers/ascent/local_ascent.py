@@ -52,7 +52,7 @@ class AscentRows(NamedTuple):
         """All examples of a problem, or those at some places, read through A, which may have a counter of its own."""
         y, target, weight = problem.y, problem.target, problem.weight
         if at is not None:
-            y, target = y[at], target if len(target) == 1 else target[at]
+            y, target = y[at], target if len(target) == 1 else frozen(target[at])
             weight = weight if len(weight) == 1 else frozen(weight[at])
         return cls(problem.matrix.rows if A is None else A, y, target, weight, problem.loss, problem.lam)
 
