@@ -14,8 +14,9 @@ The ε-insensitive loss of regression has targets t in place of the 1 and no lab
 .. math:: \\max(0, |m_i| - \\varepsilon) + \\varepsilon|\\alpha_i| - \\alpha_im_i, \\qquad
           m_i = t_i - \\langle v, \\phi(x_i)\\rangle - b.
 
-Functions of this file, and of the solvers that use them, take `epsilon`. If it is None, which is known at compile time,
-the loss is the hinge and y are labels; else the loss is the ε-insensitive one and y are targets.
+Functions of this file, and of the solvers that use them, take `epsilon`. If it is None, the loss is the hinge and y are
+labels; else the loss is the ε-insensitive one and y are targets. Compiled functions take `width_of` it, and y as
+float64, so that they are compiled once for both.
 """
 
 import math
@@ -31,6 +32,13 @@ from hinge.types import Array
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 """Unit roundoff of float64."""
+ONE_SIDED = -1.0
+"""The `epsilon` of the hinge in compiled code."""
+
+
+def width_of(epsilon: float | None) -> float:
+    """`epsilon` as compiled code takes it."""
+    return ONE_SIDED if epsilon is None else float(epsilon)
 
 
 @compiled
@@ -47,8 +55,8 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon):
         Bounds on the errors of the responses; norms of the φ(xᵢ); filled with what each error adds to the gap.
     free : bool
         Whether the bias is free.
-    epsilon : float, optional
-        Of the ε-insensitive loss; None for the hinge.
+    epsilon : float
+        Of the ε-insensitive loss; `ONE_SIDED` for the hinge.
 
     Returns
     -------
@@ -111,7 +119,7 @@ def _side(sign, y, box, beta, r, e, own, epsilon):
             continue
         mass += a
         norms += a * own[i]
-        if epsilon is None:
+        if epsilon < 0.0:
             linear += a
             if y[i] * sign < 0.0:
                 largest = np.inf
@@ -121,7 +129,7 @@ def _side(sign, y, box, beta, r, e, own, epsilon):
         sq += beta[i] * r[i]
         sq_off += a * e[i]
         largest = max(largest, a / box[i] if box[i] > 0.0 else np.inf)
-    return mass, norms, linear, mass if epsilon is None else size, sq, sq_off, largest
+    return mass, norms, linear, mass if epsilon < 0.0 else size, sq, sq_off, largest
 
 
 @compiled(inline="always")
@@ -135,7 +143,7 @@ def _shares(up, down):
 @compiled(inline="always")
 def _of_sides(primal, b, mass, epsilon):
     """Bound on the change of P - D if one side's sum is changed by rounding, divided by that rounding."""
-    if epsilon is None:
+    if epsilon < 0.0:
         return abs(b) * mass
     return (abs(b) + epsilon) * mass + primal
 
@@ -155,7 +163,7 @@ def _weight(beta, box, scale, share, epsilon):
     if beta == 0.0 or box <= 0.0:
         return 0.0
     a = min(1.0, scale * abs(beta) / box * share)
-    if epsilon is None:
+    if epsilon < 0.0:
         return a
     return a if beta > 0.0 else -a
 
@@ -163,7 +171,7 @@ def _weight(beta, box, scale, share, epsilon):
 @compiled(inline="always")
 def _short_of(y, response, epsilon):
     """1 - y·response, or target minus response."""
-    if epsilon is None:
+    if epsilon < 0.0:
         return 1.0 - y * response
     return y - response
 
@@ -171,7 +179,7 @@ def _short_of(y, response, epsilon):
 @compiled(inline="always")
 def _reach(y, epsilon):
     """Size of the number that the response is subtracted from; its rounding is relative to that."""
-    if epsilon is None:
+    if epsilon < 0.0:
         return 1.0
     return abs(y) + epsilon
 
@@ -182,7 +190,7 @@ def _term(a, m, epsilon):
 
     Written as a sum of nonnegative terms, so that nothing cancels.
     """
-    if epsilon is None:
+    if epsilon < 0.0:
         return (1.0 - a) * m if m > 0.0 else -a * m
     if a < 0.0:
         a, m = -a, -m
@@ -192,8 +200,8 @@ def _term(a, m, epsilon):
 
 @compiled(no_cpython_wrapper=True)
 def slope_above(beta, e, epsilon):
-    """The slope of eβ + ε|β| to the right of β: e itself for the hinge, where `epsilon` is None."""
-    if epsilon is None:
+    """The slope of eβ + ε|β| to the right of β: e itself for the hinge."""
+    if epsilon < 0.0:
         return e
     return e + epsilon if beta >= 0.0 else e - epsilon
 
@@ -201,7 +209,7 @@ def slope_above(beta, e, epsilon):
 @compiled(no_cpython_wrapper=True)
 def slope_below(beta, e, epsilon):
     """The slope of eβ + ε|β| to the left of β."""
-    if epsilon is None:
+    if epsilon < 0.0:
         return e
     return e + epsilon if beta > 0.0 else e - epsilon
 
@@ -250,7 +258,8 @@ def certificate_at(
     epsilon: float | None,
 ) -> Certificate:
     """The certificate of β at the bias b; see `duality_gap`."""
-    primal, gap, most, dual = duality_gap(y, box, lam, beta, r, e, own, b, free, np.empty(len(y)), epsilon)
+    aims, extra = y.astype(np.float64, copy=False), np.empty(len(y))
+    primal, gap, most, dual = duality_gap(aims, box, lam, beta, r, e, own, b, free, extra, width_of(epsilon))
     whole, unrounded = (relative_gap(*one, unit, epsilon) for one in ((most, dual), (gap, primal - gap)))
     return Certificate(primal, dual, whole, b, unrounded)
 
@@ -391,7 +400,7 @@ def _primal(
 ) -> tuple[float, float]:
     """The primal at s·w and b, and its slope in s."""
     if isinstance(r, np.ndarray):
-        loss, slope = _losses(r, y, np.atleast_1d(c), s, b, epsilon)
+        loss, slope = _losses(r, y.astype(np.float64, copy=False), np.atleast_1d(c), s, b, width_of(epsilon))
         return 0.5 * lam * s * s * sq + loss, lam * s * sq + slope
     short = 1.0 - y * (s * r + b) if epsilon is None else y - s * r - b
     over = short if epsilon is None else abs(short) - epsilon
@@ -405,8 +414,8 @@ def _losses(r, y, c, s, b, epsilon):
     """The sum of the losses at s·r and b, and its slope in s, in one pass; `c` are weights, or one for all."""
     loss, slope, alike = 0.0, 0.0, len(c) == 1
     for i in range(len(r)):
-        if epsilon is None:
-            side = 1.0 * y[i]
+        if epsilon < 0.0:
+            side = y[i]
             over = 1.0 - side * (s * r[i] + b)
         else:
             short = y[i] - s * r[i] - b

@@ -19,6 +19,7 @@ from hinge.problems.svm.kernel_duality import (
     primal_bound,
     relative_gap,
     stationary_bias,
+    width_of,
 )
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.problems.svm.penalized import checked_lam, lam_of
@@ -428,7 +429,7 @@ class KernelRegularized(KernelProblem):
         """The certificate without a bound, for a kernel that is not positive semidefinite, at a stationary bias."""
         b = 0.0
         if self.bias == "free":
-            b = stationary_bias(answer.beta, answer.responses - self.aims, *self.limits, self.epsilon)
+            b = stationary_bias(answer.beta, answer.responses - self.aims, *self.limits, width_of(self.epsilon))
         return Certificate(self.objective(answer._replace(b=b)), np.nan, np.nan, b)
 
     def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
@@ -445,9 +446,8 @@ class KernelRegularized(KernelProblem):
     def _gap_of(
         self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, b: float, extra: np.ndarray
     ) -> tuple[float, float, float, float]:
-        own = self.gram.norms
-        free = self.bias == "free"
-        return duality_gap(self.aims, self.boxes, self.lam, beta, r, e, own, b, free, extra, self.epsilon)
+        aims, own, free = self.aims.astype(np.float64, copy=False), self.gram.norms, self.bias == "free"
+        return duality_gap(aims, self.boxes, self.lam, beta, r, e, own, b, free, extra, width_of(self.epsilon))
 
     def _blurred(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float) -> np.ndarray:
         """The rows with the largest error terms, which must be summed again for the gap to be as `wanted`.

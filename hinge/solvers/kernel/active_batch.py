@@ -10,7 +10,7 @@ from hinge.problems.base import Certificate
 from hinge.problems.batch import combine_certificates
 from hinge.problems.svm.examples import sorted_bias
 from hinge.problems.svm.kernel_batch import BatchExpansion, KernelBatch, LevelBatch, PackedBatch
-from hinge.problems.svm.kernel_duality import certificate_at, longer
+from hinge.problems.svm.kernel_duality import certificate_at, longer, width_of
 from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, level_gap, level_of, quantile, relative_gap
 from hinge.solvers.kernel.active_rounds import (
     FINEST,
@@ -132,7 +132,7 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
         *problem.errors,
         problem.rows,
         problem.cuts,
-        problem.aims,
+        problem.aims.astype(np.float64, copy=False),
         problem.boxes,
         problem.lo,
         problem.hi,
@@ -143,19 +143,18 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
         state.spread,
         state.found,
     )
-    free, epsilon, left = problem.bias == "free", problem.epsilon, n_iter
-    # None for what is rarely needed, so that its code is not compiled, nor are Newton steps if no problem needs them.
-    unbiased, indefinite, sums = None if free else True, None if problem.certifiable else True, sums_of(problem, state)
-    plain = True if sums is None else None
+    free, epsilon, left, sums = problem.bias == "free", width_of(problem.epsilon), n_iter, sums_of(problem, state)
+    # None for what is rare, since code for it is left out then: what a kernel that is not positive needs, and ν-SVMs.
+    indefinite, plain = None if problem.certifiable else True, True if sums is None else None
     sizes = np.diff(problem.cuts)
     while left > 0:
-        k, stuck, done = _solve(these, tol, left, unbiased, indefinite, epsilon, plain, sums)
+        k, stuck, done = _solve(these, float(tol), left, free, indefinite, epsilon, plain, sums)
         left -= done
         if stuck:
             work, n = state.found["work"], sizes[k]
             before = float(work[k])
             work[k] += most_pairs(n)
-            if plain and (n > MOST or _most_between(problem, k)):
+            if sums is None and (n > MOST or _most_between(problem, k)):
                 work[k] += _exchange(problem, state, k)
             else:
                 work[k] += _move_on_face(these, k, free, epsilon, sums)
@@ -293,7 +292,7 @@ def _make_longer(problem: KernelBatch, state: BatchState, k: int) -> None:
 
 
 @compiled
-def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums):
+def _solve(these, tol, n_iter, free, indefinite, epsilon, plain, sums):
     """So many rounds, or until the pair steps of a member are slow: the member, whether they are, the rounds made."""
     done = 0
     for k in range(len(these.cuts) - 1):
@@ -317,11 +316,12 @@ def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums):
         while not (finished or stuck) and done < n_iter:
             if not found.on_face:
                 level, most = found.level * these.spread[k], most_pairs(n)
-                if unbiased is None:
-                    width = 0.0 if epsilon is None else epsilon
-                    steps = pair_steps(K, beta, e, lo, hi, level, most, width, cut, indefinite is None)
-                else:
+                steps = -1
+                if plain is not None and not free:
                     steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
+                if steps < 0:
+                    width = epsilon if epsilon > 0.0 else 0.0
+                    steps = pair_steps(K, beta, e, lo, hi, level, most, width, cut, indefinite is None)
                 stuck = indefinite is None and steps == most
             found.on_face = stuck
             if stuck:
@@ -333,13 +333,13 @@ def _solve(these, tol, n_iter, unbiased, indefinite, epsilon, plain, sums):
             for look in range(2):
                 if plain is not None:
                     b, gap, value, primal = measured(
-                        y, box, these.lam[k], these.unit[k], net, e, lo, hi, own, errors, unbiased, indefinite, epsilon
+                        y, box, these.lam[k], these.unit[k], net, e, lo, hi, own, errors, free, indefinite, epsilon
                     )
                     bound = value
                 if sums is not None:
                     b, gap, value, primal, bound = measured_levels(sums, k, box, y, net, e, own, errors, these.unit[k])
                 if look == 0:
-                    found.still = _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, spread)
+                    found.still = _rounds_without_gain(these, k, value, primal, indefinite, sums, mass, spread)
                     found.dual = value if value > found.dual else found.dual
                     ended = found.still >= STILL
                     found.as_is, found.b = gap, b
@@ -398,11 +398,11 @@ def _own_values(values, rows):
 
 
 @compiled
-def _rounds_without_gain(these, k, value, primal, indefinite, plain, mass, spread):
+def _rounds_without_gain(these, k, value, primal, indefinite, sums, mass, spread):
     """How many rounds in a row have gained nothing; enough to end only at the finest level, or without a margin."""
     found, missing = these.found[k], 0.0
     if indefinite is None:
-        missing = (primal if plain is None else min(primal, these.spread[k])) - value
+        missing = (min(primal, these.spread[k]) if sums is None else primal) - value
     without = lacks_margin(-2.0 * value, primal - value, mass, spread)
     idle, n = found.still + 1.0, these.cuts[k + 1] - these.cuts[k]
     if not without:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.problems.svm.kernel_duality import duality_gap, slope_above, slope_below, stationary_bias
+from hinge.problems.svm.kernel_duality import duality_gap, slope_above, slope_below, stationary_bias, width_of
 from hinge.problems.svm.levels import quantile
 from hinge.solvers.kernel.conjugate_steps import pair_steps
 from hinge.solvers.kernel.face_steps import face_steps
@@ -52,7 +52,7 @@ def exchange_and_move(
     def moves(limit: int) -> int:
         if free:
             return int(pair_steps(K, beta, e, lo, hi, level, limit, epsilon or 0.0, n, True))
-        return int(single_steps(K, beta, e, lo, hi, level, limit, epsilon))
+        return int(single_steps(K, beta, e, lo, hi, level, limit, width_of(epsilon)))
 
     made = moves(most)
     if made < most:
@@ -62,43 +62,43 @@ def exchange_and_move(
 
 
 @compiled
-def measured(y, box, lam, unit, beta, e, lo, hi, own, off, unbiased, indefinite, epsilon):
+def measured(y, box, lam, unit, beta, e, lo, hi, own, off, free, indefinite, epsilon):
     """The bias, the relative gap or, where there is none, the violation; the dual; and the primal.
 
-    `y`, `unit` and `epsilon` are as in `KernelRegularized.aims` and so on: labels, 0 and None for the hinge.
-    `unbiased` and `indefinite` are None, and their part not compiled, where there is a bias and the kernel is positive.
+    `y`, `unit` and `epsilon` are as in `KernelRegularized.aims` and so on: labels, 0 and `ONE_SIDED` for the hinge. The
+    bias may be `free`. `indefinite` is None, and its part not compiled, where the kernel is positive semidefinite.
     """
     n = len(beta)
     r = np.empty(n)
     for i in range(n):
         r[i] = e[i] + y[i]
     if indefinite is not None:
-        return _violation(y, box, lam, beta, e, r, lo, hi, unbiased, epsilon)
-    b = _best_bias(y, e, box, epsilon) if unbiased is None else 0.0
-    primal, _, most, dual = duality_gap(y, box, lam, beta, r, off, own, b, unbiased is None, np.empty(n), epsilon)
-    if most == 0.0 and epsilon is not None:
+        return _violation(y, box, lam, beta, e, r, lo, hi, free, epsilon)
+    b = _best_bias(y, e, box, epsilon) if free else 0.0
+    primal, _, most, dual = duality_gap(y, box, lam, beta, r, off, own, b, free, np.empty(n), epsilon)
+    if most == 0.0 and epsilon >= 0.0:
         return b, 0.0, dual, primal
     return b, most / max(dual, unit) if max(dual, unit) > 0.0 else np.inf, dual, primal
 
 
 @compiled
-def _violation(y, box, lam, beta, e, r, lo, hi, unbiased, epsilon):
+def _violation(y, box, lam, beta, e, r, lo, hi, free, epsilon):
     """What `measured` gives where there is no certificate: how far slopes are apart that should be equal."""
     least, largest, dual, primal = np.inf, -np.inf, 0.0, 0.0
-    b = stationary_bias(beta, e, lo, hi, epsilon) if unbiased is None else 0.0
+    b = stationary_bias(beta, e, lo, hi, epsilon) if free else 0.0
     for i in range(len(beta)):
         if beta[i] < hi[i]:
             least = min(least, slope_above(beta[i], e[i], epsilon))
         if beta[i] > lo[i]:
             largest = max(largest, slope_below(beta[i], e[i], epsilon))
         dual += lam * beta[i] * (y[i] - 0.5 * r[i])
-        if epsilon is None:
+        if epsilon < 0.0:
             cost = max(0.0, 1.0 - y[i] * (r[i] + b))
         else:
             dual -= lam * epsilon * abs(beta[i])
             cost = max(0.0, abs(y[i] - r[i] - b) - epsilon)
         primal += lam * (0.5 * beta[i] * r[i] + box[i] * cost)
-    violation = largest - least if unbiased is None else max(largest, -least)
+    violation = largest - least if free else max(largest, -least)
     return b, max(violation, 0.0), dual, primal
 
 
@@ -106,12 +106,12 @@ def _violation(y, box, lam, beta, e, r, lo, hi, unbiased, epsilon):
 def _best_bias(y, e, weight, epsilon):
     """The order statistic of the kinks y - r, with r = e + y, at which the positive mass is used up.
 
-    With `epsilon` there are two kinks a point, at y - r ± ε, and half of their mass is to be used up.
+    With an `epsilon` there are two kinks a point, at y - r ± ε, and half of their mass is to be used up.
     """
-    n, times = len(e), 1 if epsilon is None else 2
+    n, times = len(e), 1 if epsilon < 0.0 else 2
     kinks, mass, target = np.empty(times * n), np.empty(times * n), 0.0
     for i in range(n):
-        if epsilon is None:
+        if epsilon < 0.0:
             kinks[i], mass[i] = y[i] - (e[i] + y[i]), weight[i]
             target += weight[i] if y[i] > 0 else 0.0
         else:
@@ -135,7 +135,7 @@ def steps_on_face(K, beta, e, lo, hi, free, epsilon, cut):
 
     The points before the `cut` and from it on have a sum of their own. The arithmetic done, in units of n.
     """
-    if epsilon is None or epsilon == 0.0:
+    if epsilon <= 0.0:
         return face_steps(K, beta, e, lo, hi, free, cut)
     n = len(beta)
     low, high, sides = np.zeros(n), np.zeros(n), np.zeros(n)

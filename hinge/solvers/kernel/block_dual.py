@@ -12,7 +12,7 @@ from hinge.monitoring import Status
 from hinge.monitoring.clock import hurried
 from hinge.problems import Expansion, KernelRegularized, sorted_bias
 from hinge.problems.base import Cost, rounded_gap
-from hinge.problems.svm.kernel_duality import UNIT, best_scale
+from hinge.problems.svm.kernel_duality import UNIT, best_scale, width_of
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.conjugate_steps import pair_moves
@@ -314,8 +314,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         if problem.bias == "free":
             width, convex = epsilon or 0.0, problem.certifiable
             return int(pair_moves(K, lines, beta, e, lo, hi, fine, n, tol, n + most, width, n, convex))
-        made = int(single_steps(K, beta, e, lo, hi, fine, n, epsilon))
-        return made + int(single_steps(K, beta, e, lo, hi, tol, most, epsilon)) if made == n else made
+        made = int(single_steps(K, beta, e, lo, hi, fine, n, width_of(epsilon)))
+        return made + int(single_steps(K, beta, e, lo, hi, tol, most, width_of(epsilon))) if made == n else made
 
     # --- answers --------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ def single_steps(K, beta, e, lo, hi, tol, most, epsilon):
 @compiled
 def _moved(beta, e, own, epsilon):
     """The best value of one coordinate, without its bounds."""
-    if epsilon is None:
+    if epsilon < 0.0:
         return beta - e / own
     shrunk = max(0.0, abs(beta - e / own) - epsilon / own)
     return shrunk if beta - e / own > 0.0 else -shrunk

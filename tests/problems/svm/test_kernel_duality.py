@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from hinge.problems.svm.kernel_duality import certificate_at, duality_gap, longer, stationary_bias
+from hinge.problems.svm.kernel_duality import ONE_SIDED, certificate_at, duality_gap, longer, stationary_bias
 
 
 def some(seed, n=25):
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((n, 6))
     K = A @ A.T
-    y = np.where(rng.random(n) < 0.5, 1, -1).astype(np.int8)
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     box = rng.random(n)
     beta = y * box * rng.random(n)
     return K, y, box, beta
@@ -28,7 +28,7 @@ def test_without_a_bias_it_is_primal_less_dual_of_the_best_multiple(seed):
     K, y, box, beta = some(seed)
     lam, r, zero = 0.1, K @ beta, np.zeros(25)
     extra = np.empty(25)
-    P, gap, most, least = duality_gap(y, box, lam, beta, r, zero, np.sqrt(np.diag(K)), 0.0, False, extra, None)
+    P, gap, most, least = duality_gap(y, box, lam, beta, r, zero, np.sqrt(np.diag(K)), 0.0, False, extra, ONE_SIDED)
     assert pytest.approx(primal(K, y, box, lam, beta, 0.0)) == P
     largest = (np.abs(beta) / box).max()
     multiples = np.linspace(0, 1 / largest, 20001)
@@ -44,7 +44,9 @@ def test_with_a_bias_the_dual_point_is_made_feasible(seed):
     K, y, box, beta = some(seed)
     lam, b = 0.1, 0.2
     extra = np.empty(25)
-    P, _, most, _ = duality_gap(y, box, lam, beta, K @ beta, np.zeros(25), np.sqrt(np.diag(K)), b, True, extra, None)
+    P, _, most, _ = duality_gap(
+        y, box, lam, beta, K @ beta, np.zeros(25), np.sqrt(np.diag(K)), b, True, extra, ONE_SIDED
+    )
     assert pytest.approx(primal(K, y, box, lam, beta, b)) == P
     # any feasible point bounds the optimum: the gap is no smaller than to the balanced multiple
     up, down = np.abs(beta)[y > 0].sum(), np.abs(beta)[y < 0].sum()
@@ -60,12 +62,12 @@ def test_errors_of_responses_only_add():
     K, y, box, beta = some(0)
     e, extra = np.full(25, 1e-3), np.empty(25)
     arguments = y, box, 0.1, beta, K @ beta
-    sharp = duality_gap(*arguments, np.zeros(25), np.ones(25), 0.0, False, extra, None)
-    blurred = duality_gap(*arguments, e, np.ones(25), 0.0, False, extra, None)
+    sharp = duality_gap(*arguments, np.zeros(25), np.ones(25), 0.0, False, extra, ONE_SIDED)
+    blurred = duality_gap(*arguments, e, np.ones(25), 0.0, False, extra, ONE_SIDED)
     assert blurred[2] > sharp[2]
     assert blurred[3] < sharp[3]
     off = 1e-3 * np.random.default_rng(1).uniform(-1, 1, 25)
-    moved = duality_gap(y, box, 0.1, beta, K @ beta + off, np.zeros(25), np.ones(25), 0.0, False, extra, None)
+    moved = duality_gap(y, box, 0.1, beta, K @ beta + off, np.zeros(25), np.ones(25), 0.0, False, extra, ONE_SIDED)
     assert moved[1] <= blurred[2] * (1 + 1e-9)
 
 
@@ -73,7 +75,7 @@ def test_a_point_outside_of_the_box_has_no_gap():
     K, y, box, beta = some(1)
     beta[3] = -y[3] * 0.1
     _, gap, most, least = duality_gap(
-        y, box, 0.1, beta, K @ beta, np.zeros(25), np.ones(25), 0.0, False, np.empty(25), None
+        y, box, 0.1, beta, K @ beta, np.zeros(25), np.ones(25), 0.0, False, np.empty(25), ONE_SIDED
     )
     assert gap == most == np.inf and least == -np.inf
 
@@ -114,10 +116,10 @@ def test_the_stationary_bias_with_epsilon_has_zero_for_a_bound():
 def test_the_stationary_bias_is_libsvms():
     lo, hi = np.zeros(4), np.ones(4)
     e = np.array([0.3, 0.5, -1.0, 2.0])
-    assert stationary_bias(np.array([0.5, 0.5, 0.0, 1.0]), e, lo, hi, None) == pytest.approx(-0.4)
-    assert stationary_bias(np.array([0.0, 1.0, 0.0, 1.0]), e, lo, hi, None) == pytest.approx(-0.5 * (-1.0 + 2.0))
-    assert stationary_bias(np.zeros(4), e, lo, hi, None) == 1.0
-    assert stationary_bias(np.ones(4), e, lo, hi, None) == -2.0
+    assert stationary_bias(np.array([0.5, 0.5, 0.0, 1.0]), e, lo, hi, ONE_SIDED) == pytest.approx(-0.4)
+    assert stationary_bias(np.array([0.0, 1.0, 0.0, 1.0]), e, lo, hi, ONE_SIDED) == pytest.approx(-0.5 * (-1.0 + 2.0))
+    assert stationary_bias(np.zeros(4), e, lo, hi, ONE_SIDED) == 1.0
+    assert stationary_bias(np.ones(4), e, lo, hi, ONE_SIDED) == -2.0
 
 
 @pytest.mark.parametrize("free", [False, True])

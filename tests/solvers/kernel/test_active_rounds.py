@@ -4,6 +4,7 @@ import pytest
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian
 from hinge.problems import Expansion, KernelRegularized
+from hinge.problems.svm.kernel_duality import ONE_SIDED
 from hinge.solvers.kernel.active_rounds import exchange_and_move, fit_alone, measured
 
 X = np.random.default_rng(0).standard_normal((40, 2))
@@ -18,9 +19,8 @@ def test_pairs_and_exchanged_sets_end_at_a_small_gap(free):
     exchange_and_move(K, beta, e, lo, hi, 1e-10, free, None)
     np.testing.assert_allclose(e, K @ beta - Y, atol=1e-9)
     own, zeros = np.ones(40), np.zeros(40)
-    unbiased = None if free else True
     b, gap, dual, primal = measured(
-        Y, problem.boxes, problem.lam, 0.0, beta, e, lo, hi, own, zeros, unbiased, None, None
+        Y, problem.boxes, problem.lam, 0.0, beta, e, lo, hi, own, zeros, free, None, ONE_SIDED
     )
     found = problem.certificate(Expansion(beta, 0.0, e + Y, None, 40))
     assert gap <= 1e-8 and found.gap == pytest.approx(gap, abs=1e-9)

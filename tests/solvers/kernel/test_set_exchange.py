@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from hinge.problems.svm.kernel_duality import width_of
 from hinge.solvers.kernel.conjugate_steps import pair_steps
 from hinge.solvers.kernel.set_exchange import MOST_FREE, exchange_sets
 from hinge.solvers.kernel.single_steps import single_steps
@@ -10,7 +11,7 @@ def steps(free, K, beta, e, lo, hi, tol, most, epsilon):
     """Pairs that move alone or, without a bias, single coordinates."""
     if free:
         return pair_steps(K, beta, e, lo, hi, tol, most, epsilon or 0.0, len(beta), False)
-    return single_steps(K, beta, e, lo, hi, tol, most, epsilon)
+    return single_steps(K, beta, e, lo, hi, tol, most, width_of(epsilon))
 
 
 def problem_of(n=160, C=20.0, seed=0, labels=False, d=8):

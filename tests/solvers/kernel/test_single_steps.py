@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from hinge.problems.svm.kernel_duality import ONE_SIDED, width_of
 from hinge.solvers.kernel.conjugate_steps import pair_steps
 from hinge.solvers.kernel.single_steps import single_steps
 
@@ -10,7 +11,7 @@ def steps(balanced, K, beta, e, lo, hi, tol, most, epsilon):
     """Steps of one coordinate or, where the sum is to stay, of pairs that move alone."""
     if balanced:
         return pair_steps(K, beta, e, lo, hi, tol, most, epsilon or 0.0, len(beta), False)
-    return single_steps(K, beta, e, lo, hi, tol, most, epsilon)
+    return single_steps(K, beta, e, lo, hi, tol, most, width_of(epsilon))
 
 
 def small_problem(seed, n=12):
@@ -115,14 +116,14 @@ def test_bounds_are_met_exactly():
     steps(True, K, beta, e, np.full(3, -0.3), np.full(3, 0.3), 1e-12, 100, None)
     assert beta.tolist()[:2] == [0.3, -0.3]
     beta, e = np.zeros(2), np.array([-5.0, 5.0])
-    single_steps(np.eye(2), beta, e, np.full(2, -0.1), np.full(2, 0.7), 1e-12, 100, None)
+    single_steps(np.eye(2), beta, e, np.full(2, -0.1), np.full(2, 0.7), 1e-12, 100, ONE_SIDED)
     assert beta.tolist() == [0.7, -0.1]
 
 
 def test_nothing_to_do():
     beta, e = np.zeros(2), np.array([0.5, 0.5])
     assert steps(True, np.eye(2), beta, e, -np.ones(2), np.ones(2), 1e-12, 10, None) == 0
-    assert single_steps(np.eye(2), beta, np.zeros(2), -np.ones(2), np.ones(2), 1e-12, 10, None) == 0
+    assert single_steps(np.eye(2), beta, np.zeros(2), -np.ones(2), np.ones(2), 1e-12, 10, ONE_SIDED) == 0
     # where no coordinate can grow there is no pair
     assert steps(True, np.eye(2), np.ones(2), np.array([-1.0, 1.0]), -np.ones(2), np.ones(2), 1e-12, 10, None) == 0
 
