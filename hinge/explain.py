@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from hinge.calibration.sigmoid import fit_sigmoid, probabilities
 from hinge.constraints import count
 from hinge.estimators.fitting.tasks import class_pairs
-from hinge.estimators.pipelines import unwrap
+from hinge.estimators.pipelines import examined
 from hinge.problems.svm.idle_rows import idle_margins
 from hinge.types import Items, MatrixLike
 
@@ -183,7 +183,7 @@ def feature_table(
     check_is_fitted(model)
     if isinstance(model, Pipeline) and len(model) > 1 and names is None:
         names = names_made(model[:-1])
-    model, X = unwrap(model, X)
+    model, X = examined(model, X)
     try:
         coef: Any = model.coef_
     except AttributeError as error:
@@ -319,7 +319,7 @@ def row_table(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Array
     (60, True)
     """
     check_is_fitted(model)
-    model, X = unwrap(model, X)
+    model, X = examined(model, X)
     if not hasattr(model, "_left_out"):
         raise TypeError(f"Tables of rows are for LinearSVC, SVC and NuSVC, not for a {type(model).__name__}.")
     rows, labels, codes, weight = model._rows_to_judge(X, y, sample_weight, False)
@@ -484,7 +484,7 @@ def removable_rows(
     (True, True)
     """
     check_is_fitted(model)
-    model, X = unwrap(model, X)
+    model, X = examined(model, X)
     if not hasattr(model, "_certified_answers"):
         whose = type(model).__module__.partition(".")[0]
         raise TypeError(

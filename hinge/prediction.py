@@ -6,10 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from hinge.access.gram.base import whole
 from hinge.access.matrix import ROW_BLOCK_CELLS
 from hinge.access.tables.table import Table, checked_prices
 from hinge.constraints import BUDGET, number
-from hinge.types import Stored
+from hinge.types import Array, Stored
 
 __all__ = ["Looks", "Purchase", "ReadingOrder"]
 
@@ -243,9 +244,9 @@ class ReadingOrder:
         return most
 
 
-def first_class(scores: np.ndarray) -> np.ndarray:
+def first_class(scores: Array) -> Array:
     """The predicted class of each row: the sign of a single score, or the largest of several."""
-    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return whole(scores[:, 0] > 0) if scores.shape[1] == 1 else scores.argmax(1)
 
 
 def _used(coef: np.ndarray) -> np.ndarray:

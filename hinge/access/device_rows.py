@@ -6,6 +6,8 @@ bias. Needs torch.
 
 import warnings
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
@@ -81,19 +83,40 @@ def on_device(matrix: Matrix, device: str, *, checked: bool = True) -> "FullRows
     placed = _PLACED.setdefault(matrix, {})
     if device not in placed:
         torch = import_torch(device)
-        try:
+        with _room_for(torch, matrix, device):
             placed[device] = _sent(torch, matrix, device, checked)
-        except torch.cuda.OutOfMemoryError:
-            raise MemoryError(
-                f"The memory of {device} does not hold {matrix.n_cells:,} cells in float64; use device='cpu'."
-            ) from None
         matrix.count(matrix.n_cells)
     return placed[device]
 
 
+def lying_there(X: "torch.Tensor", device: str) -> Matrix:
+    """A matrix whose rows lie on the device alone, of which the host knows the shape."""
+    torch, matrix = import_torch(device), _without_memory(*X.shape)
+    with _room_for(torch, matrix, device):
+        rows = _extended(torch, X, matrix, device)
+    _PLACED[matrix] = {device: rows}
+    return matrix
+
+
+@contextmanager
+def _room_for(torch: ModuleType, matrix: Matrix, device: str) -> Iterator[None]:
+    """State what did not fit into the memory of a device."""
+    try:
+        yield
+    except torch.cuda.OutOfMemoryError:
+        raise MemoryError(
+            f"The memory of {device} does not hold {matrix.n_cells:,} cells in float64; use device='cpu'."
+        ) from None
+
+
+def _without_memory(n: int, d: int) -> Matrix:
+    """A matrix of zeros that take no memory, for rows that are on a device."""
+    return Matrix(np.broadcast_to(np.zeros(1), (n, d)), checked=True)
+
+
 def keep_there(X: "torch.Tensor", d: int, device: str) -> Matrix:
     """A matrix whose rows (xᵢ, 1), of d features, lie on the device alone: the host has zeros without memory."""
-    matrix = Matrix(np.broadcast_to(np.zeros(1), (len(X), d)), checked=True)
+    matrix = _without_memory(len(X), d)
     rows = FullRows(import_torch(device), X, d, matrix.n_cells, matrix.rows.reads)
     rows.forms_squares = True
     _PLACED[matrix] = {device: rows}
@@ -154,10 +177,7 @@ def _sent(torch: ModuleType, matrix: Matrix, device: str, checked: bool) -> "Ful
     n, d = matrix.shape
     A, width = matrix.rows, width_of(d)
     if isinstance(A, DenseRows):
-        X = torch.zeros((n, width), dtype=torch.float64, device=device)
-        X[:, :d] = sent(torch, A.X, device)
-        X[:, d] = 1.0
-        return FullRows(torch, X, d, matrix.n_cells, A.reads)
+        return _extended(torch, sent(torch, A.X, device), matrix, device)
     pointers, columns = (sent(torch, a.view(f"i{a.dtype.itemsize}"), device) for a in (A.indptr, A.indices))
     values = sent(torch, A.data, device).to(torch.float64)
     if not (checked or _fit_together(torch, pointers, columns, d)):
@@ -171,6 +191,15 @@ def _sent(torch: ModuleType, matrix: Matrix, device: str, checked: bool) -> "Ful
         X[:, d] = 1.0
         return FullRows(torch, X, d, matrix.n_cells, A.reads)
     return CompressedRows(torch, Compressed(pointers, columns, values), lines, d, A.reads)
+
+
+def _extended(torch: ModuleType, rows: "torch.Tensor", matrix: Matrix, device: str) -> "FullRows":
+    """Rows that lie on the device, copied in float64 with the constant feature."""
+    n, d = matrix.shape
+    X = torch.zeros((n, width_of(d)), dtype=torch.float64, device=device)
+    X[:, :d] = rows
+    X[:, d] = 1.0
+    return FullRows(torch, X, d, matrix.n_cells, matrix.rows.reads)
 
 
 def _fit_together(torch: ModuleType, pointers: "torch.Tensor", columns: "torch.Tensor", d: int) -> bool:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from hinge.display.figure import COLOURS
 from hinge.display.static import Display, axes_or_new
-from hinge.estimators.pipelines import covered, unwrap
+from hinge.estimators.pipelines import covered, examined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +104,7 @@ class CalibrationDisplay(Display):
         -------
         CalibrationDisplay
         """
-        estimator, X = unwrap(estimator, X)
+        estimator, X = examined(estimator, X)
         if not hasattr(estimator, "predict_proba"):
             raise ValueError("The estimator has no probabilities: call its calibrate(X, y) with the rows of its fit.")
         classes = list(estimator.classes_)
@@ -311,7 +311,7 @@ class ConformalDisplay(Display):
         -------
         ConformalDisplay
         """
-        machine, X = unwrap(estimator, X)
+        machine, X = examined(estimator, X)
         found = [covered(machine, X, y, alpha) for alpha in alphas]
         coverage, size = ([float(np.mean(one[k])) for one in found] for k in (0, 1))
         unit = "classes in a set" if hasattr(machine, "classes_") else "width of an interval"

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hinge.constraints import count
 from hinge.display.figure import COLOURS
 from hinge.display.static import Display, axes_or_new
-from hinge.estimators.pipelines import unwrap
+from hinge.estimators.pipelines import examined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +96,7 @@ class HardRowsDisplay(Display):
         -------
         HardRowsDisplay
         """
-        estimator, X = unwrap(estimator, X)
+        estimator, X = examined(estimator, X)
         if not hasattr(estimator, "classes_"):
             raise ValueError("The estimator is not fitted: fit it first.")
         if len(estimator.classes_) != 2:

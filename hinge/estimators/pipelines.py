@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from hinge.access.arrays import on_host
+from hinge.estimators.data.any_arrays import host_model
 from hinge.types import Items
 
 __all__ = ["calibrate", "conformalize", "coverage_score", "predict_interval", "predict_set"]
@@ -26,6 +28,12 @@ def unwrap(model: BaseEstimator, X: Items | None) -> tuple[Any, Any]:
             X = model[:-1].transform(X)
         model = model[-1]
     return model, X
+
+
+def examined(model: BaseEstimator, X: Items | None) -> tuple[Any, Any]:
+    """The same to read only, without a change of the machine: attributes and rows of other libraries as NumPy's."""
+    machine, rows = unwrap(model, X)
+    return host_model(machine), on_host(rows)
 
 
 def _method(machine: BaseEstimator, name: str) -> Any:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from hinge.estimators.data.any_arrays import host_model
 from hinge.estimators.mixins.to_sklearn import NAMES
 from hinge.files.replacing import replacing
 from hinge.kernels import Precomputed
@@ -291,6 +292,7 @@ def write_liblinear(model: BaseEstimator, path: str | os.PathLike[str], *, numbe
     if not isinstance(model, LinearSVC | LinearSVR):
         raise TypeError(f"LIBLINEAR has no {type(model).__name__}: use write_libsvm for kernel machines.")
     check_is_fitted(model)
+    model = host_model(model)
     coef: Any = model.coef_
     w = np.atleast_2d(coef.toarray() if sp.issparse(coef) else coef)
     has_bias = bool(np.any(model.intercept_))

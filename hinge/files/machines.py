@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from hinge.estimators.data.any_arrays import host_model
 from hinge.estimators.fitting.parameters import check_kernel_numbers
 from hinge.estimators.mixins.conformal import LEARNED as CONFORMITY
 from hinge.files.plain_values import NUMBERS_AND_TEXT, npy, plain, restored_csr, stored_csr, value_of
@@ -51,6 +52,7 @@ UNKNOWN = ("gap_", "objective_", "lam_", "slack_", "radius_")
 def stored_machine(model: Machine, prefix: str, arrays: dict[str, bytes]) -> dict[str, Any]:
     """A fitted machine in JSON's terms; its arrays are put aside, under names that begin with `prefix`."""
     check_is_fitted(model)
+    model = host_model(model)
     if isinstance(getattr(model, "kernel_", None), Function):
         raise ValueError(
             "The kernel of this model is a function, and model files hold no code: use pickle for that, or "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hinge.access.arrays import to_host
 from hinge.access.gram.device import DeviceGram, import_torch
 from hinge.estimators import SVC, SVR
 from hinge.kernels import Gaussian, Kernel, Linear
@@ -111,7 +112,7 @@ class DevicePath(KernelPath):
             part = places[lo : lo + some]
             problem = self._batch([(C, task) for k, C in part for task in tasks[k]])
             result = solve(problem, GramSplitting(tol=tol), stop=Stop(tol, None, left), seed=self.seed)
-            values = (result.solution.responses + result.solution.biases).T.cpu().numpy()
+            values = to_host((result.solution.responses + result.solution.biases).T)
             assert isinstance(result.certificate, BatchCertificate)
             gaps = result.certificate.column("gap")
             for place, f, gap in zip(part, np.split(values, len(part)), np.split(gaps, len(part)), strict=True):

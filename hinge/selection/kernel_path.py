@@ -11,7 +11,7 @@ from hinge.calibration.left_out_targets import left_out_targets
 from hinge.estimators import SVC, SVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
-from hinge.estimators.data.kernel_input import batch_points, dense_if_small, of_items
+from hinge.estimators.data.kernel_input import batch_points, of_items, points_on_host
 from hinge.estimators.fitting.tasks import Task, fits_in_batch, pack_tasks, per_class_weights, regression_task, tasks_of
 from hinge.kernels import Kernel
 from hinge.monitoring import Status, Stop
@@ -104,7 +104,7 @@ class KernelPath(SharedPath[RunAnswer]):
         X = self.data.X
         if self.model.solver == "auto" and fits_in_batch(self._tasks(None), self.n, kernel, 2.0 * MEMORY):
             return kernel_matrix(batch_points(X, kernel))[:2]
-        points = as_points(dense_if_small(X), of_items(kernel))
+        points = as_points(points_on_host(X), of_items(kernel))
         if points.dtype == np.float32 and not points.by_value:
             points = RoundedPoints(points)
         item = np.dtype(points.dtype).itemsize

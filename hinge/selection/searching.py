@@ -5,8 +5,10 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hinge.access.arrays import on_host
 from hinge.constraints import FLAG, declares, parameter
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
+from hinge.estimators.data.any_arrays import any_arrays
 from hinge.estimators.fitting.decorators import atomic
 from hinge.estimators.fitting.parameters import JOBS, Gamma
 from hinge.selection.grids import Grid
@@ -47,6 +49,7 @@ class Searching:
         own, plain = type(self).__name__, self._plain_class.__name__
         raise AttributeError(f"{own} chooses C by all rows, and has no partial_fit: use {plain}(C=...) for that.")
 
+    @any_arrays(stays=True)
     @atomic
     def fit(
         self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
@@ -70,6 +73,7 @@ class Searching:
         self
         """
         FLAG.check("refit", self.refit)
+        X = on_host(X)  # folds are parts of it; a search on a device sends it back once
         own = self.get_params(deep=False)  # type: ignore[attr-defined]
         names = set(self._plain_class._get_param_names())
         plain = self._plain_class(**{k: v for k, v in own.items() if k in names and k not in OF_THE_SEARCH})

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from hinge.constraints import number
 from hinge.estimators.fitting.tasks import row_weights
 from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
-from hinge.estimators.pipelines import unwrap
+from hinge.estimators.pipelines import examined
 from hinge.selection.without_rows import left_out_scores
 from hinge.types import Items
 
@@ -68,7 +68,7 @@ def choose_threshold(
     >>> found.threshold < 0, found.cost < found.cost_at_zero
     (True, True)
     """
-    model, X = unwrap(model, X)
+    model, X = examined(model, X)
     check_is_fitted(model, "classes_")
     if len(model.classes_) != 2:
         raise ValueError(f"A threshold separates two classes, and the model has {len(model.classes_)}.")

@@ -10,6 +10,12 @@ def same_draws():
     np.random.seed(0)  # noqa: NPY002
 
 
+@pytest.fixture(autouse=True)
+def scipy_agrees(monkeypatch):
+    """scikit-learn asks for this before it takes arrays of other libraries, as some of its checks do."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+
+
 @pytest.fixture(scope="session")
 def two():
     """200 rows whose classes no line separates."""

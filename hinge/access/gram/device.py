@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.access.arrays import count_copy, is_tensor, to_host
 from hinge.access.gram.base import FEATURES, BaseGram, KernelSums
 from hinge.access.gram.inner_points import ROUNDINGS, VALUE_ROUNDINGS
 from hinge.kernels import Function, Gaussian, Kernel, Precomputed
@@ -131,7 +132,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     def _send(self, X: "Stored | torch.Tensor") -> "torch.Tensor":
         torch = self.xp
         if isinstance(X, torch.Tensor):
-            return X
+            return X.to(self.device)
         if sp.issparse(X):
             S = cast(sp.csr_array, X)
             parts = [S[lo : lo + 65536].toarray() for lo in range(0, X.shape[0], 65536)]
@@ -197,7 +198,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
 
     def host(self, a: "np.ndarray | torch.Tensor") -> np.ndarray:
         """An array of the device as one of NumPy's."""
-        return a.cpu().numpy() if isinstance(a, self.xp.Tensor) else np.asarray(a)
+        return to_host(a) if isinstance(a, self.xp.Tensor) else np.asarray(a)
 
     def pinned(self, shape: Sequence[int]) -> "torch.Tensor":
         """Memory of the host that copies from the device go to directly; used again at the next call."""
@@ -462,6 +463,7 @@ class DeviceRows:
         # Copying to pinned memory is several times as fast; setting it up pays off for blocks of this size.
         pinned = self.gram.pinned(block.shape)
         pinned.copy_(block)
+        count_copy(block)
         return pinned.numpy()
 
     def combine(self, coef: "np.ndarray | torch.Tensor") -> "torch.Tensor":
@@ -470,9 +472,14 @@ class DeviceRows:
 
 
 def kernel_sums_on(
-    device: str, X: Stored, vectors: Stored, coef: np.ndarray, kernel: Kernel, precision: str = "float32"
-) -> np.ndarray:
-    """``K(X, vectors) @ coef.T`` on a device, tile by tile."""
+    device: str,
+    X: "Stored | torch.Tensor",
+    vectors: "Stored | torch.Tensor",
+    coef: np.ndarray,
+    kernel: Kernel,
+    precision: str = "float32",
+) -> Any:
+    """``K(X, vectors) @ coef.T`` on a device, tile by tile, in float64; a tensor where X is one."""
     gram = DeviceGram(vectors, kernel, device, precision, split=False)  # other points may have larger numbers
     weights = gram.array(np.ascontiguousarray(np.atleast_2d(coef), np.float32))
     step = max(256, min(TILE_BYTES, gram.free() // 8) // (4 * max(1, gram.n)))
@@ -486,5 +493,6 @@ def kernel_sums_on(
         else:
             with gram._products():
                 sums = gram._values(*some, gram._points, gram._sq) @ weights.T
-        parts.append(gram.host(sums))
-    return np.concatenate(parts).astype(np.float64)
+        parts.append(sums)
+    found = gram.xp.cat(parts).to(gram.xp.float64)
+    return found if is_tensor(X) else gram.host(found)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hinge.access import Points, as_points
+from hinge.access.arrays import doubled, is_tensor, to_host
 from hinge.access.gram.given_points import as_block
 from hinge.access.streams.base import allowed_memory, resident
 from hinge.access.streams.opening import is_source
@@ -18,6 +19,9 @@ from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData
 from hinge.kernels import Function, Kernel, Precomputed, registry
 from hinge.types import Items, Stored
+
+if TYPE_CHECKING:  # an optional package, and slow to import
+    import torch
 
 T = TypeVar("T")
 
@@ -213,6 +217,8 @@ def gamma_value(gamma: Gamma, X: Stored) -> float:
 
 def variance(X: Stored) -> float:
     """The variance of all cells of a matrix, in float64 and a few rows at a time; exactly zero if all are equal."""
+    if is_tensor(X):
+        return _variance_there(X)
     cells = X.shape[0] * X.shape[1]
     values: np.ndarray = cast(sp.csr_array, X).data if sp.issparse(X) else X
     step = max(1, BLOCK_CELLS // (1 if values.ndim == 1 else max(1, X.shape[1])))
@@ -225,8 +231,20 @@ def variance(X: Stored) -> float:
     return (squares + (cells - values.size) * mean**2) / cells
 
 
-def dense_if_small(X: KernelData) -> KernelData:
-    """A small sparse matrix as an array: sparse and dense X then give bitwise equal results, as fast."""
+def _variance_there(X: "torch.Tensor") -> float:
+    """The same of a tensor, where it lies."""
+    low, high = X.aminmax()
+    if bool(low == high):
+        return 0.0
+    parts = X.split(max(1, BLOCK_CELLS * 32 // max(1, X.shape[1])))
+    mean = float(sum(doubled(part).sum() for part in parts)) / X.numel()
+    return float(sum(((doubled(part) - mean) ** 2).sum() for part in parts)) / X.numel()
+
+
+def points_on_host(X: KernelData) -> KernelData:
+    """Points for the CPU; a small sparse matrix as an array: sparse and dense X then give bitwise equal results."""
+    if is_tensor(X):
+        return to_host(X)
     if isinstance(X, list) or not sp.issparse(X) or X.shape[0] * X.shape[1] > FEW_CELLS:
         return X
     return cast(sp.csr_array, X).toarray()
@@ -234,7 +252,7 @@ def dense_if_small(X: KernelData) -> KernelData:
 
 def batch_points(X: KernelData, kernel: Kernel) -> Points:
     """The points of a batch in their most accurate form; a function must get them as the user gave them."""
-    return as_points(X, kernel) if isinstance(kernel, Function) else as_points(dense_if_small(X), kernel, exact=True)
+    return as_points(X, kernel) if isinstance(kernel, Function) else as_points(points_on_host(X), kernel, exact=True)
 
 
 def part_of(X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> KernelData:

@@ -1,7 +1,7 @@
 """Validation of the estimators' data and labels."""
 
 from functools import cache
-from typing import Any, cast, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state, validate_data
 
+from hinge.access.arrays import is_tensor
 from hinge.access.streams.base import LARGEST, RowStream, free_memory
 from hinge.access.streams.opening import as_stream
 from hinge.access.structure import as_csr
@@ -19,11 +20,19 @@ from hinge.access.tables.table import Table
 from hinge.estimators.fitting.parameters import RandomState, Source
 from hinge.types import MatrixLike, Stored
 
+if TYPE_CHECKING:  # an optional package, and slow to import
+    import torch
+
 CLOSE = 1 << 16
 """Integer labels within a range smaller than this are found by counting, without sorting."""
 
 WIDE = 1 << 27
 """Columns from which on vectors of all of them, of a gigabyte each, are compared with the free memory."""
+
+TOO_LARGE = (
+    f"X has values above {LARGEST:g}, whose squares overflow; scale the features down, for instance with "
+    "sklearn.preprocessing.MaxAbsScaler."
+)
 
 NOT_NUMBERS = ("setting an array element", "could not convert", "float() argument", "int() argument")
 """Beginnings of NumPy's messages if something cannot be converted to an array of numbers."""
@@ -87,6 +96,8 @@ def validated(
     if sp.issparse(X) and not sound:
         X, finite = as_csr(X)
         _check_width(X.shape[1])
+    if is_tensor(X):
+        return _validated_there(model, X, y, reset)
     if _are_plain(model, X, y, finite, reset):
         if reset:
             model.n_features_in_ = cast(Stored, X).shape[1]
@@ -122,6 +133,33 @@ def validated(
         raise ValueError(f"X must hold real numbers, got {rows.dtype}.")
     check_scale(rows)
     return checked
+
+
+def _validated_there(model: BaseEstimator, X: "torch.Tensor", y: ArrayLike | None, reset: bool) -> Any:
+    """The same for a tensor, which is validated where it lies: its least and its largest value come to the host."""
+    if X.dim() != 2 or min(X.shape) == 0:
+        raise ValueError(
+            f"X must be a table of one row or more, and one column or more: got the shape {tuple(X.shape)}."
+        )
+    if X.is_complex():
+        raise ValueError(f"X must hold real numbers, got {X.dtype}.")
+    if not reset and X.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features as "
+            "input."
+        )
+    X = X.byte() if X.element_size() == 1 and not X.dtype.is_floating_point and not X.dtype.is_signed else X
+    low, high = (float(end) for end in X.aminmax())
+    if not np.isfinite(low) or not np.isfinite(high):  # both are nan where any value is
+        raise ValueError(f"Input X contains {'NaN' if np.isnan(low) else 'infinity'}: drop or fill such rows.")
+    if max(high, -low) > LARGEST:
+        raise ValueError(TOO_LARGE)
+    if reset:
+        model.n_features_in_ = X.shape[1]
+        model.__dict__.pop("feature_names_in_", None)
+    if isinstance(y, str):
+        return X
+    return X, _one_label_a_row(model, y, X.shape[0])
 
 
 def _are_plain(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, finite: bool, reset: bool) -> bool:
@@ -170,13 +208,18 @@ def _is_moderate(a: np.ndarray) -> bool:
 
 def validated_labels(model: BaseEstimator, table: Table | RowStream, y: ArrayLike | None) -> np.ndarray:
     """y as an array with one label for each row of a table or stream; sets `n_features_in_`."""
-    if y is None:
-        raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
-    labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
-    if len(labels) != table.shape[0]:
-        raise ValueError(f"There are {table.shape[0]} rows and {len(labels)} labels: one label a row is needed.")
+    labels = _one_label_a_row(model, y, table.shape[0])
     model.n_features_in_ = table.shape[1]
     model.__dict__.pop("feature_names_in_", None)
+    return labels
+
+
+def _one_label_a_row(model: BaseEstimator, y: ArrayLike | None, n: int) -> np.ndarray:
+    if y is None:
+        raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
+    labels: np.ndarray = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+    if len(labels) != n:
+        raise ValueError(f"There are {n} rows and {len(labels)} labels: one label a row is needed.")
     return labels
 
 
@@ -200,10 +243,7 @@ def check_scale(X: Stored) -> None:
     """Raise if X has values above `LARGEST`; float32 cannot hold any."""
     values: np.ndarray = cast(sp.csr_array, X).data if sp.issparse(X) else X
     if values.dtype.kind == "f" and values.itemsize > 4 and values.size and max(values.max(), -values.min()) > LARGEST:
-        raise ValueError(
-            f"X has values above {LARGEST:g}, whose squares overflow; scale the features down, for instance "
-            "with sklearn.preprocessing.MaxAbsScaler."
-        )
+        raise ValueError(TOO_LARGE)
 
 
 def checked_targets(y: np.ndarray) -> np.ndarray:

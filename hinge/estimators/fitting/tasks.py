@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, compute_class_weight
 
+from hinge.access.arrays import zeros
 from hinge.access.streams.base import RowStream
 from hinge.access.tables.table import Table
 from hinge.constraints import FAR, scale
 from hinge.estimators.data.validation import NOT_NUMBERS
 from hinge.estimators.fitting.parameters import ClassWeight, KernelData
-from hinge.kernels import Function, Kernel
+from hinge.kernels import Function, Kernel, namespace
 from hinge.solvers.kernel.active_rounds import MOST
+from hinge.types import Array
 
 
 class Task(NamedTuple):
@@ -320,33 +322,33 @@ def dual_layout(
     return dual, support, n_support
 
 
-def scores_of_pairs(sums: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+def scores_of_pairs(sums: Array, intercept: Array) -> Array:
     """Decision values of all class pairs, from the sums ``sums[:, i, row]`` over the support vectors of class i."""
     both = [sums[:, i, j - 1] + sums[:, j, i] for i, j in class_pairs(sums.shape[1])]
-    return np.stack(both, axis=1) + intercept
+    return namespace(sums).stack(both, axis=1) + intercept
 
 
-def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
+def votes(scores: Array, n_classes: int) -> Array:
     """The number of its class pairs that each class wins."""
-    won = np.zeros((len(scores), n_classes), np.int64)
+    won = zeros((len(scores), n_classes), scores)
     for score, (i, j) in zip(scores.T, class_pairs(n_classes), strict=True):
         won[:, i] += score > 0
         won[:, j] += score <= 0
     return won
 
 
-def per_class(scores: np.ndarray, n_classes: int) -> np.ndarray:
+def per_class(scores: Array, n_classes: int) -> Array:
     """One value for each class: its votes and, to break ties, its summed scores, as in scikit-learn.
 
     A score of zero is a vote for the first class here, and for the second class in `votes`.
     """
-    summed, won = np.zeros((2, len(scores), n_classes))
+    summed, won = zeros((2, len(scores), n_classes), scores)
     for score, (i, j) in zip(scores.T, class_pairs(n_classes), strict=True):
         summed[:, i] += score
         summed[:, j] -= score
         won[:, i] += score >= 0
         won[:, j] += score < 0
-    return won + summed / (3.0 * (np.abs(summed) + 1.0))
+    return won + summed / (3.0 * (abs(summed) + 1.0))
 
 
 def coefficients_of_pairs(dual_coef: np.ndarray, n_support: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

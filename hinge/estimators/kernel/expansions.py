@@ -7,12 +7,13 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.access.arrays import doubled, is_tensor, like, to_host
 from hinge.access.gram.as_points import ROUNDING, needs_double
 from hinge.access.gram.given_points import as_block
 from hinge.access.gram.inner_points import sq_norms, weight_vector
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.tasks import coefficients_of_pairs
-from hinge.kernels import Function, Kernel, Precomputed
+from hinge.kernels import Function, Kernel, Precomputed, namespace
 from hinge.types import Stored
 
 Block: TypeAlias = Callable[[slice, slice], Stored]
@@ -20,6 +21,9 @@ Block: TypeAlias = Callable[[slice, slice], Stored]
 
 ROWS_BYTES = 1 << 21
 """Most bytes of sparse rows that are converted to dense at a time."""
+
+ROWS_THERE = 1 << 16
+"""Rows on a device that are converted at a time."""
 
 SINGLE = tuple(np.dtype(name) for name in ("float32", "float16", "bool", "int8", "uint8", "int16", "uint16"))
 
@@ -81,14 +85,20 @@ def weights_of(dual: np.ndarray, vectors: KernelData, n_support: np.ndarray, *, 
     """w of each decision function of a linear kernel, summed in twice the precision; sparse if the vectors are."""
     rows, every = cast(Stored, vectors), np.arange(dual.shape[1])
     sums = coefficients_of_pairs(dual, n_support) if one_vs_one else [(every, row) for row in dual]
+    if is_tensor(rows):  # sums of float64 where the vectors lie
+        return np.stack([to_host(like(row, rows) @ doubled(rows[own])) for own, row in sums])
     found = [weight_vector(rows, *one) for one in sums]
     coef: Any = sp.vstack([sp.csr_matrix(w) for w in found], "csr") if sp.issparse(rows) else np.stack(found)
     (coef.data if sp.issparse(coef) else coef).flags.writeable = False  # a change would not reach dual_coef_
     return coef
 
 
-def linear_sums(X: KernelData, coef: np.ndarray | sp.csr_matrix) -> np.ndarray:
+def linear_sums(X: KernelData, coef: np.ndarray | sp.csr_matrix) -> Any:
     """⟨w, x⟩ in float64, of shape (m, k); dense rows are converted a few at a time."""
+    if is_tensor(X):
+        there: Any = X
+        w = like(_full(coef).T, there)
+        return namespace(there).cat([doubled(part) @ w for part in there.split(ROWS_THERE)])
     rows = cast(Stored, X)
     if sp.issparse(rows):
         return cast(np.ndarray, _full(rows @ coef.T))

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from hinge.access.gram.base import whole
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
+from hinge.estimators.data.any_arrays import any_arrays, labels_at
 from hinge.estimators.data.sources import set_names
 from hinge.estimators.fitting.attributes import Answers, Runs, expanded, values_of
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
@@ -27,7 +29,7 @@ from hinge.estimators.mixins.conformal import PredictionSets
 from hinge.estimators.mixins.probabilities import Judged, coefficients_of, without_kernel_rows
 from hinge.kernels import Kernel
 from hinge.monitoring.clock import now
-from hinge.types import Items
+from hinge.types import Array, Items
 
 
 class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
@@ -40,6 +42,7 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
 
     shape_fit_: tuple[int, ...]
 
+    @any_arrays(stays=True)
     @atomic_fit
     @with_callbacks
     def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -115,6 +118,7 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
         """Raise if the rows of a class weigh too little, before anything is solved."""
         check_mass(codes, classes.tolist(), weight, factors, aside)
 
+    @any_arrays(stays=True)
     def decision_function(self, X: Items) -> np.ndarray:
         """Signed distances in units of the margin.
 
@@ -133,6 +137,7 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
             return per_class(scores, len(self.classes_))
         return scores
 
+    @any_arrays(stays=True)
     def predict(self, X: Items) -> np.ndarray:
         """The class of each row.
 
@@ -148,16 +153,16 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
         PAIRS.check("decision_function_shape", self.decision_function_shape)
         if self.decision_function_shape == "ovo" and self.break_ties:
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
-        return self.classes_[self._codes_of(self._scores(X))]
+        return labels_at(self.classes_, self._codes_of(self._scores(X)))
 
-    def _codes_of(self, scores: np.ndarray) -> np.ndarray:
+    def _codes_of(self, scores: Array) -> Array:
         n_classes = len(self.classes_)
         if n_classes == 2:
-            return (scores[:, 0] > 0).astype(int)
+            return whole(scores[:, 0] > 0)
         if not self._one_vs_one:
-            return scores.argmax(axis=1)
+            return scores.argmax(1)
         decide = per_class if self.break_ties else votes
-        return decide(scores, n_classes).argmax(axis=1)
+        return decide(scores, n_classes).argmax(1)
 
     # --- parts of calibrate ---------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from hinge.access import Gram, Points, as_points
+from hinge.access.arrays import like
 from hinge.access.gram.inner_points import sq_norms
 from hinge.access.gram.row_store import RowStore, open_store
 from hinge.access.streams.base import free_memory, resident
@@ -21,7 +22,16 @@ from hinge.calibration.left_out_targets import left_out_targets
 from hinge.constraints import Constraints
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
-from hinge.estimators.data.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of, shape_of
+from hinge.estimators.data.any_arrays import any_arrays
+from hinge.estimators.data.kernel_input import (
+    is_function,
+    is_precomputed,
+    new_data,
+    of_items,
+    part_of,
+    points_on_host,
+    shape_of,
+)
 from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, describe_runs, expanded, values_of
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import KernelData, KernelParameters, check_kernel_numbers, on_a_device
@@ -41,7 +51,7 @@ from hinge.estimators.mixins.conformal import PredictionIntervals
 from hinge.estimators.mixins.html import FittedHTML
 from hinge.estimators.mixins.probabilities import EXACT_POINTS, kernel_values
 from hinge.estimators.mixins.to_sklearn import ToSklearn
-from hinge.kernels import Function, Gaussian, Kernel, Linear, Sigmoid
+from hinge.kernels import Function, Gaussian, Kernel, Linear, Sigmoid, namespace
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of, now
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
@@ -123,7 +133,12 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         tags.input_tags.sparse = not tags.input_tags.pairwise
+        tags.array_api_support = True
         return tags
+
+    def _stays(self, method: str) -> bool:
+        """Whether rows that lie on a device need not come to the host for a method."""
+        return not (is_function(self.kernel) or is_precomputed(self.kernel))
 
     @property
     def coef_(self) -> Any:
@@ -148,6 +163,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
     def _dense_dual(self) -> np.ndarray:
         return self.dual_coef_.toarray() if sp.issparse(self.dual_coef_) else self.dual_coef_
 
+    @any_arrays()
     def compress(self, X: Items, *, n_support: int | None = None, tol: float | None = None) -> Self:
         """A copy of the model with fewer support vectors, whose decision values differ as little as possible.
 
@@ -361,7 +377,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         few = (len(X) if isinstance(X, list) else X.shape[0]) <= FLOAT64_POINTS
         exact |= self.tol < FLOAT64_BELOW or few or self._needs_double(kernel)
         if few and not isinstance(kernel, Function):  # a function must get X as the user gave it
-            X = dense_if_small(X)
+            X = points_on_host(X)
         points = as_points(X, kernel, exact=exact, most_bytes=budget // 2)
         gram = Gram(points, budget, threads, self._store(X, kernel))
         gram.part_of = None if rows is None or among is None else (rows, among)
@@ -438,7 +454,8 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
                 "belong together. Fit the model again."
             )
         if isinstance(self.kernel_, Linear):
-            return linear_sums(X, self.coef_) + self.intercept_
+            sums = linear_sums(X, self.coef_)
+            return sums + like(self.intercept_, sums)
         dual = self._dense_dual
         sizes = self.n_support_ if self._one_vs_one else [len(self.support_)]
         cuts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -446,12 +463,12 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
             from hinge.access.gram.device import kernel_sums_on
 
             parts = [(vectors[lo:hi], dual[:, lo:hi]) for lo, hi in pairwise(cuts.tolist())]
-            sums = np.stack([kernel_sums_on(self.device, X, *part, self.kernel_, self.precision) for part in parts], 1)
+            each = [kernel_sums_on(self.device, X, *part, self.kernel_, self.precision) for part in parts]
+            sums = namespace(each[0]).stack(each, 1)
         else:
             sums = kernel_sums(self.kernel_, X, vectors, dual, cuts, exact=exact or self.tol < EXACT_BELOW)
-        if self._one_vs_one:
-            return scores_of_pairs(sums, self.intercept_)
-        return sums[:, 0] + self.intercept_
+        b = like(self.intercept_, sums)
+        return scores_of_pairs(sums, b) if self._one_vs_one else sums[:, 0] + b
 
     def _certified_answer(
         self, X: KernelData, task: Task, k: int, f: np.ndarray, beta: np.ndarray
@@ -465,7 +482,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         s = np.ones(len(rows)) if task.weight is None else task.weight
         if isinstance(kernel, Sigmoid):
             raise ValueError("The kernel 'sigmoid' has no feature space in which a distance could be bounded.")
-        part = dense_if_small(part_of(X, rows, kernel))
+        part = points_on_host(part_of(X, rows, kernel))
         diag = as_points(part, of_items(kernel), exact=True).diag().astype(np.float64)
         b, free, loss = float(self.intercept_[k]), bool(self.fit_intercept), self._loss
         reported, lam = (float(np.atleast_1d(values)[k]) for values in (self.objective_, self.lam_))
@@ -492,7 +509,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         same = kernel_input.shape_of(X) == tuple(self.shape_fit_)
         if same and not isinstance(X, list) and not is_precomputed(self.kernel_):
             off = X[self.support_] != self.support_vectors_
-            same = not (off.nnz if sp.issparse(off) else np.any(off))
+            same = not (off.nnz if sp.issparse(off) else off.any())
         if not same:
             raise ValueError(
                 "Leave-one-out needs the rows of the fit, in the same order, and X holds others: give those, or "
@@ -521,6 +538,7 @@ class KernelRegressor(KernelMachine, PredictionIntervals):
 
     _one_vs_one = False
 
+    @any_arrays(stays=True)
     @atomic_fit
     @with_callbacks
     def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -556,6 +574,7 @@ class KernelRegressor(KernelMachine, PredictionIntervals):
         self._remember_rows(*given, values_of(runs.answers, len(t), 1))
         return self
 
+    @any_arrays(stays=True)
     def predict(self, X: Items) -> np.ndarray:
         """The predicted target of each row.
 
@@ -583,7 +602,7 @@ class KernelRegressor(KernelMachine, PredictionIntervals):
         f = (self._scores_of(X) if scores is None else scores)[:, 0]
         beta, bound = np.zeros(len(t)), float(self._bound or 1.0) * (np.ones(len(t)) if weight is None else weight)
         beta[self.support_] = self._dense_dual[0]
-        points = as_points(dense_if_small(X), of_items(kernel), exact=len(t) <= EXACT_POINTS)
+        points = as_points(points_on_host(X), of_items(kernel), exact=len(t) <= EXACT_POINTS)
         diag = points.diag()
         spans = partial(spans_by_kernel, partial(kernel_values, points), lambda i: diag[i], bool(self.fit_intercept))
         return (

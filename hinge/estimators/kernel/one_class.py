@@ -10,9 +10,11 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.metaestimators import available_if
 
 from hinge.access import Gram, Points, as_matrix
+from hinge.access.gram.base import whole
 from hinge.access.gram.inner_points import sq_norms
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
+from hinge.estimators.data.any_arrays import any_arrays
 from hinge.estimators.fitting.attributes import Answers, describe_runs, ends_of
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import KernelData, OneClassSVMParameters, is_linear
@@ -146,6 +148,7 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
         "Give a larger nu, or kernel='rbf'."
     )
 
+    @any_arrays(stays=True)
     @atomic_fit
     @with_callbacks
     def fit(self, X: Items, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
@@ -187,6 +190,7 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
         return self
 
     @available_if(_can_stream)
+    @any_arrays()
     @atomic
     def partial_fit(self, X: MatrixLike, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
         """Learn from rows that arrive in pieces, each row once; with ``kernel="linear"`` only.
@@ -212,6 +216,7 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
         self._learn(X, row_weights(sample_weight, X))
         return self
 
+    @any_arrays(stays=True)
     def decision_function(self, X: Items) -> np.ndarray:
         """:math:`f(x)`, positive for the points inside.
 
@@ -225,9 +230,10 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
         """
         f = self._scores(X).ravel()
         # A point on the boundary has the value 0 but for rounding, which may differ with the points beside it.
-        f[np.abs(f) <= np.finfo(np.float64).eps * float(self.n_support_[0]) * np.abs(self.offset_)] = 0.0
+        f[abs(f) <= np.finfo(np.float64).eps * float(self.n_support_[0]) * float(abs(self.offset_[0]))] = 0.0
         return f
 
+    @any_arrays(stays=True)
     def score_samples(self, X: Items) -> np.ndarray:
         """:math:`f(x) + \\rho`, which is larger for points that are more like the others.
 
@@ -239,8 +245,9 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
         -------
         ndarray of shape (n_samples,)
         """
-        return self.decision_function(X) + self.offset_
+        return self.decision_function(X) + float(self.offset_[0])
 
+    @any_arrays(stays=True)
     def predict(self, X: Items) -> np.ndarray:
         """+1 for the points inside, -1 for outliers.
 
@@ -252,9 +259,12 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
         -------
         ndarray of shape (n_samples,)
         """
-        return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)
+        return 2 * whole(self.decision_function(X) >= 0) - 1
 
     # --- parts of fit ---------------------------------------------------------------------
+
+    def _stays(self, method: str) -> bool:
+        return super()._stays(method) and not (method == "fit" and is_linear(self.kernel))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from hinge.access import Gram, Points
+from hinge.estimators.data.any_arrays import ScoreOfArrays
 from hinge.estimators.fitting.decorators import CallbackSupportMixin
 from hinge.estimators.fitting.parameters import NuSVCParameters, SVCParameters
 from hinge.estimators.fitting.tasks import PackedTasks, Task, class_pairs, per_class_weights, tasks_of
@@ -18,7 +19,7 @@ from hinge.problems.svm.nu_forms import check_feasible
 from hinge.types import Items
 
 
-class SVC(CallbackSupportMixin, SVCParameters, KernelClassifier, ClassifierMixin, BaseEstimator):
+class SVC(ScoreOfArrays, CallbackSupportMixin, SVCParameters, KernelClassifier, ClassifierMixin, BaseEstimator):
     """Kernel support vector classifier that stops when its answer is provably accurate enough.
 
     It has the objective, the parameters and the attributes of ``sklearn.svm.SVC``,
@@ -179,7 +180,9 @@ class_weight_
         return codes, found
 
 
-class NuSVC(CallbackSupportMixin, NuSVCParameters, NuMachine, KernelClassifier, ClassifierMixin, BaseEstimator):
+class NuSVC(
+    ScoreOfArrays, CallbackSupportMixin, NuSVCParameters, NuMachine, KernelClassifier, ClassifierMixin, BaseEstimator
+):
     """Kernel support vector classifier with the fraction ν of points that may lie within the margin, certified.
 
     It has the objective, the parameters and the attributes of ``sklearn.svm.NuSVC``,

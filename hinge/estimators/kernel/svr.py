@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from hinge.access import Gram, Points
 from hinge.calibration.left_out import FULL
+from hinge.estimators.data.any_arrays import ScoreOfArrays
 from hinge.estimators.fitting.decorators import CallbackSupportMixin
 from hinge.estimators.fitting.parameters import NuSVRParameters, SVRParameters
 from hinge.estimators.fitting.tasks import PackedTasks, Task, regression_task
@@ -17,7 +18,7 @@ from hinge.problems.svm.losses import Loss, epsilon_insensitive
 from hinge.types import Items
 
 
-class SVR(CallbackSupportMixin, SVRParameters, KernelRegressor, RegressorMixin, BaseEstimator):
+class SVR(ScoreOfArrays, CallbackSupportMixin, SVRParameters, KernelRegressor, RegressorMixin, BaseEstimator):
     """Kernel support vector regression that stops when its answer is provably accurate enough.
 
     It has the objective, the parameters and the attributes of ``sklearn.svm.SVR``,
@@ -132,7 +133,9 @@ class SVR(CallbackSupportMixin, SVRParameters, KernelRegressor, RegressorMixin, 
         return t, [self._certified_answer(X, task, 0, self._scores_of(X, exact=True)[rows, 0], beta[rows])]
 
 
-class NuSVR(CallbackSupportMixin, NuSVRParameters, NuMachine, KernelRegressor, RegressorMixin, BaseEstimator):
+class NuSVR(
+    ScoreOfArrays, CallbackSupportMixin, NuSVRParameters, NuMachine, KernelRegressor, RegressorMixin, BaseEstimator
+):
     """Kernel support vector regression with the fraction ν of targets that may lie outside the tube, certified.
 
     It has the objective, the parameters and the attributes of ``sklearn.svm.NuSVR``,

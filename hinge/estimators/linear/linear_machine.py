@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from hinge.access import Data, Matrix, Table
+from hinge.access.arrays import doubled, is_tensor, like
+from hinge.access.gram.device import tf32
 from hinge.access.streams.opening import is_source
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.constraints import FLAG, Constraints, choice, scale
@@ -22,6 +24,7 @@ from hinge.estimators.fitting.runs import Plan
 from hinge.estimators.mixins.html import FittedHTML
 from hinge.estimators.mixins.probabilities import features_of
 from hinge.estimators.mixins.to_sklearn import ToSklearn
+from hinge.kernels import namespace
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Penalized, Regularized, Solution
@@ -31,6 +34,9 @@ from hinge.problems.svm.losses import Loss
 from hinge.solvers import Solver, registry
 from hinge.solvers.ascent import online_dual
 from hinge.types import MatrixLike, Sparse, Stored
+
+if TYPE_CHECKING:  # an optional package, and slow to import
+    import torch
 
 P = TypeVar("P", bound=Penalized)
 
@@ -66,7 +72,12 @@ class LinearMachine(FittedHTML, ToSklearn, LinearParameters, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = True
         return tags
+
+    def _stays(self, method: str) -> bool:
+        """Whether rows that lie on a device need not come to the host for a method."""
+        return method != "fit"
 
     def sparsify(self) -> "LinearMachine":
         """Store the coefficients as a CSR matrix, which is smaller if most are zero.
@@ -226,9 +237,12 @@ class LinearMachine(FittedHTML, ToSklearn, LinearParameters, BaseEstimator):
         return Plan(solver, stop, int(self.max_iter), seed, self.on_interrupt, aside, reports, starts)
 
 
-def linear_scores(X: Stored, coef: np.ndarray | Sparse, intercept: np.ndarray) -> np.ndarray:
+def linear_scores(X: "Stored | torch.Tensor", coef: np.ndarray | Sparse, intercept: np.ndarray) -> Any:
     """⟨w, x⟩ + b of every row, a column for each w; the w are dense or sparse."""
     coef = coef if sp.issparse(coef) else np.atleast_2d(coef)
+    if is_tensor(X):
+        return _scores_there(X, _dense(coef), intercept)
+    X = cast(Stored, X)
     # The coefficients are converted to the type of X: the other way round would copy X.
     factor = coef.T.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -236,6 +250,15 @@ def linear_scores(X: Stored, coef: np.ndarray | Sparse, intercept: np.ndarray) -
     if not np.isfinite(scores).all():  # overflow in the type of X
         scores = _dense(X.astype(np.float64) @ coef.T) + intercept
     return scores
+
+
+def _scores_there(X: "torch.Tensor", coef: np.ndarray, intercept: np.ndarray) -> "torch.Tensor":
+    """The same where X lies: in its own type, in float64 where that overflows."""
+    torch = namespace(X)
+    w, b = like(coef.T, X), like(intercept, X)
+    with tf32(torch, False):
+        scores = (X @ w.to(X.dtype) if X.dtype in (torch.float32, torch.float64) else doubled(X) @ w).double() + b
+        return scores if bool(scores.isfinite().all()) else doubled(X) @ w + b
 
 
 def _dense(a: np.ndarray | Sparse) -> np.ndarray:

@@ -1,7 +1,7 @@
 """`LinearSVC`: the linear support vector machine for scikit-learn pipelines."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,12 +10,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Matrix, Table, as_matrix
-from hinge.access.device_rows import sent_soundly
+from hinge.access.arrays import is_tensor, on_host
+from hinge.access.device_rows import lying_there, sent_soundly
 from hinge.access.occupied import Occupied, occupied
 from hinge.access.streams.base import RowStream, Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators.data import sources
 from hinge.estimators.data import validation as checks
+from hinge.estimators.data.any_arrays import ScoreOfArrays, any_arrays, labels_at
 from hinge.estimators.fitting.attributes import coefficients, keep_results, starts, widened
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import LinearSVCParameters, Source, on_a_device
@@ -36,7 +38,7 @@ from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import Simba, Solver
 from hinge.threads import threads_of
-from hinge.types import MatrixLike, Stored
+from hinge.types import Array, MatrixLike, Stored
 
 PENALTIES = {"l2": Regularized, "l1": L1Regularized}
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
@@ -53,7 +55,9 @@ def _can_stream(model: "LinearSVC") -> bool:
     return True
 
 
-class LinearSVC(CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, LinearMachine, FewCells, PredictionSets):
+class LinearSVC(
+    ScoreOfArrays, CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, LinearMachine, FewCells, PredictionSets
+):
     """Linear support vector classifier that stops when its answer is provably accurate enough.
 
     Minimises, for each class against the rest, the objective of scikit-learn's ``LinearSVC``,
@@ -192,6 +196,7 @@ class LinearSVC(CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, Line
 
     classes_: np.ndarray
 
+    @any_arrays(stays=True)
     @atomic_fit
     @with_callbacks
     def fit(
@@ -224,6 +229,7 @@ class LinearSVC(CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, Line
         on_device = sent_soundly(X, str(self.device)) if on_a_device(self.device) and table is None else None
         if table is None:
             X, y = checks.validated(self, X, y, sound=on_device is not None)
+            on_device = lying_there(cast(Any, X), str(self.device)) if is_tensor(X) else on_device
         else:
             X, y = table, checks.validated_labels(self, table, y)
         classes, codes = checks.encoded_labels(y)
@@ -294,6 +300,7 @@ class LinearSVC(CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, Line
         return self
 
     @available_if(_can_stream)
+    @any_arrays()
     @atomic
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -336,6 +343,7 @@ class LinearSVC(CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, Line
         self._forget_rows()
         return self
 
+    @any_arrays(stays=True)
     def decision_function(self, X: MatrixLike | Table | FeatureOracle) -> np.ndarray:
         """Signed distances in units of the margin.
 
@@ -351,6 +359,7 @@ class LinearSVC(CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, Line
         scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
+    @any_arrays(stays=True)
     def predict(
         self, X: MatrixLike | Table | FeatureOracle, *, confidence: float | None = None, max_cost: float | None = None
     ) -> np.ndarray:
@@ -370,11 +379,11 @@ class LinearSVC(CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, Line
         ndarray of shape (n_samples,)
         """
         if confidence is not None or max_cost is not None:
-            return self.buy(X, confidence=1.0 if confidence is None else confidence, max_cost=max_cost).labels
+            return self.buy(on_host(X), confidence=1.0 if confidence is None else confidence, max_cost=max_cost).labels
         codes = self._codes_of(self._scores(X))
-        return self.classes_[codes]
+        return labels_at(self.classes_, codes)
 
-    def _codes_of(self, scores: np.ndarray) -> np.ndarray:
+    def _codes_of(self, scores: Array) -> Array:
         return first_class(scores)
 
     def _predicted_by(self, X: Stored, seen: Occupied) -> Callable[[Any], np.ndarray]:
@@ -386,7 +395,7 @@ class LinearSVC(CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, Line
             if isinstance(some, range) and isinstance(matrix, Matrix) and matrix.is_sparse:
                 scores = [matrix.responses(w, some.start, some.stop, billed=False) for w in map(seen.narrow, coef)]
                 return self._codes_of(np.stack(scores, axis=1) + intercept)
-            return self._codes_of(linear_scores(X[rows], coef, intercept))
+            return on_host(self._codes_of(linear_scores(X[rows], coef, intercept)))
 
         return predicted
 
@@ -463,6 +472,9 @@ class LinearSVC(CallbackSupportMixin, LinearSVCParameters, ClassifierMixin, Line
         return a
 
     # --- parts of fit ---------------------------------------------------------------------
+
+    def _stays(self, method: str) -> bool:
+        return method != "fit" or all(getattr(self, name) == usual for name, usual in ON_A_DEVICE.items())
 
     def _check_combination(self) -> None:
         if self.multi_class == "crammer_singer":

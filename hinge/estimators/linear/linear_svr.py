@@ -16,6 +16,7 @@ from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans
 from hinge.estimators.data import sources
 from hinge.estimators.data import validation as checks
+from hinge.estimators.data.any_arrays import ScoreOfArrays, any_arrays
 from hinge.estimators.fitting.attributes import keep_results, starts, widened
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import LinearSVRParameters, Source
@@ -35,7 +36,9 @@ from hinge.types import MatrixLike
 LOSSES = {"epsilon_insensitive": epsilon_insensitive, "squared_epsilon_insensitive": squared_epsilon_insensitive}
 
 
-class LinearSVR(CallbackSupportMixin, LinearSVRParameters, RegressorMixin, LinearMachine, PredictionIntervals):
+class LinearSVR(
+    ScoreOfArrays, CallbackSupportMixin, LinearSVRParameters, RegressorMixin, LinearMachine, PredictionIntervals
+):
     """Linear support vector regression that stops when its answer is provably accurate enough.
 
     Minimises the objective of scikit-learn's ``LinearSVR``,
@@ -129,6 +132,7 @@ class LinearSVR(CallbackSupportMixin, LinearSVRParameters, RegressorMixin, Linea
     3.0
     """
 
+    @any_arrays(stays=True)
     @atomic_fit
     @with_callbacks
     def fit(
@@ -186,6 +190,7 @@ class LinearSVR(CallbackSupportMixin, LinearSVRParameters, RegressorMixin, Linea
         self._forget_rows()
         return self
 
+    @any_arrays()
     @atomic
     def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "LinearSVR":
         """Learn from rows that arrive in pieces, each row once.
@@ -213,6 +218,7 @@ class LinearSVR(CallbackSupportMixin, LinearSVRParameters, RegressorMixin, Linea
         self._forget_rows()
         return self
 
+    @any_arrays(stays=True)
     def predict(self, X: MatrixLike) -> np.ndarray:
         """The predicted target of each row.
 

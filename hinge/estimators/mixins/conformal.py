@@ -11,6 +11,7 @@ from hinge.calibration.conformal import class_nonconformity, conformal_quantile
 from hinge.calibration.left_out import spread_over
 from hinge.constraints import FLAG, number
 from hinge.estimators.data import validation as checks
+from hinge.estimators.data.any_arrays import any_arrays
 from hinge.estimators.fitting.tasks import class_pairs, positive_classes, row_weights
 from hinge.estimators.mixins.fitted_rows import FittedRows, RefersToRows
 from hinge.estimators.mixins.probabilities import Probabilities
@@ -27,6 +28,7 @@ class Conformal(RefersToRows):
     _conformity_codes: np.ndarray
     _conformity_weight: np.ndarray
 
+    @any_arrays()
     def conformalize(
         self,
         X: Items | None = None,
@@ -115,6 +117,7 @@ class PredictionSets(Probabilities, Conformal):
 
     classes_: np.ndarray
 
+    @any_arrays()
     def predict_set(self, X: Items, alpha: float = 0.1, class_conditional: bool = False) -> np.ndarray:
         """The classes that a row may have: the true one is among them in a share 1 - α of the rows.
 
@@ -186,6 +189,7 @@ class PredictionIntervals(Conformal):
     _scores: Callable[[Items], np.ndarray]
     """The predictions, as one column."""
 
+    @any_arrays()
     def predict_interval(self, X: Items, alpha: float = 0.1) -> np.ndarray:
         """An interval around the prediction that has the target of a share 1 - α of the rows.
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from hinge.access.arrays import on_host
 from hinge.access.streams.opening import is_source
 from hinge.access.tables.oracle import as_oracle
 
@@ -60,4 +61,5 @@ class RefersToRows:
                 "The rows of the fit are not at hand: the model was loaded, or learned from rows on disk or in pieces: "
                 f"call {method}(X, y) with the rows of the fit, or with held_out=True and others."
             )
+        self._fitted_rows.X = on_host(self._fitted_rows.X)
         return self._fitted_rows

@@ -11,13 +11,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Points, as_points
+from hinge.access.arrays import is_tensor, to_host
 from hinge.calibration import isotonic
 from hinge.calibration.coupling import agreeing, coupled
 from hinge.calibration.left_out import LeftOut, SolvedProblem, SpanRequest, left_out, spans_by_kernel
 from hinge.calibration.leverage import LinearRows, Squares
 from hinge.calibration.linear_spans import linear_spans
 from hinge.calibration.sigmoid import PlattSigmoid, fit_sigmoid, probabilities
-from hinge.estimators.data.kernel_input import dense_if_small, of_items, part_of
+from hinge.estimators.data.any_arrays import any_arrays
+from hinge.estimators.data.kernel_input import of_items, part_of, points_on_host
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.reports import warn_caller
 from hinge.estimators.fitting.tasks import Task, class_pairs, tasks_of
@@ -115,7 +117,7 @@ def without_kernel_rows(
 
     def spans(asked: SpanRequest) -> np.ndarray:
         needed = np.union1d(asked.free, asked.judged)
-        some = dense_if_small(part_of(X, rows[needed], kernel))
+        some = points_on_host(part_of(X, rows[needed], kernel))
         points = as_points(some, of_items(kernel), exact=len(needed) <= EXACT_POINTS)
         diag = points.diag()
         if points.dtype == np.float32 and asked.rho.min(initial=np.inf) < faint * float(diag.mean()):
@@ -248,6 +250,7 @@ class Probabilities(RefersToRows):
         raise AttributeError("predict_proba_interval is not available before calibrate(X, y, method='venn_abers').")
 
     @available_if(_has_probabilities)
+    @any_arrays(stays=True)
     def predict_proba(self, X: Items) -> np.ndarray:
         """The probability of each class; the class that `predict` returns always has the largest.
 
@@ -266,6 +269,7 @@ class Probabilities(RefersToRows):
                 "again, or call calibrate(X, y)."
             )
         scores = self._scores(X)
+        scores = to_host(scores) if is_tensor(scores) else scores
         if hasattr(self, "probA_"):
             each = [
                 probabilities(f, PlattSigmoid(A, B)) for f, A, B in zip(scores.T, self.probA_, self.probB_, strict=True)
@@ -286,6 +290,7 @@ class Probabilities(RefersToRows):
         return agreeing(p, self._codes_of(scores))
 
     @available_if(_has_probabilities)
+    @any_arrays(stays=True)
     def predict_log_proba(self, X: Items) -> np.ndarray:
         """The logarithm of `predict_proba`.
 
@@ -300,6 +305,7 @@ class Probabilities(RefersToRows):
         return np.log(np.maximum(self.predict_proba(X), LEAST))
 
     @available_if(_has_intervals)
+    @any_arrays()
     def predict_proba_interval(self, X: Items) -> tuple[np.ndarray, np.ndarray]:
         """A lower and an upper probability of each class, one of which is calibrated: Venn-Abers prediction.
 
@@ -320,6 +326,7 @@ class Probabilities(RefersToRows):
             lower, upper = np.concatenate([1.0 - upper, lower], axis=1), np.concatenate([1.0 - lower, upper], axis=1)
         return lower, upper
 
+    @any_arrays()
     def calibrate(
         self,
         X: Items | None = None,

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.utils.validation import check_is_fitted
 
+from hinge.estimators.data.any_arrays import host_model
 from hinge.kernels import Function, Kernel, Laplacian, registry
 from hinge.types import Stored
 
@@ -62,7 +63,7 @@ class ToSklearn:
 def sklearn_machine(model: BaseEstimator) -> Any:
     """See `ToSklearn.to_sklearn`."""
     check_is_fitted(model)
-    model = getattr(model, "best_estimator_", model)  # of a search
+    model = host_model(getattr(model, "best_estimator_", model))  # of a search
     made = _with_parameters(model)
     vars(made).update({name: vars(model)[name] for name in AS_THEY_ARE if name in vars(model)})
     if isinstance(made, svm.LinearSVC | svm.LinearSVR):

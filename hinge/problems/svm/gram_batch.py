@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hinge.access.arrays import to_host
 from hinge.problems.base import Certificate
 from hinge.problems.batch import Batch, BatchCertificate, combine_certificates
 from hinge.problems.svm.losses import Loss
@@ -130,7 +131,7 @@ class GramBatch(Batch):
 
     def certificate(self, answer: GramAnswers) -> BatchCertificate:  # type: ignore[override]
         """The certificates of all members; those that have a bound of zero or less have no finite gap."""
-        b, primal, dual = (one.cpu().numpy() for one in self.measured(answer))
+        b, primal, dual = map(to_host, self.measured(answer))
         gaps = np.divide(primal - dual, dual, out=np.full(len(dual), np.inf), where=dual > 0.0)
         return combine_certificates(np.stack([primal, dual, gaps, b], axis=1))
 

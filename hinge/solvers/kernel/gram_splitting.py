@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hinge.access.arrays import to_host
 from hinge.access.gram.device import import_torch, tf32
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
@@ -108,7 +109,7 @@ class GramSplitting(Solver[GramBatch, SplittingState]):
     def init(self, problem: GramBatch, seed: int = 0, start: None = None) -> SplittingState:
         torch = import_torch(str(problem.K.device))
         size = float(problem.K.diagonal().mean())
-        C = problem.boxes.amax(0).cpu().numpy()
+        C = to_host(problem.boxes.amax(0))
         rho = FIRST * size * np.maximum(C * size, 1e-30) ** POWER
         zeros, none = torch.zeros_like(problem.boxes), torch.zeros_like(problem.boxes[0])
         answers = GramAnswers(zeros, zeros.clone(), none)
@@ -152,7 +153,7 @@ class GramSplitting(Solver[GramBatch, SplittingState]):
         size = float(problem.K.diagonal().mean())
         balance = (off * size / (rho * moved).clamp(min=1e-30)).sqrt().nan_to_num(1.0).clamp(0.3, 3.0)
         state.V[:, at] = Z + (V - Z) / balance
-        state.rho[which] = rho * balance.cpu().numpy()
+        state.rho[which] = rho * to_host(balance)
 
     def _measure(self, torch: ModuleType, problem: GramBatch, state: SplittingState, which: np.ndarray) -> None:
         """Make the columns feasible, and evaluate their gaps; the best of each column is kept."""
@@ -171,7 +172,7 @@ class GramSplitting(Solver[GramBatch, SplittingState]):
         multiple = torch.where(sq > 0.0, torch.minimum((gain / sq).clamp(min=0.0), room), 1.0)
         answers = GramAnswers(beta * multiple, r * multiple, state.answers.biases[at])
         b, primal, dual = problem.measured(answers, at)
-        gap = torch.where(dual > 0.0, (primal - dual) / dual, torch.inf).nan_to_num(np.inf).cpu().numpy()
+        gap = to_host(torch.where(dual > 0.0, (primal - dual) / dual, torch.inf).nan_to_num(np.inf))
         better = gap < state.gap[which]
         kept, where = torch.as_tensor(better, device=at.device), at[torch.as_tensor(better, device=at.device)]
         state.answers.beta[:, where] = answers.beta[:, kept]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hinge.access.arrays import to_host
 from hinge.access.device_rows import FEW, SHORT, CompressedRows, FullRows, on_device, sent, width_of
 from hinge.access.gram.device import import_torch
 from hinge.constraints import Constraints, number
@@ -242,7 +243,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     def solution(self, problem: Regularized | Batch, state: DeviceNewtonState) -> Any:
         tasks = members_of(problem)
         d = tasks[0].d
-        W, alpha = state.best.cpu().numpy(), state.dual.cpu().numpy()
+        W, alpha = to_host(state.best), to_host(state.dual)
         every = [
             Solution(W[:d, j].copy(), 0.0 if task.bias == "none" else float(W[d, j]), alpha[:, j].copy())
             for j, task in enumerate(tasks)
@@ -337,7 +338,7 @@ def _evaluate(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonS
     free = tasks[0].bias == "free"
     torch.mul(placed.y, placed.rows.responses(state.W), out=state.M)
     up, sums = _duals(problem, placed, state, apart=free)
-    width, numbers = placed.rows.width, torch.cat([state.W, state.z, up, sums]).cpu().numpy()
+    width, numbers = placed.rows.width, to_host(torch.cat([state.W, state.z, up, sums]))
     better, tighter = np.zeros(len(tasks), bool), np.zeros(len(tasks), bool)
     for j, task in enumerate(tasks):
         x, z, ups = np.split(numbers[: -len(sums), j], [width, 2 * width])
@@ -430,7 +431,7 @@ def _lengths(
     trials, tau = [FIRST] * p.shape[1], np.ones(p.shape[1])
     while not all(trial.over for trial in trials):
         sums = trial_sums(loss, mu, state.M, state.center, placed.share, q, sent(torch, tau, p.device))
-        numbers = torch.cat([sums, known]).cpu().numpy()
+        numbers = to_host(torch.cat([sums, known]))
         for j, trial in enumerate(trials):
             *found, start = numbers[:, j].tolist()
             now = FIRST._replace(tau=1.0, start=start, number=1) if trial is FIRST else trial

@@ -6,7 +6,7 @@ from estimators.made_up import SIDES, WORDS, bigrams, half_gaussian
 from sklearn.metrics.pairwise import rbf_kernel
 
 from hinge import SVC, OneClassSVM
-from hinge.estimators.data.kernel_input import dense_if_small, gamma_value, is_matrix, variance
+from hinge.estimators.data.kernel_input import gamma_value, is_matrix, points_on_host, variance
 from hinge.kernels import Function, Gaussian
 
 # --- functions ----------------------------------------------------------------------------------
@@ -136,9 +136,9 @@ def test_a_bare_function_that_is_not_positive_is_found_out(three):
 
 def test_few_cells_are_written_out_in_full():
     few, many = sp.csr_array((10, 10)), sp.csr_array((1000, 1000))
-    assert isinstance(dense_if_small(few), np.ndarray)
+    assert isinstance(points_on_host(few), np.ndarray)
     for X in (many, WORDS, np.ones((2, 2))):
-        assert dense_if_small(X) is X
+        assert points_on_host(X) is X
 
 
 # --- rows on a disk -----------------------------------------------------------------------------
@@ -173,3 +173,11 @@ def test_what_cannot_be_had_from_a_disk_is_said(tmp_path):
         SVC(max_memory="much").fit(np.eye(2), [1, 2])
     with pytest.raises(FileNotFoundError, match="no file or folder"):
         SVC().fit(tmp_path / "y.npy", [1, 2])
+
+
+def test_variance_of_a_tensor():
+    torch = pytest.importorskip("torch")
+    X = 5.0 + np.random.default_rng(0).standard_normal((300, 7))
+    assert variance(torch.from_numpy(X)) == pytest.approx(variance(X), rel=1e-12)
+    assert variance(torch.from_numpy((10 * X).astype(np.uint8))) == pytest.approx(variance((10 * X).astype(np.uint8)))
+    assert variance(torch.full((50, 3), 0.1)) == 0.0
