@@ -71,7 +71,8 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     Parameters
     ----------
     X : array, CSR matrix or tensor
-        Copied to the device as it is (bytes stay bytes on the way), and to float32 there. A tensor lies there already.
+        Copied to the device as it is (bytes stay bytes on the way), and to float32 there; a tensor that lies there is
+        not copied first.
     kernel : Kernel
     device : str
         A torch device.
@@ -132,7 +133,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     def _send(self, X: "Stored | torch.Tensor") -> "torch.Tensor":
         torch = self.xp
         if isinstance(X, torch.Tensor):
-            return X.to(self.device)
+            return X.to(self.device).contiguous()  # as the fused code reads rows
         if sp.issparse(X):
             S = cast(sp.csr_array, X)
             parts = [S[lo : lo + 65536].toarray() for lo in range(0, X.shape[0], 65536)]

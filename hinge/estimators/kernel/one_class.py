@@ -90,7 +90,7 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
     max_reads : int, optional
         Limit of the cells of X read, certificates included; for the linear kernel.
     device : {"cpu", "cuda"}, optional
-        Where kernel values are computed; the linear kernel has none.
+        Where kernel values are computed, by default where X lies; the linear kernel has none.
     precision : {"float32", "tf32", "bf16"}, default="float32"
         Precision of products on a GPU.
     n_jobs : int, optional

@@ -95,6 +95,7 @@ class SVC(ScoreOfArrays, CallbackSupportMixin, SVCParameters, KernelClassifier, 
     break_ties : bool, default=False
         Whether ties between classes with equal votes are broken by decision values, rather than by order.
     device : {"cpu", "cuda"}, optional
+        Where kernel values are computed; by default where X lies, which may be an array on a GPU.
     precision : {"float32", "tf32", "bf16"}, default="float32"
         Precision of products on a GPU.
     n_jobs : int, optional
@@ -239,6 +240,7 @@ class NuSVC(
     cache_folder : path-like, optional
         A folder in which kernel values are kept for later fits on the same data.
     device : {"cpu", "cuda"}, optional
+        Where kernel values are computed; by default where X lies, which may be an array on a GPU.
     precision : {"float32", "tf32", "bf16"}, default="float32"
         Precision of products on a GPU.
     n_jobs : int, optional

@@ -72,6 +72,7 @@ class SVR(ScoreOfArrays, CallbackSupportMixin, SVRParameters, KernelRegressor, R
     cache_folder : path-like, optional
         A folder in which kernel values are kept for later fits on the same data.
     device : {"cpu", "cuda"}, optional
+        Where kernel values are computed; by default where X lies, which may be an array on a GPU.
     precision : {"float32", "tf32", "bf16"}, default="float32"
         Precision of products on a GPU.
     n_jobs : int, optional
@@ -183,6 +184,7 @@ class NuSVR(
     cache_folder : path-like, optional
         A folder in which kernel values are kept for later fits on the same data.
     device : {"cpu", "cuda"}, optional
+        Where kernel values are computed; by default where X lies, which may be an array on a GPU.
     precision : {"float32", "tf32", "bf16"}, default="float32"
         Precision of products on a GPU.
     n_jobs : int, optional

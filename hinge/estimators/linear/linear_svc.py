@@ -133,7 +133,8 @@ class LinearSVC(
         checkpoint of other data or parameters raises an error. With it, rows are never loaded.
     device : {"cpu", "cuda"}, optional
         Device of `fit`, by torch's names; "cuda" uses `DeviceNewton`: all classes jointly, with certificates. For
-        ``penalty="l2"``, ``multi_class="ovr"``, rows in memory and ``solver="auto"``. Predictions run on the CPU.
+        ``penalty="l2"``, ``multi_class="ovr"``, rows in memory and ``solver="auto"``. By default the device
+        on which X lies. Predictions run where their rows are.
 
     Attributes
     ----------

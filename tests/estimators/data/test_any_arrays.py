@@ -4,6 +4,8 @@ import pickle
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import hinge
 from hinge import SVC, SVCCV, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
@@ -127,6 +129,19 @@ def test_other_types_of_numbers_on_a_device():
         given = rows.numpy()
         np.testing.assert_array_equal(model.predict(rows), SVC(device="cpu:0").fit(given, Y["codes"]).predict(given))
         LinearSVC(device="cpu:0", tol=0.1).fit(rows, Y["codes"]).predict(rows)
+
+
+@pytest.mark.parametrize("model", [SVC(device="cpu:0", gamma=0.2), LinearSVC(device="cpu:0")], ids=repr)
+def test_tensors_by_columns(model):
+    by_rows = model.fit(T, Y["codes"]).decision_function(T)
+    columns = T.T.contiguous().T
+    np.testing.assert_allclose(model.fit(columns, Y["codes"]).decision_function(columns), by_rows, atol=1e-6)
+
+
+def test_a_pipeline_keeps_its_arrays(dispatch):
+    model = make_pipeline(StandardScaler(), SVC(device="cpu:0")).fit(T, torch.from_numpy(Y["codes"]))
+    assert isinstance(model.predict(T), torch.Tensor)
+    assert model.score(T, torch.from_numpy(Y["codes"])) > 0.9
 
 
 def test_what_only_the_host_can_do_is_done_there(dispatch):
