@@ -140,33 +140,35 @@ def _called(
         result = method(host, *args, **options)
     foreign = home if home is not None and (asked or home.on_gpu) else None
     after = {key: value for key, value in vars(host).items() if key != "device"}
+    device = {"device": vars(model)["device"]} if "device" in vars(model) else {}
     if learns:
-        model.__dict__ = {"device": model.device} if "device" in vars(model) else {}
         kept = None if foreign is None else Kept(foreign, {}, {})
+        model.__dict__ = device | _shown(after, kept)
     else:
-        after = {key: value for key, value in after.items() if before.get(key) is not value}
-    _set(model, after, kept)
+        for key in before.keys() - vars(host).keys():
+            del vars(model)[key]
+        vars(model).update(_shown({key: value for key, value in after.items() if before.get(key) is not value}, kept))
     if result is host:
         return model
     if isinstance(result, BaseEstimator):  # a model made of this one
         found = {key: value for key, value in vars(result).items() if key != "device"}
-        result.__dict__ = {"device": model.device}
-        _set(result, found, kept and Kept(kept.home, {}, {}))
+        result.__dict__ = device | _shown(found, kept and Kept(kept.home, {}, {}))
         return result
     if type(result) is tuple:
         return tuple(_returned(part, foreign) for part in result)
     return _returned(result, foreign)
 
 
-def _set(model: BaseEstimator, attributes: dict[str, Any], kept: Kept | None) -> None:
-    """Set attributes, arrays among them as those of the library that is kept; labels stay NumPy's."""
+def _shown(attributes: dict[str, Any], kept: Kept | None) -> dict[str, Any]:
+    """Attributes of a model, arrays among them as those of the library that is kept; labels stay NumPy's."""
+    if kept is None:
+        return {name: on_host(value) for name, value in attributes.items()}
+    shown = dict(attributes)
     for name, value in attributes.items():
-        if kept is not None and (is_tensor(value) or isinstance(value, np.ndarray)) and name != "classes_":
-            kept.held[name], kept.shown[name] = value, kept.home.array(value)
-            value = kept.shown[name]
-        vars(model)[name] = on_host(value) if kept is None else value
-    if kept is not None:
-        vars(model)[KEPT] = kept
+        if (is_tensor(value) or isinstance(value, np.ndarray)) and name != "classes_":
+            shown[name] = kept.home.array(value)
+            kept.held[name], kept.shown[name] = value, shown[name]
+    return shown | {KEPT: kept}
 
 
 def _returned(result: object, home: Home | None) -> Any:

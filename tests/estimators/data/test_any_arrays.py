@@ -108,6 +108,9 @@ def test_probabilities_need_decision_values_only(dispatch):
     np.testing.assert_allclose(found.sum(1).numpy(), 1.0)
     assert isinstance(model.probA_, torch.Tensor)
     np.testing.assert_array_equal(found.argmax(1).numpy(), model.predict(T).numpy())
+    model.calibrate(method="isotonic")  # with the rows to which the model refers
+    assert isinstance(model._step_values, torch.Tensor) and not hasattr(model, "probA_")
+    assert isinstance(model.predict_proba(T), torch.Tensor)
 
 
 def test_probabilities_within_the_fit(dispatch):
