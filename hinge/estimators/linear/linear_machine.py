@@ -17,6 +17,7 @@ from hinge.access.streams.opening import is_source
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.constraints import FLAG, Constraints, choice, scale
 from hinge.estimators.data import validation as checks
+from hinge.estimators.data.any_arrays import any_arrays
 from hinge.estimators.data.sources import scored, scores_of
 from hinge.estimators.fitting.parameters import LinearParameters, on_a_device
 from hinge.estimators.fitting.reports import Report
@@ -79,6 +80,7 @@ class LinearMachine(FittedHTML, ToSklearn, LinearParameters, BaseEstimator):
         """Whether rows that lie on a device need not come to the host for a method."""
         return method != "fit"
 
+    @any_arrays()
     def sparsify(self) -> "LinearMachine":
         """Store the coefficients as a CSR matrix, which is smaller if most are zero.
 
@@ -90,6 +92,7 @@ class LinearMachine(FittedHTML, ToSklearn, LinearParameters, BaseEstimator):
         self.coef_ = sp.csr_matrix(self.coef_)
         return self
 
+    @any_arrays()
     def densify(self) -> "LinearMachine":
         """Store the coefficients as an array, as `fit` does.
 

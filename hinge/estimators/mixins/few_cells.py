@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from hinge.access import Table, as_table
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators.data import validation as checks
+from hinge.estimators.data.any_arrays import any_arrays
 from hinge.prediction import Purchase, ReadingOrder, buy
 from hinge.types import MatrixLike, Stored
 
@@ -21,6 +22,7 @@ class FewCells:
     coef_: Any
     intercept_: np.ndarray
 
+    @any_arrays()
     def learn_order(
         self,
         X: MatrixLike | Table | FeatureOracle,
@@ -66,6 +68,7 @@ class FewCells:
         self.reading_order_ = ReadingOrder(coef, self.intercept_, rows, prices, ranges)
         return self
 
+    @any_arrays()
     def buy(
         self, X: MatrixLike | Table | FeatureOracle, *, confidence: float = 1.0, max_cost: float | None = None
     ) -> Purchase:
