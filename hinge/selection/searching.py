@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hinge.access.arrays import on_host
 from hinge.constraints import FLAG, declares, parameter
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
 from hinge.estimators.data.any_arrays import any_arrays
@@ -73,7 +72,6 @@ class Searching:
         self
         """
         FLAG.check("refit", self.refit)
-        X = on_host(X)  # folds are parts of it; a search on a device sends it back once
         own = self.get_params(deep=False)  # type: ignore[attr-defined]
         names = set(self._plain_class._get_param_names())
         plain = self._plain_class(**{k: v for k, v in own.items() if k in names and k not in OF_THE_SEARCH})

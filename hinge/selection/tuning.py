@@ -15,8 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils.metaestimators import _safe_split
 
+from hinge.access.arrays import on_host
 from hinge.constraints import number
 from hinge.estimators import LinearSVC, LinearSVR
+from hinge.estimators.data.any_arrays import brought
 from hinge.estimators.fitting.parameters import Gamma
 from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
 from hinge.monitoring.clock import left_of, now
@@ -175,6 +177,7 @@ def tune(
     (number(above=0) | None).check("max_time", max_time)
     (number(above=0, most=1) | None).check("certify", certify)
     model = clone(estimator)
+    X, y, sample_weight = brought(model, X), on_host(y), on_host(sample_weight)
     data = training_of(model, X, y, sample_weight)
     scores = scoring_of(scoring, data.codes is None)
     asked_gammas = grid_of_gamma(model, data, gammas)

@@ -107,6 +107,15 @@ class ScoreOfArrays:
         return found
 
 
+def brought(model: BaseEstimator, X: Items) -> Items:
+    """The rows of a search, on the host; the model computes on the device where they lay, if it can."""
+    home = home_of(X)
+    there = None if home is None else _computes_on(model, home)
+    if there is not None and model._stays("fit"):
+        model.device = there
+    return cast(Items, on_host(X))
+
+
 def labels_at(classes: np.ndarray, codes: Array) -> Any:
     """The labels that codes stand for: where the codes are, if labels are numbers."""
     if isinstance(codes, np.ndarray):

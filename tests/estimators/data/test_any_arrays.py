@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import hinge
-from hinge import SVC, SVCCV, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from hinge import SVC, SVCCV, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, tune
 from hinge.access.arrays import Home, copies_to_host
 from hinge.estimators.data import any_arrays
 from hinge.estimators.data.any_arrays import host_model
@@ -167,7 +167,7 @@ def test_what_only_the_host_can_do_is_done_there(dispatch):
 def test_a_search(dispatch):
     ours = SVCCV(device="cpu:0", Cs=3, gammas=1, cv=3).fit(T, torch.from_numpy(Y["codes"]))
     theirs = SVCCV(device="cpu:0", Cs=3, gammas=1, cv=3).fit(X, Y["codes"])
-    assert ours.C_ == theirs.C_
+    assert ours.C_ == theirs.C_ == tune(SVC(device="cpu:0"), T, torch.from_numpy(Y["codes"]), Cs=3, gammas=1, cv=3).C
     np.testing.assert_array_equal(ours.predict(T).numpy(), theirs.predict(X))
 
 
