@@ -25,8 +25,8 @@ class Loss(NamedTuple):
     """A loss, defined by its convex conjugate.
 
     The static methods are what the dual ascent computes for one row; they are compiled for each class of losses. All
-    losses that the four numbers define are one class: code for the hinge alone is 2% faster in the ascent on short
-    rows, but every solver would be compiled anew for each loss.
+    losses that the four numbers define are one class: code for the hinge alone would be a little faster in the ascent
+    on short rows, but every solver would be compiled anew for each loss.
 
     Attributes
     ----------
