@@ -9,6 +9,7 @@ from benchopt import BaseSolver
 from benchopt.stopping_criterion import NoCriterion, SufficientProgressCriterion
 
 from benchmark_utils.peers import Worker, missing
+from hinge.access.gram.device import import_torch
 from hinge.problems import Regularized
 
 LOOSEST = 1.0  # the first tolerance, and one pass; benchopt's own first asks for nothing
@@ -45,6 +46,11 @@ class Stepwise(BaseSolver):
 
     def skip(self, X: Any, y: np.ndarray, lam: float) -> tuple[bool, str | None]:
         """Where the method cannot solve such a problem."""
+        if hasattr(self.method, "device"):
+            try:
+                import_torch(self.method.device)
+            except (ImportError, RuntimeError) as absent:
+                return True, str(absent)
         reason = self.method.rejects(Regularized(X, y, lam))
         return reason is not None, reason
 
