@@ -116,3 +116,39 @@ def test_what_is_absent_is_skipped_with_its_reason(tmp_path):
     _, said = run_tiny(tmp_path, "-s", "hinge[solver=sdca]", "-s", "liblinear-official", "-d", "reuters", **absent)
     assert "liblinear-official is not installed" in " ".join(said.split())
     assert "reuters" in said and "skip" in said
+
+
+def command(script, tmp_path, *options):
+    """What a script prints into its file."""
+    out = tmp_path / "table.md"
+    ran = subprocess.run(
+        [sys.executable, SUITE.parent / script, *options, "--out", out], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    return out.read_text()
+
+
+def cells(text):
+    """The cells of all lines of all tables."""
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+
+
+def test_the_table_of_peers_has_who_is_there_and_says_who_is_not(tmp_path, monkeypatch):
+    monkeypatch.setenv("HINGE_BENCH_SKGLM", str(tmp_path / "nobody"))
+    text = command("peers.py", tmp_path, "--sets", "a9a", "--problems", "hinge", "squared", "--most", "2")
+    rows = {(row[0], row[3]): row for row in cells(text) if row[1] == "a9a"}
+    for problem in ("hinge", "squared"):
+        ours, theirs = rows[problem, "hinge"], rows[problem, "scikit-learn, dual"]
+        assert ours[6] == "1" and float(ours[4]) > 0 and float(theirs[6]) > 0
+        assert abs(float(ours[7].strip("%")) - float(theirs[7].strip("%"))) < 0.2  # of the same optimum
+    assert ("hinge", "skglm") not in rows and "skglm is not installed" in text
+
+
+RANKS = ["mean rank", "best on", "mean test error %", "CPU s in all", "accuracy per CPU s"]
+
+
+def test_the_race_on_tables_ranks_all(tmp_path):
+    text = command("tabular.py", tmp_path, "--sets", "iris", "wine", "--budget", "0.5", "--seeds", "1")
+    ranks = {row[0]: float(row[1]) for row in cells(text)[cells(text).index(["", *RANKS]) + 2 :]}
+    assert len(ranks) == 5 and {"hinge SVCCV", "hinge LinearSVCCV", "random forest"} < set(ranks)
+    assert sum(ranks.values()) == pytest.approx(15.0)

@@ -79,9 +79,11 @@ class Worker:
     ----------
     preparation : float
         Seconds before it could train: import, conversion of the data, compilation.
+    cpu, memory : float
+        Processor seconds of the last order; the most MB since it read the data, beyond what it held then.
     """
 
-    def __init__(self, name: str, X: Any, y: np.ndarray, task: dict[str, Any]) -> None:
+    def __init__(self, name: str, X: Any, y: np.ndarray, task: dict[str, Any], python: str | None = None) -> None:
         folder = Path(tempfile.mkdtemp(prefix="hinge-bench-"))
         if sp.issparse(X):
             sp.save_npz(folder / "X.npz", sp.csr_matrix(X), compressed=False)
@@ -92,7 +94,7 @@ class Worker:
         self.name, self.folder, self.log = name, folder, folder / "log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [interpreter(name), WORKER, name, folder],
+                [python or interpreter(name), WORKER, name, folder],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -125,7 +127,9 @@ class Worker:
         if not line:
             last = (self.log.read_text().strip().splitlines() or ["no message"])[-1]
             raise RuntimeError(f"The process of {self.name} ended before it answered: {last}")
-        return float(json.loads(line)["seconds"])
+        answer = json.loads(line)
+        self.cpu, self.memory = answer["cpu"], answer["memory"]
+        return float(answer["seconds"])
 
 
 def _close(process: subprocess.Popen[str], folder: Path) -> None:
