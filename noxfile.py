@@ -54,7 +54,7 @@ def lint(session: nox.Session) -> None:
 @nox.session(default=False)
 def coverage(session: nox.Session) -> None:
     """The share of the core's lines that tests run; compiled functions cannot be seen, and are left out."""
-    session.install("-e", ".[test,cli]", "pytest-cov>=6")
+    session.install("-e", ".[test,cli]", "pytest-cov>=6", "coverage>=7.10")
     session.run("pytest", "-q", "-n", "2", "--cov", "--cov-report=term:skip-covered", *session.posargs)
 
 
