@@ -65,6 +65,15 @@ def describe_runs(
         model._callback_fit_ctx.call_on_fit_task_end(estimator=model)
 
 
+def check_coefficients(beta: np.ndarray) -> None:
+    """Raise if kernel values were such that coefficients are no numbers."""
+    if not np.isfinite(beta).all():
+        raise ValueError(
+            "Kernel values are so large, and so alike, that their differences are lost: the fit has no answer. "
+            "Scale the features, for instance with sklearn.preprocessing.StandardScaler."
+        )
+
+
 # --- linear fits ----------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from hinge.access.arrays import on_host
 from hinge.access.gram.base import whole
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
@@ -100,7 +101,7 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
         known = values_of(runs.answers, len(codes), len(classes) - 1 if ovo else len(tasks))
         self._remember_rows(*given, known)
         if self.probability not in (False, "deprecated"):
-            self._calibrate_fit(lambda: self._left_out(X, y, codes, weight, known), codes, weight)
+            self._calibrate_fit(lambda: self._left_out(on_host(X), y, codes, weight, known), codes, weight)
         f = runs.answers.f
         if self._warns_if_constant and len(classes) == 2 and self.stop_reason_ == "converged" and np.isfinite(f).all():
             warn_of_answers(codes[runs.answers.rows], classes, f > 0)

@@ -32,7 +32,15 @@ from hinge.estimators.data.kernel_input import (
     points_on_host,
     shape_of,
 )
-from hinge.estimators.fitting.attributes import Answers, Runs, answers_of, describe_runs, expanded, values_of
+from hinge.estimators.fitting.attributes import (
+    Answers,
+    Runs,
+    answers_of,
+    check_coefficients,
+    describe_runs,
+    expanded,
+    values_of,
+)
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import KernelData, KernelParameters, check_kernel_numbers, on_a_device
 from hinge.estimators.fitting.reports import STALLED_ADVICE, report_histories, reports_of
@@ -414,6 +422,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
     def _keep(self, runs: Runs) -> None:
         """Set the fitted attributes that describe the runs, and warn if one was cut off."""
         ends, several = runs.ends, len(runs.lam) > 1
+        check_coefficients(runs.answers.beta)
         self._answers = list(ends.solutions) if self.warm_start else None
         self.lam_ = runs.lam if several else float(runs.lam[0])
         if not self._loss.two_sided:

@@ -235,11 +235,21 @@ def certify_batch(problem: PackedBatch, state: BatchState, tol: float) -> float 
         elif one.unrounded <= tol:
             member, answer = problem.members[k], problem.expansion(solution_of(problem, state), k)
             again = member.sharpened(answer, member.certificate(answer), tol)
-            every[k] = min(one, again, key=lambda each: each.gap)[:5]
+            best = min(one, again, key=lambda each: each.gap)
+            every[k] = best[:5]
+            _lengthen(problem, state, k, best.scale)
         if one.gap < np.inf:
             for name, value in zip(CERTIFICATE, every[k], strict=True):
                 found[name][k] = value
     return combine_certificates(every)
+
+
+def _lengthen(problem: PackedBatch, state: BatchState, k: int, s: float) -> None:
+    """Multiply w of member k, as its certificate says."""
+    if s != 1.0:
+        part = problem.parts[k]
+        state.beta[part] *= s
+        state.e[part] = s * (state.e[part] + problem.aims[part]) - problem.aims[part]
 
 
 def _certify_anew(problem: PackedBatch, state: BatchState, k: int) -> Certificate:

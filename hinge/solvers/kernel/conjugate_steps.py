@@ -26,6 +26,7 @@ R.-E. Fan, P.-H. Chen, C.-J. Lin, *Working Set Selection Using Second Order Info
 A. Torres-Barrán, C. M. Alaíz, J. R. Dorronsoro, *Faster SVM Training via Conjugate SMO*, 2021.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -229,6 +230,11 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, unit, cut):
     n = len(diag)
     i, j, rise, violation, best, from_ = -1, -1, 0.0, -np.inf, np.float32(0.0), slopes.least[0]
     root = np.sqrt(unit) / np.sqrt(curve) if curve > 0.0 else 0.0
+    widest = np.float64(slopes.largest[0] - slopes.least[0])
+    if cut < n:
+        widest = max(widest, np.float64(slopes.largest[1] - slopes.least[1]))
+    most = 120 if diag.itemsize == 4 else 1000
+    size = math.ldexp(1.0, min(max(-math.frexp(widest)[1], -most), most)) if 0.0 < widest < np.inf else 1.0
     for part in range(1 if cut == n else 2):
         first, last = _span(part, n, cut)
         u, least, apart = slopes.first[part], slopes.least[part], slopes.largest[part] - slopes.least[part]
@@ -237,9 +243,8 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, unit, cut):
             continue
         row = K[rows[u]]
         for at in range(first, last, CHUNK):
-            gain = _set_gains(
-                np.uint64(at), np.uint64(min(at + CHUNK, last)), row, diag, sides, slopes, u, root, least, tiny, unit
-            )
+            end = min(at + CHUNK, last)
+            gain = _set_gains(np.uint64(at), np.uint64(end), row, diag, sides, slopes, u, root, least, tiny, unit, size)
             if gain > best + TIE * best:
                 i, j, best, from_ = u, at, gain, least
     if j >= 0:
@@ -250,17 +255,19 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, unit, cut):
 
 
 @compiled(fastmath=_FAST)
-def _set_gains(first, last, row, diag, sides, slopes, u, root, least, tiny, unit):
+def _set_gains(first, last, row, diag, sides, slopes, u, root, least, tiny, unit, size):
     """rise²/curvature of point u with some others, without a branch, to half a percent; returns the largest.
+
+    Rises are multiplied by `size`, a power of two by which none is larger than 1: a square could overflow.
 
     That is enough for a choice, and to divide would cost as much as the rest.
     """
     e, q, below, gains, mine = slopes.e, slopes.q, sides.below, slopes.gains, slopes.q[u]
     own, two, share, kind = diag[u], diag.dtype.type(2.0), diag.dtype.type(0.5 * TINY), diag.dtype.type
-    root, tiny, floor, unit = kind(root), np.float32(unit * tiny), np.float32(PARALLEL), kind(unit)
+    root, tiny, floor, unit, size = kind(root), np.float32(unit * tiny), np.float32(PARALLEL), kind(unit), kind(size)
     best, zero = np.float32(0.0), np.float32(0.0)
     for k in range(first, last):
-        up, dot = np.float32((e[k] + below[k]) - least), np.float32(root * (mine - q[k]))
+        up, dot = np.float32(size * ((e[k] + below[k]) - least)), np.float32(root * (mine - q[k]))
         up = larger(up, zero)
         both = own + diag[k]
         alone = larger(np.float32(unit * larger(both - two * row[k], share * abs(both))), tiny)

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_info
 
 from hinge import SVC, Regularized, Solution
 from hinge.access import Gram, as_points
-from hinge.estimators.fitting.attributes import describe_runs, dual_coefficients, ends_of
+from hinge.estimators.fitting.attributes import check_coefficients, describe_runs, dual_coefficients, ends_of
 from hinge.estimators.fitting.runs import gram_threads
 from hinge.kernels import Gaussian
 from hinge.monitoring import Status
@@ -123,3 +123,9 @@ def test_no_dual_without_alpha():
     assert support.tolist() == [3, 7]
     signs = 2 * y[[3, 7]] - 1
     np.testing.assert_allclose(coef, [signs * [0.5, 1.0] / (0.1 * len(y))])
+
+
+def test_coefficients_that_are_no_numbers_are_refused():
+    check_coefficients(np.array([1e300, 0.0]))
+    with pytest.raises(ValueError, match="Scale the features"):
+        check_coefficients(np.array([0.0, np.nan]))

@@ -171,3 +171,29 @@ def test_a_bound_may_be_a_long_integer():
     X = np.arange(12.0)[:, None]
     model = NuSVR(C=10**30, nu=0.5).fit(X, np.sin(X[:, 0]))
     assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_features_whose_differences_are_lost_give_no_nan():
+    X = np.array(
+        [
+            [17046493187978.0, 17044906410795.0],
+            [17046048859176.0, 17045953936962.0],
+            [17045009675607.0, 17045755956463.0],
+            [17046878435267.0, 17045847539741.0],
+            [17046902673339.0, 17044339145792.0],
+        ]
+    )
+    t = [
+        0.004301391876276526,
+        0.004550955294751487,
+        0.0038735644768220488,
+        0.005848918233594446,
+        -0.0007598908633937745,
+    ]
+    try:
+        model = NuSVR(C=5516.385534343547, kernel="linear", nu=0.9).fit(X, t)
+    except ValueError as error:
+        assert "differences are lost" in str(error)
+    else:
+        assert np.isfinite(model.predict(X)).all()

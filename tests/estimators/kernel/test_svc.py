@@ -389,3 +389,20 @@ def test_polynomials_of_large_features_beside_small_ones_converge(solver, degree
     assert model.fit(X, rng.permutation(np.arange(40) % 2)).gap_ <= model.tol
     if solver == "auto":  # BlockDual answers with the best multiple of w, whose β may leave the box
         assert (np.abs(model.dual_coef_) <= 1e4).all()
+
+
+def test_a_longer_w_is_the_one_that_predicts():
+    """Kernel values of 1e26 and coefficients of 1e-18: margins of 1 are rounded by more than all of w costs."""
+    X = np.array(
+        [
+            [0.00026881323021315606, 0.0002688181913492078],
+            [0.00026882866191681317, 0.0002688332607068183],
+            [0.0002688260296354921, 0.00026880920569922817],
+            [0.00026882509464028865, 0.0002688243198515773],
+            [0.00026879735946516844, 0.00026882546254942816],
+        ]
+    )
+    y = np.array([-1, 1, 1, 1, -1])
+    model = SVC(C=0.03469861736884209, kernel="poly").fit(X, y)
+    lost = model.C * np.maximum(1.0 - y * model.decision_function(X), 0.0).sum()
+    assert lost <= model.objective_ * (1 + 1e-9)
