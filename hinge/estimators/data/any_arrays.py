@@ -29,7 +29,7 @@ M = TypeVar("M", bound=BaseEstimator)
 KEPT = "_kept_arrays"
 
 
-class Kept(NamedTuple):
+class ForeignArrays(NamedTuple):
     """Attributes of a model that are arrays of another library.
 
     Attributes
@@ -69,7 +69,7 @@ def any_arrays(*, stays: bool = False) -> Callable[[F], F]:
 
 def host_model(model: M, *, tensors: bool = False) -> M:
     """The model with attributes of NumPy's: itself, or a shallow copy; with `tensors`, some may be on their device."""
-    kept: Kept | None = vars(model).get(KEPT)
+    kept: ForeignArrays | None = vars(model).get(KEPT)
     if kept is None:
         return model
     made = copy.copy(model)
@@ -151,7 +151,7 @@ def _called(
     after = {key: value for key, value in vars(host).items() if key != "device"}
     device = {"device": vars(model)["device"]} if "device" in vars(model) else {}
     if learns:
-        kept = None if foreign is None else Kept(foreign, {}, {})
+        kept = None if foreign is None else ForeignArrays(foreign, {}, {})
         model.__dict__ = device | _shown(after, kept)
     else:
         for key in before.keys() - vars(host).keys():
@@ -161,14 +161,14 @@ def _called(
         return model
     if isinstance(result, BaseEstimator):  # a model made of this one
         found = {key: value for key, value in vars(result).items() if key != "device"}
-        result.__dict__ = device | _shown(found, kept and Kept(kept.home, {}, {}))
+        result.__dict__ = device | _shown(found, kept and ForeignArrays(kept.home, {}, {}))
         return result
     if type(result) is tuple:
         return tuple(_returned(part, foreign) for part in result)
     return _returned(result, foreign)
 
 
-def _shown(attributes: dict[str, Any], kept: Kept | None) -> dict[str, Any]:
+def _shown(attributes: dict[str, Any], kept: ForeignArrays | None) -> dict[str, Any]:
     """Attributes of a model, arrays among them as those of the library that is kept; labels stay NumPy's."""
     if kept is None:
         return {name: on_host(value) for name, value in attributes.items()}
