@@ -12,8 +12,8 @@ TorchKM is spared its cross-validation. `MB` is the peak beyond the process with
 
 A peer that is not installed is said, and left out: LIBLINEAR, lightning and skglm may be in environments of their own,
 as in benchmarks/svm. ThunderSVM is not here: its wheel for processors, 0.3.3 of 2019, ended silently or took rows for
-classes beside today's NumPy and SciPy. Sets are read from $HINGE_DATA (or ../shared/data). With `--jobs`, sets run beside
-each other.
+classes beside today's NumPy and SciPy. Sets are read from $HINGE_DATA (or ../shared/data). With `--jobs`, sets
+run beside each other.
 """
 
 from __future__ import annotations
