@@ -14,6 +14,8 @@ from hinge.compiled import compiled
 
 LEAST_ROWS = 64
 """Rows that are always kept, whatever the budget: less would be slower than no cache."""
+PIECE = 1 << 20
+"""Values that are moved in one call: some milliseconds, after which Ctrl-C is noticed."""
 
 
 class RowCache:
@@ -93,7 +95,12 @@ class RowCache:
         rows, filled, stamp = self.row_of[slots], self._filled[slots], self._stamp[slots]
         self._slot_of[:] = -1  # until their rows have moved
         self.row_of[:] = -1
-        _move(self._flat, slots, filled, old, len(columns))
+        new = len(columns)
+        step = max(1, PIECE // max(1, new))
+        for lo in range(0, len(slots), step):
+            _close_up(self._flat, slots, filled, old, lo, min(lo + step, len(slots)))
+        for hi in range(len(slots), 1, -step):
+            _spread_out(self._flat, filled, old, new, max(1, hi - step), hi)
         self._install(columns, rows, filled, stamp)
 
     def _slots_for(self, m: int) -> int:
@@ -219,14 +226,19 @@ class RowCache:
 
 
 @compiled
-def _move(flat, slots, filled, old, new):
-    """Rows of length `old` in ascending `slots` become rows of length `new` >= `old` in slots 0, 1, ..."""
-    for k in range(len(slots)):
+def _close_up(flat, slots, filled, old, first, last):
+    """Move some of the rows of length `old` from ascending `slots` to slots 0, 1, ..."""
+    for k in range(first, last):
         here, there = slots[k] * old, k * old
         if here != there:
             for j in range(filled[k]):
                 flat[there + j] = flat[here + j]
-    for k in range(len(slots) - 1, 0, -1):
+
+
+@compiled
+def _spread_out(flat, filled, old, new, first, last):
+    """Make some of the rows of length `old` rows of length `new` >= `old`, the last one first."""
+    for k in range(last - 1, first - 1, -1):
         for j in range(filled[k] - 1, -1, -1):
             flat[k * new + j] = flat[k * old + j]
 
