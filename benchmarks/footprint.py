@@ -1,10 +1,11 @@
 """Memory, latency and cost per nonzero of a fit.
 
-    python benchmarks/footprint.py
+    python benchmarks/footprint.py [first]
 
 Peak extra memory is the larger of two readings, in a fresh process after a warm-up fit of the same
 types: the growth of the resident set during `fit`, and what its allocations were traced to take.
-Latencies are measured in fresh processes with an empty and with a filled compilation cache. The floor
+First fits, which are all that `first` measures, include the import of the estimator, in fresh processes with an empty
+and with a filled compilation cache. The floor
 is the machine's own: gather and multiply-add over indices that stay in cache.
 """
 
@@ -66,21 +67,43 @@ def memory(case: str) -> None:
     print(json.dumps(max(resident, tracemalloc.get_traced_memory()[1]) / size))
 
 
-LATENCY = """
-import json, time, sys
+FIRST = """
+import json, sys, time
 import numpy as np
-import hinge, scipy.sparse, sklearn.svm, numba, hinge.estimators
+import sklearn.svm
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.preprocessing import scale
+import hinge.tiers
+name, rows, tier = sys.argv[1:]
+hinge.tiers.A_WHILE *= tier != "compiled"
 rng = np.random.default_rng(0)
-X = rng.normal(size=(500, WIDTH)); y = np.where(X[:, 0] + rng.normal(size=500) > 0, 1, -1)
-before = time.perf_counter()
-hinge.LinearSVC().fit(X, y)
-print(json.dumps(time.perf_counter() - before))
+X, y = (load_diabetes if "SVR" in name else load_iris)(return_X_y=True)
+X = scale(X)
+if rows == "wide":
+    X = rng.normal(size=(500, 2000))
+    y = np.where(X[:, 0] + rng.normal(size=500) > 0, 1, -1)
+seconds = [time.process_time()]
+for machine in (getattr(sklearn.svm if tier == "peer" else hinge, name) for _ in range(2)):
+    machine().fit(X, *([] if name == "OneClassSVM" else [y]))
+    seconds.append(time.process_time())
+print(json.dumps(seconds[1] - seconds[0]))
 """
 
 
-def fresh(code: str, cache: str) -> float:
+def first() -> None:
+    """First fits: scikit-learn's, ours with and without code in the cache, and if all were compiled at once."""
+    print("first fit of a process, processor's seconds: scikit-learn; ours ever, again, ever and all compiled")
+    sets = [(name, "toy") for name in ("LinearSVC", "LinearSVR", "SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM")]
+    for name, rows in [*sets, ("LinearSVC", "wide")]:
+        with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as other:
+            tiers = (("peer", other), ("tiered", cache), ("tiered", cache), ("compiled", other))
+            shown = "".join(f"{fresh(name, rows, *tier):8.2f}" for tier in tiers)
+            print(f"{name:12} {rows:5} {shown}", flush=True)
+
+
+def fresh(name: str, rows: str, tier: str, cache: str) -> float:
     run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
+        [sys.executable, "-W", "ignore", "-c", FIRST, name, rows, tier],
         env={**os.environ, "NUMBA_CACHE_DIR": cache},
         capture_output=True,
         text=True,
@@ -126,6 +149,8 @@ def per_nonzero() -> None:
 
 
 def main() -> None:
+    if sys.argv[1:] == ["first"]:
+        return first()
     if len(sys.argv) > 1:
         return memory(sys.argv[1])
     for case in CASES:
@@ -133,11 +158,7 @@ def main() -> None:
             [sys.executable, "-W", "ignore", __file__, case], capture_output=True, text=True, check=True
         )
         print(f"peak extra memory, {case:28} {json.loads(run.stdout.splitlines()[-1]):6.2f} x X")
-    for name, width in (("20 features (newton)", 20), ("2000 features (sdca)", 2000)):
-        with tempfile.TemporaryDirectory() as cache:
-            code = LATENCY.replace("WIDTH", str(width))
-            print(f"first fit ever, {name:24} {fresh(code, cache):6.2f} s")
-            print(f"first fit of a process, {name:16} {fresh(code, cache):6.2f} s")
+    first()
     per_nonzero()
 
 

@@ -19,30 +19,80 @@ import numpy as np
 from numba import njit, types
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.dispatcher import Dispatcher
 
+from hinge.tiers import Interpreter
 from hinge.version import __version__
 
 T = TypeVar("T")
 
 
-def compiled(function: Callable | None = None, **options: Any) -> Any:
+def compiled(function: Callable | None = None, *, tiered: bool = False, **options: Any) -> Any:
     """`numba.njit` with the settings used throughout, as a decorator.
 
     Code is cached on disk, so that only the first process compiles; division follows NumPy (no exceptions inside a
     loop); the interpreter lock is released. If no folder can be written, neither beside the source nor in the user's
-    cache, or the disk is full, every process compiles for itself.
+    cache, or the disk is full, every process compiles for itself. A `tiered` function is interpreted at first, see
+    `hinge.tiers`.
     """
     if function is None:
-        return lambda f: compiled(f, **options)
+        return lambda f: compiled(f, tiered=tiered, **options)
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
     settings: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **options}
     dispatcher: Any = njit(function, **settings)
-    dispatcher.compile = _aside(dispatcher.compile)
+    dispatcher.compile = _tiered(dispatcher) if tiered else _aside(dispatcher.compile)
     dispatcher.get_call_template = _of_plain_numbers(dispatcher.get_call_template)
     with suppress(RuntimeError):  # Numba found no place for its cache
         dispatcher._cache = _Cache(function)
     return dispatcher
+
+
+class NotStored(Exception):
+    """There is no code in the cache."""
+
+
+stored_only: ContextVar[bool] = ContextVar("stored only", default=False)
+"""Whether code that is not in the cache raises `NotStored` in this context."""
+compiling_all: ContextVar[bool] = ContextVar("compiling all", default=False)
+"""Whether nothing is interpreted in this context: `hinge.warm` compiles for later."""
+
+
+def _tiered(dispatcher: Dispatcher) -> Callable:
+    """What Numba calls for code of new types: it gets the code, or a function that interprets the call."""
+    compile, interpreter = _aside(dispatcher.compile), Interpreter(dispatcher.py_func, _source)
+
+    def stored(types: tuple) -> object:
+        with assigned(stored_only, True):
+            return work(types)
+
+    work = dispatcher.compile
+    load = _aside(stored)
+
+    def code(types: tuple) -> object:
+        if threading.current_thread().name == COMPILER or compiling_all.get() or interpreter.left(types) <= 0.0:
+            return compile(types)
+        try:
+            if isinstance(dispatcher._cache, _Cache):
+                return load(types)
+        except NotStored:
+            pass
+
+        def call(*args: object) -> object:
+            if interpreter.takes(args):
+                with clock_stopped(), suppress(Exception):  # what is refused, or takes too long, is compiled
+                    return interpreter.run(types, args)
+            compile(types)
+            return dispatcher(*args)
+
+        return call
+
+    return code
+
+
+def _source(value: object) -> Callable | None:
+    """The function that a compiled one was made of."""
+    return value.py_func if isinstance(value, Dispatcher) else None
 
 
 def _of_plain_numbers(find: Callable) -> Callable:
@@ -144,6 +194,17 @@ def _start_clock(wait: object) -> None:
             _Clock.seconds += 0.0 if _Clock.waits else time.perf_counter() - _Clock.since
 
 
+@contextmanager
+def clock_stopped() -> Iterator[None]:
+    """A wait during which `now` stands still."""
+    token = object()
+    try:
+        _stop_clock(token)
+        yield
+    finally:
+        _start_clock(token)
+
+
 LOGGER = logging.getLogger("hinge")
 
 COMPILER = "hinge compiler"
@@ -187,13 +248,9 @@ def _aside(work: Callable) -> Callable:
             except BaseException as error:
                 future.set_exception(error)
 
-        token = object()
-        try:
-            _stop_clock(token)
+        with clock_stopped():
             threading.Thread(target=compile, name=COMPILER, daemon=True).start()
             return _waited_for(future)
-        finally:
-            _start_clock(token)
 
     return run
 
@@ -245,10 +302,13 @@ class _Cache(FunctionCache):
         self._cache_file.__class__ = _CacheFile
 
     def load_overload(self, sig: object, target_context: object) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except (AttributeError, EOFError, ImportError, TypeError, ValueError, pickle.UnpicklingError):
-            return None  # it refers to a module or class that has another name now: compiled anew
+        code = None
+        # It may refer to a module or class that has another name now: compiled anew.
+        with suppress(AttributeError, EOFError, ImportError, TypeError, ValueError, pickle.UnpicklingError):
+            code = super().load_overload(sig, target_context)
+        if code is None and stored_only.get():
+            raise NotStored
+        return code
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):  # the disk is full, or has become read-only

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.compiled import assigned, compiling_all
 from hinge.types import Stored
 
 TIGHT = 1e-13
@@ -63,7 +64,7 @@ def warm(only: Sequence[str] = (), *, progress: bool | None = None) -> None:
             done = "#" * (30 * k // len(jobs))
             sys.stderr.write(f"\r[{done:30s}] {k}/{len(jobs)} {label:60.60s}")
             sys.stderr.flush()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), assigned(compiling_all, True):
             warnings.simplefilter("ignore")  # how good these fits are is of no interest
             fit()
     if shown:

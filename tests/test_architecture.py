@@ -23,7 +23,8 @@ SOLVER_FILES = sorted((PACKAGE / "solvers").rglob("*.py"))
 MAY_IMPORT = {
     "types": set(),
     "constraints": set(),
-    "compiled": {"version"},
+    "compiled": {"tiers", "version"},
+    "tiers": set(),
     "version": set(),
     "threads": {"compiled"},
     "files.replacing": set(),
@@ -48,7 +49,7 @@ MAY_IMPORT |= {  # clients, which see all of the above
     "display": PARTS | {"files.replacing"},
     "explain": PARTS,
     "accel": {"estimators"},
-    "warming": {"estimators"},
+    "warming": {"compiled", "estimators"},
     "dask": PARTS | {"compiled", "threads"},
     # the laboratory
     "bounds": set(),
@@ -195,6 +196,7 @@ def test_every_part_has_its_place():
         "explain",
         "prediction",
         "threads",
+        "tiers",
         "version",
         "types",
         "warming",

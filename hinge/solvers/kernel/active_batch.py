@@ -301,7 +301,7 @@ def _make_longer(problem: KernelBatch, state: BatchState, k: int) -> None:
             found[name][k] = value
 
 
-@compiled
+@compiled(tiered=True)
 def _solve(these, tol, n_iter, free, indefinite, epsilon, plain, sums):
     """So many rounds, or until the pair steps of a member are slow: the member, whether they are, the rounds made."""
     done = 0
@@ -431,7 +431,8 @@ def _spread_of(K, sums):
     n, own, every = len(K), 0.0, 0.0
     for i in range(n):
         own += K[i, i]
-        every += K[i].sum()
+        for j in range(n):
+            every += K[i, j]
     return own / n - every / n**2
 
 

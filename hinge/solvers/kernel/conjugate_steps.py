@@ -48,7 +48,6 @@ CHUNK = 512
 TIE = np.float32(2.0**-20)
 """Share of a value within which another is as good, and the first point is taken. Points that are equal, or mirror
 images, tie but for the rounding of kernel values (2⁻²³ and less), which must not decide what the answer is."""
-_FAST = {"contract", "nsz"}
 _INVERSE, _TWO = np.int32(0x7EF311C7), np.float32(2.0)
 
 
@@ -254,7 +253,7 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, unit, cut):
     return i, j, rise, violation
 
 
-@compiled(fastmath=_FAST)
+@compiled
 def _set_gains(first, last, row, diag, sides, slopes, u, root, least, tiny, unit, size):
     """rise²/curvature of point u with some others, without a branch, to half a percent; returns the largest.
 
@@ -277,7 +276,7 @@ def _set_gains(first, last, row, diag, sides, slopes, u, root, least, tiny, unit
     return best
 
 
-@compiled(fastmath=_FAST, inline="always")
+@compiled(inline="always")
 def _inverse(x):
     """1/x of a positive number in single precision, by its exponent with the sign changed and a step of Newton's."""
     y = np.int32(_INVERSE - np.float32(x).view(np.int32)).view(np.float32)
@@ -319,7 +318,7 @@ def _follow(row, other, share, t, sides, slopes, cut):
         slopes.first[part], slopes.least[part], slopes.largest[part] = place, least, largest
 
 
-@compiled(fastmath=_FAST)
+@compiled
 def _follow_some(first, last, row, other, share, t, sides, slopes):
     e, q, above, below = slopes.e, slopes.q, sides.above, sides.below
     least, largest = above.dtype.type(np.inf), above.dtype.type(-np.inf)

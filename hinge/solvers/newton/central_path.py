@@ -13,7 +13,6 @@ from hinge.problems.batch import Batch, members_of
 from hinge.solvers.base import Paper
 from hinge.solvers.newton.finite_newton import JointNewton, Starts
 from hinge.solvers.newton.newton import PROGRESS
-from hinge.solvers.newton.row_sums import REORDERED
 from hinge.solvers.newton.systems import DIRECT, penalty_of
 
 TO_BOUNDARY = 0.99  # share of the way to the boundary that a step goes
@@ -127,7 +126,8 @@ class CentralPath(JointNewton[CentralPathState]):
             if member.bias == "none":
                 penalty[-1] = member.lam  # of a bias that stays 0
             numbers, share = np.array([state.gap[j], state.idle[j]]), np.atleast_1d(member.share())
-            given = *map(frozen, (state.rows, member.y, member.target, share, penalty)), member.loss.epsilon
+            y = np.asarray(member.y, np.float64)
+            given = *map(frozen, (state.rows, y, member.target, share, penalty)), member.loss.epsilon
             point = state.point[j], state.inside[j], state.W[j], state.alpha[j], numbers
             done = _follow(*given, member.spread, member.unit, *point, self.tol * float(state.target), n_iter)
             state.gap[j], state.idle[j] = numbers
@@ -147,7 +147,7 @@ class CentralPath(JointNewton[CentralPathState]):
         return int(not stalled or any(gap > aim and idle < STALLED for gap, idle in every))
 
 
-@compiled
+@compiled(tiered=True)
 def _follow(B, y, target, share, penalty, epsilon, unit, least_unit, W, inside, best, alpha, numbers, tol, n_iter):
     """Up to `n_iter` steps of one member, until its least gap is within `tol`; returns their number.
 
@@ -191,7 +191,7 @@ def _weight(inside, side, i, unit):
     return 0.0 if unit * a < s and unit > 0.0 else 1.0 if unit * room < xi and unit > 0.0 else a
 
 
-@compiled(fastmath=REORDERED)
+@compiled
 def _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, unit, e, z):
     """The relative duality gap at W and a, as `_weight` has it, and e; z is overwritten."""
     n, m = B.shape
@@ -231,7 +231,7 @@ def _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, unit, e
     return gap if gap > EPS else EPS if gap <= EPS else np.inf
 
 
-@compiled(fastmath=REORDERED)
+@compiled
 def _predict(B, y, share, penalty, W, inside, e, x, H, scale, work):
     """The factor of the system, the step with μ = 0, as shares of a and 1 - a, and the μ to aim for."""
     theta, _, low, high, above, below, q = work
@@ -280,7 +280,7 @@ def _predict(B, y, share, penalty, W, inside, e, x, H, scale, work):
     return 0.5 / sides * after * (after / before) * (after / before)
 
 
-@compiled(fastmath=REORDERED)
+@compiled
 def _correct(B, y, share, penalty, W, inside, e, x, H, scale, work, mu):
     """The step to a central point, with the second-order term of the predictor; W stays where rounding leaves none."""
     theta, rho, low, high, above, below, q = work
@@ -343,7 +343,7 @@ def _add_squares(B, weight, H):
                 H[p, r] += s * B[i, r] + t * B[j, r] + u * B[k, r] + v * B[h, r]
 
 
-@compiled(fastmath=REORDERED)
+@compiled
 def _multiply(B, y, x, q):
     """q ← yᵢ⟨x, (xᵢ, 1)⟩."""
     for i in range(len(y)):
@@ -353,7 +353,7 @@ def _multiply(B, y, x, q):
         q[i] = y[i] * r
 
 
-@compiled(fastmath=REORDERED)
+@compiled
 def _factor(H, scale):
     """The Cholesky factor in the lower triangle of H, scaled to a diagonal of ones and some rounding; the scales."""
     m = len(H)
