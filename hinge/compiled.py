@@ -73,7 +73,7 @@ def _tiered(dispatcher: Dispatcher) -> Callable:
         if threading.current_thread().name == COMPILER or compiling_all.get() or interpreter.left(types) <= 0.0:
             return compile(types)
         try:
-            if isinstance(dispatcher._cache, _Cache):
+            if isinstance(dispatcher._cache, _Cache):  # type: ignore[attr-defined]
                 return load(types)
         except NotStored:
             pass

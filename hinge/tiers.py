@@ -136,5 +136,5 @@ def _plain(result: object) -> object:
     """Scalars as compiled code returns them, which are Python's."""
     if isinstance(result, tuple):
         plain = tuple(map(_plain, result))
-        return type(result)(*plain) if hasattr(result, "_fields") else plain
+        return result._make(plain) if hasattr(result, "_make") else plain
     return result.item() if isinstance(result, np.generic) and result.dtype.fields is None else result
