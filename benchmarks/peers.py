@@ -1,6 +1,6 @@
 """hinge beside its peers: seconds to an equal objective, test error and memory, on the stored sets.
 
-    python benchmarks/peers.py [--sets a9a covtype] [--problems hinge squared kernel] [--jobs 1] [--out FILE]
+    python benchmarks/peers.py [--sets a9a covtype] [--problems hinge squared kernel] [--out FILE] [--lines LOG]
 
 Three problems with the same data and objective for all who solve it: λ/2‖w‖² + mean loss without a bias, λ = 1e-4, with
 the hinge (skglm has no bias, and no other loss) and its square, and `SVC` with the Gaussian kernel, C = 1, γ = "scale"
@@ -13,7 +13,7 @@ TorchKM is spared its cross-validation. `MB` is the peak beyond the process with
 A peer that is not installed is said, and left out: LIBLINEAR, lightning and skglm may be in environments of their own,
 as in benchmarks/svm. ThunderSVM is not here: its wheel for processors, 0.3.3 of 2019, ended silently or took rows for
 classes beside today's NumPy and SciPy. Sets are read from $HINGE_DATA (or ../shared/data). With `--jobs`, sets
-run beside each other.
+run beside each other. What is measured goes to standard error line by line; `--lines` adds those of earlier calls.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def measure(case: Case, most: float, said: set[str]) -> list[dict[str, Any]]:
         compressed = peer.task.get("csr") and sp.issparse(case.X)  # as they are
         if peer.problem != case.problem or compressed or absent(peer):
             continue
-        line = {"problem": case.problem, "set": case.name, "rows": len(case.y), "peer": peer.name}
+        line = {"on": processor(), "problem": case.problem, "set": case.name, "rows": len(case.y), "peer": peer.name}
         try:
             runs = Runs(peer, case, most)
             if not least:
@@ -237,9 +237,8 @@ def table(lines: list[dict[str, Any]]) -> str:
             ours = line["0.001"]
         if line["0.001"] and ours:
             ratios.setdefault((line["problem"], line["peer"]), []).append(line["0.001"] / ours)
-        times = (
-            f"{line['0.001'] / ours:.2g}" if line["0.001"] and ours else f"ended {min(line['reached'], 9.99):.1%} above"
-        )
+        ended = f"ended {line['reached']:.1%} above" if line["reached"] < 9.0 else "ended far above"
+        times = f"{line['0.001'] / ours:.2g}" if line["0.001"] and ours else ended
         seconds = (f"{line[f'{level:g}']:.3g}" if line[f"{level:g}"] else "–" for level in LEVELS)
         head = (line["problem"], line["set"], f"{line['rows']:,}", line["peer"], *seconds, times)
         shown.append(f"| {' | '.join(head)} | {line['error']:.2%} | {line['memory']:.0f} |")
@@ -253,6 +252,12 @@ def table(lines: list[dict[str, Any]]) -> str:
             mean = np.exp(np.mean(np.log(found)))
             shown.append(f"| {problem} | {peer} | {mean:.2g} | {min(found):.2g} | {len(found)} |")
     return "\n".join(shown)
+
+
+def page(lines: list[dict[str, Any]], said: set[str]) -> str:
+    """Where these lines were measured, their tables, and who was absent."""
+    text = "\n\n".join([*sorted({line["on"] for line in lines}), table(lines), *sorted(said)])
+    return text.replace(f"{HERE.parent}/", "")
 
 
 def processor() -> str:
@@ -273,10 +278,10 @@ def main() -> None:
     parser.add_argument("--most", type=float, default=30.0, help="seconds after which a peer tries no further stop")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, help="a file for the table")
+    parser.add_argument("--lines", type=Path, nargs="*", default=[], help="what earlier calls wrote to standard error")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     os.environ.setdefault("HINGE_DATA", str(HERE.parents[1] / "shared" / "data"))
-    said = {reason for peer in peers() if (reason := absent(peer))}
 
     def run(asked: tuple[str, str]) -> list[dict[str, Any]]:
         try:
@@ -287,13 +292,18 @@ def main() -> None:
         return measure(case, args.most, said)
 
     asked = [(problem, name) for name in args.sets for problem in args.problems]
-    lines: list[dict[str, Any]] = []
+    logged = [text for log in args.lines for text in log.read_text().splitlines()]
+    lines: list[dict[str, Any]] = [json.loads(text) for text in logged if text.startswith("{")]
+    there = {line["peer"] for line in lines}
+    said = {reason for peer in peers() if peer.name not in there and (reason := absent(peer))}
     with ThreadPoolExecutor(args.jobs) as pool:
         for found in pool.map(run, asked):
             lines += found
-            text = "\n\n".join([processor(), table(lines), *sorted(said)])
             if args.out:  # what there is so far
-                args.out.write_text(text + "\n")
+                args.out.write_text(page(lines, said) + "\n")
+    text = page(lines, said)
+    if args.out:
+        args.out.write_text(text + "\n")
     print(text)
 
 

@@ -40,7 +40,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["unfolded", "_build", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["unfolded", "races/*", "_build", "**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # a name in single backticks is a link where there is such a name
 
