@@ -10,12 +10,15 @@ import warnings
 
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import scale
 
 import hinge.tiers
 from hinge import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hinge.compiled import assigned, compiled, compiling_all, now
+from hinge.solvers.kernel.active_batch import _solve
+from hinge.solvers.newton.central_path import _follow
 from hinge.tiers import Interpreter
 
 MACHINES = (
@@ -70,6 +73,24 @@ def test_the_interpreter_gives_the_bits_of_compiled_code(tmp_path):
         expected = answers()
     for (machine, settings), one, other in zip(MACHINES, found, expected, strict=True):
         assert one == other, (machine.__name__, settings)
+
+
+def called_by(function, known):
+    """The compiled functions that one refers to by name, and those that they refer to."""
+    known.append(function)
+    code = function.py_func.__code__
+    for name in hinge.tiers._names(code) & function.py_func.__globals__.keys():
+        inner = function.py_func.__globals__[name]
+        if isinstance(inner, Dispatcher) and inner not in known:
+            called_by(inner, known)
+    return known
+
+
+@pytest.mark.parametrize("function", [_solve, _follow], ids=["kernel", "linear"])
+def test_no_function_that_may_be_interpreted_reorders_sums(function):
+    found = called_by(function, [])
+    assert len(found) > 5
+    assert not [one.__name__ for one in found if one.targetoptions.get("fastmath")]
 
 
 def tiered():
