@@ -2,9 +2,9 @@
 
     python benchmarks/processes.py [--documents 10000] [--jobs 2] [--repeats 3]
 
-`GridSearchCV` of `TfidfVectorizer` and `LinearSVC` over four C and five folds. Words follow Zipf's law, some of them with
-one of the two classes. Every search starts processes of its own, as the first search of a session does; searches in turn,
-medians of the wall clock; compiled code is stored before.
+`GridSearchCV` of `TfidfVectorizer` and `LinearSVC` over four C and five folds. Words follow Zipf's law, and some are
+likelier in one of the two classes. Every search starts processes of its own, as the first search of a session does;
+searches in turn, medians of the wall clock; compiled code is stored before.
 """
 
 import argparse

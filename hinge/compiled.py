@@ -70,7 +70,7 @@ def _tiered(dispatcher: Dispatcher) -> Callable:
     load = _aside(stored)
 
     def code(types: tuple) -> object:
-        if threading.current_thread().name == COMPILER or compiling_all.get() or interpreter.left(types) <= 0.0:
+        if threading.current_thread().name == COMPILER or compiling_all.get() or interpreter.seconds_left(types) <= 0.0:
             return compile(types)
         try:
             if isinstance(dispatcher._cache, _Cache):  # type: ignore[attr-defined]

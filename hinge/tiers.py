@@ -65,7 +65,7 @@ class Interpreter:
         }
         return kinds <= PLAIN and sum(a.size for a in arrays) <= CELLS
 
-    def left(self, signature: object) -> float:
+    def seconds_left(self, signature: object) -> float:
         """The seconds that calls of a signature may still take."""
         return A_WHILE - self.spent.get(signature, 0.0)
 
@@ -75,7 +75,7 @@ class Interpreter:
             self.twin = interpreted(self.function, self.source, {})
         before = [(a, a.copy()) for a in _arrays(args) if a.flags.writeable]
         began, outer = time.perf_counter(), _deadline.until
-        _deadline.until = min(outer, began + self.left(signature))
+        _deadline.until = min(outer, began + self.seconds_left(signature))
         try:
             with np.errstate(all="ignore"):
                 return _plain(self.twin(*args))
@@ -91,7 +91,7 @@ class Interpreter:
 def interpreted(function: Callable, source: Source, made: dict[Callable, Callable]) -> Callable:
     """The function, and those that it calls, with interpreted ones for compiled ones; `made` has those already made."""
 
-    def of(value: object) -> object:
+    def twin_of(value: object) -> object:
         inner = source(value)
         return value if inner is None else made.get(inner) or _timed(interpreted(inner, source, made))
 
@@ -99,9 +99,9 @@ def interpreted(function: Callable, source: Source, made: dict[Callable, Callabl
     cells = tuple(CellType() for _ in code.co_freevars)
     made[function] = twin = FunctionType(code, given, function.__name__, function.__defaults__, cells)
     for own, cell in zip(cells, function.__closure__ or (), strict=True):
-        own.cell_contents = of(cell.cell_contents)
+        own.cell_contents = twin_of(cell.cell_contents)
     for name in _names(code) & given.keys():
-        given[name] = of(given[name])
+        given[name] = twin_of(given[name])
     return twin
 
 

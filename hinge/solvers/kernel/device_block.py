@@ -13,6 +13,7 @@ from hinge.problems.base import Cost, rounded_gap
 from hinge.problems.svm.kernel_duality import WORTH, best_scale
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
+from hinge.solvers.kernel.block_dual import UNIFORM
 from hinge.solvers.kernel.device_rounds import Lines, Seen, first_sets, look, move, working_sets
 from hinge.solvers.kernel.douglas_rachford import AT_ONCE
 from hinge.solvers.kernel.stalling import STILL, gains
@@ -20,8 +21,6 @@ from hinge.solvers.kernel.stalling import STILL, gains
 if TYPE_CHECKING:
     import torch
 
-UNIFORM = 0.1
-"""Relative gap above which new points are drawn among those that violate, below which the worst are taken."""
 PATIENCE = 16
 """Steps in a block may become this many times as many where rounds gain little."""
 NEAR = 100.0

@@ -33,6 +33,7 @@ from hinge.access.gram.base import LinearSums
 from hinge.access.gram.inner_points import weight_vector
 from hinge.problems import KernelRegularized, sorted_bias
 from hinge.problems.svm.levels import KernelLevels, optimal_level
+from hinge.solvers.ascent.subspace_step import TINY
 from hinge.solvers.kernel.active_rounds import MOST
 from hinge.types import Stored
 
@@ -48,7 +49,6 @@ BACK = 0.99
 """Share of the way to the nearest bound."""
 POLISHED = 3
 """Corrections of the points between their bounds."""
-TINY = 1e-300
 VECTORS = 20
 """Vectors of a number for each point that a step needs."""
 

@@ -11,11 +11,8 @@ from hinge.monitoring import Status
 from hinge.problems import Multiclass, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.newton.central_path import TO_BOUNDARY
+from hinge.solvers.newton.central_path import STALLED, TO_BOUNDARY
 from hinge.solvers.newton.systems import MOST_DIRECT
-
-STALLED = 15
-"""Steps without a thousandth of progress that end a run: rounding is all that is left."""
 
 
 class MulticlassNewtonState(NamedTuple):
