@@ -1,110 +1,165 @@
-"""The decorator by which all functions are compiled, the cache of compiled code, and named scalars."""
+"""The decorator by which all functions are compiled, the clock that stands still meanwhile, and named scalars.
+
+Numba is imported when the first of these functions is called, or compiled: many small fits need none.
+"""
 
 import gc
 import logging
-import pickle
-import secrets
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import cache, wraps
+from functools import cache, update_wrapper, wraps
 from multiprocessing import parent_process
-from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
-from numba import njit, types
-from numba.core import config
-from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.dispatcher import Dispatcher
 
 from hinge.tiers import Interpreter
-from hinge.version import __version__
 
 T = TypeVar("T")
 
+JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+"""Whether functions are compiled at all."""
 
-def compiled(function: Callable | None = None, *, tiered: bool = False, **options: Any) -> Any:
+
+def compiled(function: Callable | None = None, *, tiered: bool | Callable = False, **options: Any) -> Any:
     """`numba.njit` with the settings used throughout, as a decorator.
 
     Code is cached on disk, so that only the first process compiles; division follows NumPy (no exceptions inside a
     loop); the interpreter lock is released. If no folder can be written, neither beside the source nor in the user's
     cache, or the disk is full, every process compiles for itself. A `tiered` function is interpreted at first, see
-    `hinge.tiers`.
+    `hinge.tiers`; or one with the same results, if that is given, is called at first.
     """
     if function is None:
         return lambda f: compiled(f, tiered=tiered, **options)
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return function
-    settings: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **options}
-    dispatcher: Any = njit(function, **settings)
-    dispatcher.compile = _tiered(dispatcher) if tiered else _aside(dispatcher.compile)
-    dispatcher.get_call_template = _of_plain_numbers(dispatcher.get_call_template)
-    with suppress(RuntimeError):  # Numba found no place for its cache
-        dispatcher._cache = _Cache(function)
-    return dispatcher
+    return Compiled(function, tiered, options) if JIT else function
 
 
-class NotStored(Exception):
-    """There is no code in the cache."""
+class Compiled:
+    """A function that Numba compiles, once it is called; compiled code can call it too.
+
+    Parameters
+    ----------
+    function : callable
+    tiered : bool or callable
+        Whether it is interpreted at first, or what is called instead.
+    options : dict
+        For `numba.njit`.
+
+    Attributes
+    ----------
+    py_func : callable
+        The function itself.
+    """
+
+    _making = threading.Lock()
+
+    def __init__(self, function: Callable, tiered: bool | Callable, options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func, self.options = function, options
+        twin = tiered if callable(tiered) else None
+        self._interpreter = Interpreter(function, _source, twin) if tiered else None
+        self._call: Callable = self._first
+        self._dispatcher: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        return self._call(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.dispatcher, name)
+
+    def __reduce__(self) -> str | tuple:
+        if "<locals>" not in self.__qualname__:
+            return self.__qualname__
+        return Compiled, (self.py_func, self._interpreter is not None, self.options)
+
+    def _first(self, *args: Any) -> Any:
+        """A call before there is a dispatcher: interpreted without Numba, if little time has gone into such calls."""
+        interpreter = self._interpreter
+        if interpreter is not None and not compiling_all.get() and not _ready.cache_info().currsize:
+            with clock_stopped(), suppress(Exception):
+                return interpreter.run_at_first(args)
+        return self.dispatcher(*args)
+
+    @property
+    def dispatcher(self) -> Any:
+        """What Numba makes of the function."""
+        if self._dispatcher is None:
+            module = _ready()
+            with Compiled._making:
+                if self._dispatcher is None:
+                    made = module.dispatcher_of(self.py_func, self.options)
+                    made.compile = _aside(made.compile) if self._interpreter is None else self._tiers(made, module)
+                    self._dispatcher = self._call = made
+        return self._dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        """How Numba sees the function where compiled code refers to it."""
+        return self.dispatcher._numba_type_
+
+    def _tiers(self, dispatcher: Any, module: ModuleType) -> Callable:
+        """What Numba calls for code of new types: it gets the code, or a function that interprets the call."""
+        interpreter, work = cast(Interpreter, self._interpreter), dispatcher.compile
+        compile, load = _aside(work), _aside(module.only_stored(work))
+
+        def code(types: tuple) -> object:
+            inner = threading.current_thread().name == COMPILER
+            if inner or compiling_all.get() or interpreter.seconds_left(types) <= 0.0:
+                return compile(types)
+            with suppress(module.NotStored):
+                return load(types)
+
+            def call(*args: object) -> object:
+                # What is refused, or takes too long, is compiled.
+                with clock_stopped(), suppress(Exception):
+                    return interpreter.run(types, args)
+                compile(types)
+                return dispatcher(*args)
+
+            return call
+
+        return code
 
 
-stored_only: ContextVar[bool] = ContextVar("stored only", default=False)
-"""Whether code that is not in the cache raises `NotStored` in this context."""
 compiling_all: ContextVar[bool] = ContextVar("compiling all", default=False)
 """Whether nothing is interpreted in this context: `hinge.warm` compiles for later."""
 
+_extensions: list[Callable[[], None]] = []
 
-def _tiered(dispatcher: Dispatcher) -> Callable:
-    """What Numba calls for code of new types: it gets the code, or a function that interprets the call."""
-    compile, interpreter = _aside(dispatcher.compile), Interpreter(dispatcher.py_func, _source)
 
-    def stored(types: tuple) -> object:
-        with assigned(stored_only, True):
-            return work(types)
+def extends_compiler(register: Callable[[], None]) -> Callable[[], None]:
+    """A decorator of functions that register something with Numba: called once, before anything is compiled."""
+    _extensions.append(register)
+    if _ready.cache_info().currsize:
+        register()
+    return register
 
-    work = dispatcher.compile
-    load = _aside(stored)
 
-    def code(types: tuple) -> object:
-        if threading.current_thread().name == COMPILER or compiling_all.get() or interpreter.seconds_left(types) <= 0.0:
-            return compile(types)
-        try:
-            if isinstance(dispatcher._cache, _Cache):  # type: ignore[attr-defined]
-                return load(types)
-        except NotStored:
-            pass
+@cache
+def _ready() -> ModuleType:
+    """`hinge.machine_code`, with Numba ready to compile."""
 
-        def call(*args: object) -> object:
-            if interpreter.takes(args):
-                with clock_stopped(), suppress(Exception):  # what is refused, or takes too long, is compiled
-                    return interpreter.run(types, args)
-            compile(types)
-            return dispatcher(*args)
+    def begin() -> ModuleType:
+        import hinge.machine_code
 
-        return call
+        for register in _extensions:
+            register()
+        return hinge.machine_code
 
-    return code
+    return cast(ModuleType, _aside(begin)())
 
 
 def _source(value: object) -> Callable | None:
     """The function that a compiled one was made of."""
-    return value.py_func if isinstance(value, Dispatcher) else None
-
-
-def _of_plain_numbers(find: Callable) -> Callable:
-    """How compiled code finds the function for its arguments' types, without what is known of their values.
-
-    Else there would be a function for each whole number that is written out where it is called.
-    """
-    return lambda args, named: find([*map(_plain, args)], {name: _plain(kind) for name, kind in named.items()})
-
-
-def _plain(kind: types.Type) -> types.Type:
-    return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral | types.BooleanLiteral) else kind
+    return value.py_func if isinstance(value, Compiled) else None
 
 
 _field = np.void.__getitem__
@@ -292,55 +347,3 @@ def _waited_for(future: "Future[Any]") -> Any:
                     "does all of it beforehand; logging.getLogger('hinge').setLevel('ERROR') hides this line)."
                 )
     return future.result()
-
-
-class _Cache(FunctionCache):
-    """Numba's cache of a function; if it cannot be written, each process compiles for itself."""
-
-    def __init__(self, function: Callable) -> None:
-        super().__init__(function)
-        self._cache_file.__class__ = _CacheFile
-
-    def load_overload(self, sig: object, target_context: object) -> Any:
-        code = None
-        # It may refer to a module or class that has another name now: compiled anew.
-        with suppress(AttributeError, EOFError, ImportError, TypeError, ValueError, pickle.UnpicklingError):
-            code = super().load_overload(sig, target_context)
-        if code is None and stored_only.get():
-            raise NotStored
-        return code
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        with suppress(OSError):  # the disk is full, or has become read-only
-            super().save_overload(sig, data)
-
-
-class _CacheFile(IndexDataCacheFile):
-    """Numba's cache files, safe against processes that are killed or that write concurrently.
-
-    Numba numbers the code files, and enters a file in the index before it is written: a process killed in between, or
-    two processes that chose the same number, leave an index that refers to wrong code. Here each file has a unique name
-    and is written first; files that are not in the index are deleted with the next write. An index that cannot be read,
-    as of an earlier version that had other classes, is empty; so is one of another release, whose functions may contain
-    functions of other files that have changed since: Numba checks a function's own file alone.
-    """
-
-    @property
-    def _source_stamp(self) -> tuple[Any, str]:
-        return self.__dict__["_source_stamp"], __version__
-
-    def _load_index(self) -> dict[Any, str]:
-        try:
-            found: dict[Any, str] = super()._load_index()
-        except (AttributeError, EOFError, ImportError, IndexError, TypeError, ValueError, pickle.UnpicklingError):
-            return {}
-        return found
-
-    def save(self, key: Any, data: Any) -> None:
-        name = self._data_name_pattern.replace("{number:d}", secrets.token_hex(8))
-        self._save_data(name, data)
-        overloads = {**self._load_index(), key: name}
-        self._save_index(overloads)
-        for path in Path(self._cache_path).glob(self._data_name_pattern.replace("{number:d}", "*")):
-            if path.name not in overloads.values():
-                path.unlink(missing_ok=True)

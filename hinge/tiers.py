@@ -2,8 +2,9 @@
 
 Compiling what `SVC` needs takes a dozen seconds; a fit of a hundred rows, a fraction of one in the interpreter. So
 where no compiled code is stored, calls are interpreted until those of one signature have taken `A_WHILE`, and only then
-compiled: whoever fits toy data never waits, and nobody waits longer than by that while. A call that exceeds it is
-undone and begins anew, compiled.
+compiled; and until a process has spent `A_MOMENT` on them it does not even import Numba to look for code. Whoever fits
+toy data never waits, and nobody waits longer than by that while. A call that exceeds it is undone and begins anew,
+compiled.
 
 Both tiers give the same bits, or the answer would depend on what has been compiled before: tiered functions, and those
 that they call, keep the order of sums (no `fastmath`), and are not interpreted on arrays whose arithmetic the
@@ -15,13 +16,15 @@ import time
 from collections.abc import Callable, Iterable
 from functools import wraps
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 A_WHILE = 2.0
 """Seconds for which calls of one signature are interpreted: less than half of what these functions need to be compiled,
 which `python benchmarks/footprint.py first` prints in its last column."""
+A_MOMENT = 0.3
+"""Seconds for which a process interprets such calls before it imports Numba, which takes as long."""
 CELLS = 1 << 20
 """Numbers in the arguments above which nothing is interpreted: it would not end in a while."""
 PLAIN = frozenset(map(np.dtype, (np.float64, np.int64, np.bool_)))
@@ -30,8 +33,8 @@ PLAIN = frozenset(map(np.dtype, (np.float64, np.int64, np.bool_)))
 Source = Callable[[Any], Callable | None]
 
 
-class Overdue(Exception):
-    """Calls have been interpreted for long enough."""
+class NotInterpreted(Exception):
+    """Calls have been interpreted for long enough, or this one is not to be."""
 
 
 class _Deadline(threading.local):
@@ -50,32 +53,37 @@ class Interpreter:
         A function whose globals may be compiled functions.
     source : callable
         The Python function of a compiled one; None for any other object.
+    twin : callable, optional
+        What is called in place of the function.
     """
 
-    def __init__(self, function: Callable, source: Source) -> None:
-        self.function, self.source = function, source
-        self.twin: Callable | None = None
-        self.spent: dict[object, float] = {}
+    without_numba: ClassVar[dict[Any, float]] = {"process": 0.0}
+    """Seconds that the process has spent without Numba."""
 
-    def takes(self, args: tuple) -> bool:
-        """Whether all arrays are small, and of kinds whose arithmetic is that of compiled code."""
-        arrays = list(_arrays(args))
-        kinds = {
-            kind for a in arrays for kind in ([f[0] for f in a.dtype.fields.values()] if a.dtype.fields else [a.dtype])
-        }
-        return kinds <= PLAIN and sum(a.size for a in arrays) <= CELLS
+    def __init__(self, function: Callable, source: Source, twin: Callable | None = None) -> None:
+        self.function, self.source, self.twin = function, source, twin
+        self.spent: dict[object, float] = {}
 
     def seconds_left(self, signature: object) -> float:
         """The seconds that calls of a signature may still take."""
         return A_WHILE - self.spent.get(signature, 0.0)
 
     def run(self, signature: object, args: tuple) -> Any:
-        """The result; raises what the interpreter raises, or `Overdue`, with all arrays as they were."""
+        """The result; raises what the interpreter raises, or `NotInterpreted`, with all arrays as they were."""
+        return self._run(args, self.spent, signature, self.seconds_left(signature))
+
+    def run_at_first(self, args: tuple) -> Any:
+        """The same as long as the process has time for calls without Numba."""
+        return self._run(args, Interpreter.without_numba, "process", A_MOMENT - Interpreter.without_numba["process"])
+
+    def _run(self, args: tuple, spent: dict[Any, float], key: object, seconds: float) -> Any:
+        if seconds <= 0.0 or not are_plain(args):
+            raise NotInterpreted
         if self.twin is None:
             self.twin = interpreted(self.function, self.source, {})
         before = [(a, a.copy()) for a in _arrays(args) if a.flags.writeable]
         began, outer = time.perf_counter(), _deadline.until
-        _deadline.until = min(outer, began + self.seconds_left(signature))
+        _deadline.until = min(outer, began + seconds)
         try:
             with np.errstate(all="ignore"):
                 return _plain(self.twin(*args))
@@ -85,7 +93,17 @@ class Interpreter:
             raise
         finally:
             _deadline.until = outer
-            self.spent[signature] = self.spent.get(signature, 0.0) + time.perf_counter() - began
+            spent[key] = spent.get(key, 0.0) + time.perf_counter() - began
+
+
+def are_plain(args: tuple) -> bool:
+    """Whether all arrays are small, and of kinds whose arithmetic is that of compiled code."""
+    arrays = list(_arrays(args))
+    fields = [a.dtype.fields for a in arrays]
+    kinds = {
+        kind for a, f in zip(arrays, fields, strict=True) for kind in ([k for k, *_ in f.values()] if f else [a.dtype])
+    }
+    return kinds <= PLAIN and sum(a.size for a in arrays) <= CELLS
 
 
 def interpreted(function: Callable, source: Source, made: dict[Callable, Callable]) -> Callable:
@@ -111,7 +129,7 @@ def _timed(function: Callable) -> Callable:
     @wraps(function)
     def call(*args: object, **named: object) -> object:
         if time.perf_counter() > _deadline.until:
-            raise Overdue
+            raise NotInterpreted
         return function(*args, **named)
 
     return call

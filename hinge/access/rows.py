@@ -9,10 +9,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import lower_builtin, overload, type_callable
+
+from hinge.compiled import extends_compiler
 
 
 def prefetch(array: np.ndarray, at: int | np.integer) -> None:
@@ -22,23 +20,27 @@ def prefetch(array: np.ndarray, at: int | np.integer) -> None:
     """
 
 
-# Emitted as an instruction: an overload would be another function to compile for each type of array.
+@extends_compiler
+def _emit_prefetch() -> None:
+    """As an instruction: an overload would be another function to compile for each type of array."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import lower_builtin, type_callable
 
+    @type_callable(prefetch)
+    def kind(context):
+        return lambda array, at: types.void
 
-@type_callable(prefetch)
-def _type(context: Any) -> Any:
-    return lambda array, at: types.void
-
-
-@lower_builtin(prefetch, types.Array, types.Integer)
-def _emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-    start = context.make_array(signature.args[0])(context, builder, args[0]).data
-    place = builder.bitcast(builder.gep(start, [args[1]]), ir.IntType(8).as_pointer())
-    i32 = ir.IntType(32)
-    kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), i32, i32, i32])
-    hint = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    builder.call(hint, [place, i32(0), i32(3), i32(1)])  # for reading, into all cache levels, data cache
-    return context.get_dummy_value()
+    @lower_builtin(prefetch, types.Array, types.Integer)
+    def emit(context, builder, signature, args):
+        start = context.make_array(signature.args[0])(context, builder, args[0]).data
+        place = builder.bitcast(builder.gep(start, [args[1]]), ir.IntType(8).as_pointer())
+        i32 = ir.IntType(32)
+        taken = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), i32, i32, i32])
+        hint = cgutils.get_or_insert_function(builder.module, taken, "llvm.prefetch.p0")
+        builder.call(hint, [place, i32(0), i32(3), i32(1)])  # for reading, into all cache levels, data cache
+        return context.get_dummy_value()
 
 
 # Sums may be reordered, which allows vector instructions, but NaN and infinity keep their meaning: an invalid value is
@@ -264,11 +266,16 @@ def _verb(dense: Callable, csr: Callable, doc: str) -> Callable[..., Any]:
 
     verb.__doc__ = doc
 
-    @overload(verb, jit_options=_REORDER, strict=False)
-    def choose(A, *args):
-        if isinstance(A, types.BaseNamedTuple):
-            return dense if A.instance_class is DenseRows else csr  # type: ignore[attr-defined]
-        return None
+    @extends_compiler
+    def choose_implementation() -> None:
+        from numba import types
+        from numba.extending import overload
+
+        @overload(verb, jit_options=_REORDER, strict=False)
+        def choose(A, *args):
+            if isinstance(A, types.BaseNamedTuple):
+                return dense if A.instance_class is DenseRows else csr  # type: ignore[attr-defined]
+            return None
 
     return verb
 

@@ -27,8 +27,9 @@ from hinge.selection.certified_choice import FittedPair, FoldRows, PairFit, best
 from hinge.selection.paths import FULL, SharedPath, until_settled
 from hinge.selection.scoring import SearchData
 from hinge.selection.without_rows import row_spans
-from hinge.solvers import Result, Solver, Switch, choose, solve
+from hinge.solvers import Result, Solver, choose, solve
 from hinge.solvers.ascent.sdca import best_dual_multiple
+from hinge.solvers.choice.switch import Switch
 from hinge.types import Stored
 
 

@@ -11,20 +11,9 @@ from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numba.core import config
 from numpy.typing import DTypeLike
 
-from hinge.access.gram.byte_dots import (
-    FEWEST,
-    LANES,
-    available,
-    bit_dots,
-    bit_planes,
-    byte_dots,
-    packed,
-    residuals,
-    step_of,
-)
+from hinge.access.gram.byte_dots import FEWEST, LANES, available, bit_planes, packed, residuals, step_of
 from hinge.access.gram.given_points import FunctionPoints, GivenPoints
 from hinge.access.gram.inner_points import (
     ROUNDINGS,
@@ -39,7 +28,7 @@ from hinge.access.gram.inner_points import (
 )
 from hinge.access.matrix import dense_rows
 from hinge.access.structure import as_csr
-from hinge.compiled import compiled
+from hinge.compiled import JIT, compiled
 from hinge.kernels import Function, Gaussian, Kernel, Precomputed
 from hinge.types import Items, Stored
 
@@ -244,6 +233,8 @@ class BytePoints(WholePoints):
             self._far = 2.0 * float(whole.max(initial=0.0)) > -self._least
 
     def _counts(self, rows: np.ndarray, columns: np.ndarray, scale: np.float32, out: np.ndarray) -> None:
+        from hinge.access.gram.byte_code import byte_dots
+
         byte_dots(self.bytes, self._less, rows, columns, scale, out)
         if self._far:
             np.maximum(out, np.float32(self._least), out=out)
@@ -263,6 +254,8 @@ class BitPoints(WholePoints):
         self._set_squares(ones, ones)
 
     def _counts(self, rows: np.ndarray, columns: np.ndarray, scale: np.float32, out: np.ndarray) -> None:
+        from hinge.access.gram.byte_code import bit_dots
+
         bit_dots(self.planes, rows, columns, scale, out)
 
 
@@ -361,9 +354,8 @@ def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, sq: np.ndarray, ex
         """Whether points are these multiples and their distances are counted in float32 without a rounding."""
         return step > 0 and (not exact or (off == 0.0 and 4 * float(sq.max(initial=0.0)) / step**2 < 1 << 24))
 
-    compiles = not config.DISABLE_JIT  # type: ignore[attr-defined]
-    in_bytes = n * (d + LANES) <= most_bytes and available() and d >= FEWEST and d * 255 * 255 < 1 << 30
-    in_bits = n * (d // 8 + 4) <= most_bytes and compiles
+    in_bytes = n * (d + LANES) <= most_bytes and d >= FEWEST and d * 255 * 255 < 1 << 30 and available()
+    in_bits = n * (d // 8 + 4) <= most_bytes and JIT
     step, off = step_of(X, most=255 if in_bytes else 1) if in_bits or in_bytes else (0.0, 0.0)
     if not serves(step, off):
         return None

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
+
+from hinge.compiled import extends_compiler
 
 
 class Loss(NamedTuple):
@@ -174,9 +174,15 @@ def _of_loss(name: str) -> Callable[..., Any]:
 
     called.__doc__ = getattr(Loss, name).__doc__
 
-    @overload(called, strict=False, jit_options=_INSIDE)
-    def method(loss, *args):
-        return getattr(loss.instance_class, name) if isinstance(loss, types.NamedTuple | types.NamedUniTuple) else None
+    @extends_compiler
+    def find_method() -> None:
+        from numba import types
+        from numba.extending import overload
+
+        @overload(called, strict=False, jit_options=_INSIDE)
+        def method(loss, *args):
+            named = isinstance(loss, types.NamedTuple | types.NamedUniTuple)
+            return getattr(loss.instance_class, name) if named else None
 
     return called
 

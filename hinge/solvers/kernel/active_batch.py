@@ -498,7 +498,7 @@ def measured_levels(sums, k, box, y, beta, e, own, off, unit):
     return b, gap, gain - 0.5 * sq, min(slack + gain - 0.5 * sq, least + most), least
 
 
-@compiled
+@compiled(tiered=True)
 def net_of(form, beta):
     """β without what both copies of a point have in common, which moves no response."""
     net = beta.copy()

@@ -4,12 +4,11 @@ A comparison that heeds nan keeps its place in a loop; these may be made in any 
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
+
+from hinge.compiled import extends_compiler
 
 Real = TypeVar("Real", float, np.float32)
 
@@ -24,26 +23,29 @@ def larger(a: Real, b: Real) -> Real:
     return a if a > b else b
 
 
-def _chosen_by(sign: str) -> Callable:
-    @intrinsic
-    def chosen(context: Any, a: types.Float, b: types.Float) -> Any:
-        def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-            flags = ("nnan", "nsz")
-            return builder.select(builder.fcmp_ordered(sign, *args, flags=flags), *args, flags=flags)
+@extends_compiler
+def _select() -> None:
+    """By comparisons that need not heed nan."""
+    from numba import types
+    from numba.extending import intrinsic, overload
 
-        return a(a, b), emit
+    def chosen_by(sign: str) -> Callable:
+        @intrinsic
+        def chosen(context, a: types.Float, b: types.Float):
+            def emit(context, builder, signature, args):
+                flags = ("nnan", "nsz")
+                return builder.select(builder.fcmp_ordered(sign, *args, flags=flags), *args, flags=flags)
 
-    return chosen
+            return a(a, b), emit
 
+        return chosen
 
-_lesser, _larger = _chosen_by("<"), _chosen_by(">")
+    less, greater = chosen_by("<"), chosen_by(">")
 
+    @overload(lesser, inline="always")
+    def compiled_lesser(a, b):
+        return lambda a, b: less(a, b)
 
-@overload(lesser, inline="always")
-def _compiled_lesser(a, b):
-    return lambda a, b: _lesser(a, b)
-
-
-@overload(larger, inline="always")
-def _compiled_larger(a, b):
-    return lambda a, b: _larger(a, b)
+    @overload(larger, inline="always")
+    def compiled_larger(a, b):
+        return lambda a, b: greater(a, b)

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from numba import njit
 
+from hinge.compiled import compiled
 from hinge.solvers.kernel.extremes import larger, lesser
 
 
-@njit
+@compiled
 def both(values):
     least, largest = values[0], values[0]
     for k in range(len(values)):
