@@ -127,7 +127,8 @@ class CentralPath(JointNewton[CentralPathState]):
                 penalty[-1] = member.lam  # of a bias that stays 0
             numbers, share = np.array([state.gap[j], state.idle[j]]), np.atleast_1d(member.share())
             y = np.asarray(member.y, np.float64)
-            given = *map(frozen, (state.rows, y, member.target, share, penalty)), member.loss.epsilon
+            columns = np.ascontiguousarray(state.rows.T)
+            given = *map(frozen, (state.rows, columns, y, member.target, share, penalty)), member.loss.epsilon
             point = state.point[j], state.inside[j], state.W[j], state.alpha[j], numbers
             done = _follow(*given, member.spread, member.unit, *point, self.tol * float(state.target), n_iter)
             state.gap[j], state.idle[j] = numbers
@@ -148,7 +149,7 @@ class CentralPath(JointNewton[CentralPathState]):
 
 
 @compiled(tiered=True)
-def _follow(B, y, target, share, penalty, epsilon, unit, least_unit, W, inside, best, alpha, numbers, tol, n_iter):
+def _follow(B, A, y, target, share, penalty, epsilon, unit, least_unit, W, inside, best, alpha, numbers, tol, n_iter):
     """Up to `n_iter` steps of one member, until its least gap is within `tol`; returns their number.
 
     `numbers` are the least gap so far, at `best` and α, and the steps since then.
@@ -159,18 +160,21 @@ def _follow(B, y, target, share, penalty, epsilon, unit, least_unit, W, inside, 
         if numbers[0] <= tol or numbers[1] >= STALLED:
             return step
         if step == 0:
-            _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, 0.0, e, x)
+            _judge(B, A, y, target, share, penalty, epsilon, least_unit, W, inside, 0.0, e, x, work[6, 0])
         if inside[3, 0, 0] == 0.0:  # the first step of a run
             for side in range(sides):
                 for i in range(n):
                     inside[3, side, i] = (e[side, i] if e[side, i] > 0.0 else 0.0) + 0.5 * unit
                     inside[2, side, i] = inside[3, side, i] - e[side, i]
-        mu = _predict(B, y, share, penalty, W, inside, e, x, H, scale, work)
-        _correct(B, y, share, penalty, W, inside, e, x, H, scale, work, mu)
-        gap, at_bounds = _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, 0.0, e, x), 0.0
+        mu = _predict(B, A, y, share, penalty, W, inside, e, x, H, scale, work)
+        _correct(B, A, y, share, penalty, W, inside, e, x, H, scale, work, mu)
+        gap, at_bounds = (
+            _judge(B, A, y, target, share, penalty, epsilon, least_unit, W, inside, 0.0, e, x, work[6, 0]),
+            0.0,
+        )
         if gap <= NEAR * tol:  # most a belong to a bound: there the gap is less, or this is not near enough yet
             gap = 1.0001 * tol if gap <= tol else gap
-            nearest = _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, unit, e, x)
+            nearest = _judge(B, A, y, target, share, penalty, epsilon, least_unit, W, inside, unit, e, x, work[6, 0])
             if nearest <= tol:
                 gap, at_bounds = nearest, unit
         numbers[1] = 0.0 if gap < PROGRESS * numbers[0] else numbers[1] + 1.0
@@ -192,19 +196,17 @@ def _weight(inside, side, i, unit):
 
 
 @compiled
-def _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, unit, e, z):
-    """The relative duality gap at W and a, as `_weight` has it, and e; z is overwritten."""
+def _judge(B, A, y, target, share, penalty, epsilon, least_unit, W, inside, unit, e, z, coef):
+    """The relative duality gap at W and a, as `_weight` has it, and e; z and `coef` are overwritten."""
     n, m = B.shape
     lost, linear, most, square, paid, worst = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for p in range(m):
         z[p] = 0.0
+    _multiply(A, y, W, e[0])
     for i in range(n):
         c = share[i] if len(share) > 1 else share[0]
         t = target[i] if len(target) > 1 else target[0]
-        r = 0.0
-        for p in range(m):
-            r += B[i, p] * W[p]
-        g, own = t - y[i] * r, 0.0
+        g, own = t - e[0, i], 0.0
         for side in range(len(e)):
             sign = 1.0 - 2.0 * side
             e[side, i] = sign * g - epsilon
@@ -214,9 +216,8 @@ def _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, unit, e
         size = own if own > 0.0 else -own
         most = size if size > most and c > 0.0 else most
         linear += c * (t * own - epsilon * size)
-        own *= c * y[i]
-        for p in range(m):
-            z[p] += own * B[i, p]
+        coef[i] = own * (c * y[i])
+    _add_rows(B, coef, z)
     for p in range(m):
         square += z[p] * z[p] / penalty[p]
         paid += penalty[p] * W[p] * W[p]
@@ -232,13 +233,13 @@ def _judge(B, y, target, share, penalty, epsilon, least_unit, W, inside, unit, e
 
 
 @compiled
-def _predict(B, y, share, penalty, W, inside, e, x, H, scale, work):
+def _predict(B, A, y, share, penalty, W, inside, e, x, H, scale, work):
     """The factor of the system, the step with μ = 0, as shares of a and 1 - a, and the μ to aim for."""
-    theta, _, low, high, above, below, q = work
+    theta, rho, low, high, above, below, q = work
     n, m, sides = B.shape[0], B.shape[1], len(e)
     for p in range(m):
         x[p] = -penalty[p] * W[p]
-        for r in range(p + 1):
+        for r in range(p, m):
             H[p, r] = penalty[p] if p == r else 0.0
     for i in range(n):
         c = share[i] if len(share) > 1 else share[0]
@@ -251,13 +252,12 @@ def _predict(B, y, share, penalty, W, inside, e, x, H, scale, work):
             weight += theta[side, i]
             coef += (1.0 - 2.0 * side) * (a + theta[side, i] * e[side, i])
         q[0, i] = weight * c
-        coef *= c * y[i]
-        for p in range(m):
-            x[p] += coef * B[i, p]
+        rho[0, i] = coef * (c * y[i])
+    _add_rows(B, rho[0], x)
     _add_squares(B, q[0], H)
     _factor(H, scale)
     _substitute(H, scale, x)
-    _multiply(B, y, x, q[0])
+    _multiply(A, y, x, q[0])
     steepest = 1.0
     for side in range(sides):
         for i in range(n):
@@ -281,7 +281,7 @@ def _predict(B, y, share, penalty, W, inside, e, x, H, scale, work):
 
 
 @compiled
-def _correct(B, y, share, penalty, W, inside, e, x, H, scale, work, mu):
+def _correct(B, A, y, share, penalty, W, inside, e, x, H, scale, work, mu):
     """The step to a central point, with the second-order term of the predictor; W stays where rounding leaves none."""
     theta, rho, low, high, above, below, q = work
     n, m, sides = B.shape[0], B.shape[1], len(e)
@@ -295,11 +295,10 @@ def _correct(B, y, share, penalty, W, inside, e, x, H, scale, work, mu):
             high[side, i] = mu * below[side, i] - inside[3, side, i] * v * (1.0 - v)
             rho[side, i] = high[side, i] - low[side, i] - e[side, i]
             coef += (1.0 - 2.0 * side) * (inside[0, side, i] - theta[side, i] * rho[side, i])
-        coef *= y[i] * (share[i] if len(share) > 1 else share[0])
-        for p in range(m):
-            x[p] += coef * B[i, p]
+        q[0, i] = coef * (y[i] * (share[i] if len(share) > 1 else share[0]))
+    _add_rows(B, q[0], x)
     _substitute(H, scale, x)
-    _multiply(B, y, x, q[0])
+    _multiply(A, y, x, q[0])
     steepest = TO_BOUNDARY
     for side in range(sides):
         for i in range(n):
@@ -328,7 +327,7 @@ def _correct(B, y, share, penalty, W, inside, e, x, H, scale, work, mu):
 
 @compiled
 def _add_squares(B, weight, H):
-    """Lower triangle of H ← H + Σ weightᵢ xᵢxᵢᵀ, four rows at a time, so that H is read and written less often."""
+    """Upper triangle of H ← H + Σ weightᵢ xᵢxᵢᵀ, four rows at a time, so that H is read and written less often."""
     n, m = B.shape
     for i in range(0, n, 4):
         j, k, h = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
@@ -339,44 +338,69 @@ def _add_squares(B, weight, H):
         )
         for p in range(m):
             s, t, u, v = weight[i] * B[i, p], second * B[j, p], third * B[k, p], fourth * B[h, p]
-            for r in range(p + 1):
+            for r in range(np.uint64(p), np.uint64(m)):  # unsigned, or each index would be tested
                 H[p, r] += s * B[i, r] + t * B[j, r] + u * B[k, r] + v * B[h, r]
 
 
 @compiled
-def _multiply(B, y, x, q):
-    """q ← yᵢ⟨x, (xᵢ, 1)⟩."""
+def _multiply(A, y, x, q):
+    """q ← yᵢ⟨x, (xᵢ, 1)⟩ by columns, four at a time: instructions take several rows, and no sum is reordered."""
+    m = len(x)
     for i in range(len(y)):
-        r = 0.0
-        for p in range(len(x)):
-            r += B[i, p] * x[p]
-        q[i] = y[i] * r
+        q[i] = 0.0
+    for p in range(0, m, 4):
+        r, k, h = min(p + 1, m - 1), min(p + 2, m - 1), min(p + 3, m - 1)
+        s, t, u, v = x[p], x[r] if p + 1 < m else 0.0, x[k] if p + 2 < m else 0.0, x[h] if p + 3 < m else 0.0
+        for i in range(len(y)):
+            q[i] += s * A[p, i] + t * A[r, i] + u * A[k, i] + v * A[h, i]
+    for i in range(len(y)):
+        q[i] *= y[i]
+
+
+@compiled
+def _add_rows(B, weight, x):
+    """x ← x + Σ weightᵢ (xᵢ, 1), four rows at a time."""
+    n, m = B.shape
+    for i in range(0, n, 4):
+        j, k, h = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
+        s, t = weight[i], weight[j] if i + 1 < n else 0.0
+        u, v = weight[k] if i + 2 < n else 0.0, weight[h] if i + 3 < n else 0.0
+        for p in range(m):
+            x[p] += s * B[i, p] + t * B[j, p] + u * B[k, p] + v * B[h, p]
 
 
 @compiled
 def _factor(H, scale):
-    """The Cholesky factor in the lower triangle of H, scaled to a diagonal of ones and some rounding; the scales."""
-    m = len(H)
+    """The Cholesky factor in the upper triangle of H, scaled to a diagonal of ones and some rounding; the scales."""
+    m = np.uint64(len(H))
     for p in range(m):
         scale[p] = 1.0 / np.sqrt(H[p, p])
-        for r in range(p + 1):
-            v = H[p, r] * scale[p] * scale[r] + (m * EPS if p == r else 0.0)
-            for k in range(r):
-                v -= H[p, k] * H[r, k]
-            H[p, r] = v / H[r, r] if r < p else np.sqrt(v if v > EPS else EPS)
+    for p in range(m):
+        for r in range(p, m):
+            H[p, r] *= scale[p] * scale[r]
+        H[p, p] += len(H) * EPS
+        for k in range(p):
+            for r in range(p, m):
+                H[p, r] -= H[k, p] * H[k, r]
+        root = np.sqrt(H[p, p] if H[p, p] > EPS else EPS)
+        for r in range(p, m):
+            H[p, r] /= root
+        H[p, p] = root
 
 
 @compiled
-def _substitute(L, scale, x):
-    """x ← H⁻¹x, by the factor L of H and its scales."""
+def _substitute(U, scale, x):
+    """x ← H⁻¹x, by the factor U of H and its scales."""
     m = len(x)
     for p in range(m):
         x[p] *= scale[p]
-        for r in range(p):
-            x[p] -= L[p, r] * x[r]
-        x[p] /= L[p, p]
+    for p in range(m):
+        x[p] /= U[p, p]
+        for r in range(np.uint64(p + 1), np.uint64(m)):
+            x[r] -= U[p, r] * x[p]
     for p in range(m - 1, -1, -1):
-        x[p] /= L[p, p]
-        for r in range(p):
-            x[r] -= L[p, r] * x[p]
+        for r in range(p + 1, m):
+            x[p] -= U[p, r] * x[r]
+        x[p] /= U[p, p]
+    for p in range(m):
         x[p] *= scale[p]
