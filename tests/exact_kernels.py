@@ -1,6 +1,6 @@
-"""`SVC` and `SVR` of which scikit-learn's checks try the exact kernel: they set any `n_components` to 1 or 2."""
+"""Kernel machines of which scikit-learn's checks try the exact kernel: they set any `n_components` to 1 or 2."""
 
-from hinge import SVC, SVR
+from hinge import SVC, SVR, OneClassSVM
 
 
 def _but_not_few():
@@ -19,5 +19,11 @@ class ExactSVC(SVC):
 
 class ExactSVR(SVR):
     """SVR, whose checks are those of the exact kernel."""
+
+    n_components = _but_not_few()
+
+
+class ExactOneClassSVM(OneClassSVM):
+    """OneClassSVM, whose checks are those of the exact kernel."""
 
     n_components = _but_not_few()

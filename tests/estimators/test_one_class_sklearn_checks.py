@@ -1,15 +1,22 @@
 """scikit-learn's own checks of OneClassSVM, counted: none may be skipped without being seen."""
 
 import pytest
+from exact_kernels import ExactOneClassSVM
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from hinge.estimators.kernel.one_class import OneClassSVM
+from hinge import OneClassSVM
 
-ESTIMATORS = {"plain": OneClassSVM(gamma=0.5, tol=1e-7), "linear": OneClassSVM(kernel="linear", tol=1e-5)}
+ESTIMATORS = {
+    "plain": ExactOneClassSVM(gamma=0.5, tol=1e-7),
+    "linear": ExactOneClassSVM(kernel="linear", tol=1e-5),
+    "landmarks": OneClassSVM(gamma=0.5, n_components=20, tol=1e-3),
+}
 
 
 def expected_failures(estimator):
     on_it = "points on the boundary have the decision value zero, and its sign is that of a rounding error"
+    if estimator.n_components is not None:  # whose answer has few points on the boundary
+        return {}
     return {f"check_sample_weight_equivalence_on_{kind}_data": on_it for kind in ("dense", "sparse")}
 
 

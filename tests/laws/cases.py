@@ -758,6 +758,7 @@ SADDLE = {
 NU = {
     "level-blocks": OneClassCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),
     "level-blocks-weighted": OneClassCase(S.LevelBlocks(first=1024), weighted=True, T=20, seed_moves="nothing"),
+    "nystroem-one-class": OneClassCase(S.Nystroem(20), weighted=True, T=2),
     "level-blocks-classes": NuClassCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),
     "level-blocks-classes-weighted": NuClassCase(S.LevelBlocks(), weighted=True, T=20, seed_moves="nothing"),
     "level-blocks-targets": NuTargetCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),

@@ -58,6 +58,7 @@ KERNEL = {
     "NuSVC, classes": ("NuSVC", {"nu": 0.3}, 3),
     "NuSVR": ("NuSVR", {}, None),
     "OneClassSVM": ("OneClassSVM", {}, 2),
+    "OneClassSVM, landmarks": ("OneClassSVM", {"n_components": 20, "tol": 0.5}, 2),
 }
 
 

@@ -243,6 +243,7 @@ class NuSVRParameters(NuParameters, KernelFitParameters):
 class OneClassSVMParameters(NuParameters, KernelParameters):
     """Parameters of `OneClassSVM`."""
 
+    n_components: int | Literal["auto"] | None = parameter(None, COMPONENTS)
     max_reads: int | None = parameter(None, LIMIT)
     random_state: RandomState = parameter(0)
 

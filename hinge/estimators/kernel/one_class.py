@@ -87,6 +87,13 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
         passes over the data or Newton steps; -1 for 1000.
     max_time : float, optional
         Time limit in seconds; compilation does not count.
+    n_components : int or "auto", optional
+        Solve in the span of this many landmarks, rows drawn at random, as with scikit-learn's `Nystroem`; "auto"
+        doubles their number until `tol` is reached, or a limit or the memory ends it. `gap_` belongs to the exact
+        kernel all the same: it costs one kernel value for each pair of support vectors, of which there are ν of the
+        rows or more. It is a distance, which is larger than a gap of objectives: to halve it takes a quarter of that.
+        The model then consists of landmarks alone, in `support_` and `dual_coef_`, so that a prediction costs that many
+        kernel values. By default None, the exact answer.
     max_reads : int, optional
         Limit of the cells of X read, certificates included; for the linear kernel.
     device : {"cpu", "cuda"}, optional
@@ -270,6 +277,10 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
         super()._check_parameters()
         if self.max_reads is not None and not is_linear(self.kernel):
             raise ValueError("max_reads limits the cells that rows are read by: give kernel='linear', or max_time.")
+        if self.n_components is not None and is_linear(self.kernel):
+            raise ValueError(
+                "n_components does not go with kernel='linear', whose w is learned from rows exactly: leave it out."
+            )
 
     def _fit_linear(self, X: Stored, weight: np.ndarray | None, began: float) -> None:
         """Solve the problem over rows; predictions are in LIBSVM's unit, n_iter_ in passes.
@@ -332,7 +343,7 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
     def _keep_run(self, ends: Ends) -> None:
         """Set the fitted attributes that describe the run, and warn if it was cut off."""
         self.n_iter_, self.fit_status_ = int(ends.rounds[0]), int(not ends.statuses[0].is_success)
-        lost = ends.gaps[0] >= 1.0
+        lost = ends.gaps[0] >= 1.0 and self.n_components is None
         describe_runs(self, ends, self.max_iter, self._without_margin if lost else STALLED_ADVICE)
 
 

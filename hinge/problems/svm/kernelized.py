@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hinge.access import BaseGram, Gram, as_points
+from hinge.access import BaseGram, Gram, Matrix, as_points
 from hinge.access.gram.base import KernelSums
 from hinge.kernels import Kernel
 from hinge.problems.base import FEW, Certificate
@@ -23,6 +23,7 @@ from hinge.problems.svm.kernel_duality import (
 )
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.problems.svm.penalized import checked_lam, lam_of
+from hinge.problems.svm.regularized import Regularized
 from hinge.types import Items
 
 
@@ -205,7 +206,13 @@ class KernelProblem(Examples[Expansion]):
         Responses whose errors add much to the gap are summed again, more accurately; the kernel values are billed.
         `gram.sharper()` lists the ways to do so, from cheap to accurate. Those of a linear kernel are summed by way of
         w in any case: they are cheap, and they are what its coefficients predict.
+
+        The product of the kernel matrix with the dual point of an answer that is not its own is made here. It is made
+        again in higher precision, with the responses of the answer, where rounding is a tenth of the gap, or keeps it
+        above what is wanted.
         """
+        if answer.dual is not None:
+            return self._sharpened_apart(answer, found, wanted)
         r, e = answer.responses, None
         if self.gram.weights is not None and found.bound > -np.inf:
             r, e = np.empty((2, self.n))
@@ -229,6 +236,27 @@ class KernelProblem(Examples[Expansion]):
             self.again = Again(answer.beta.copy(), r, e)
         return found
 
+    def _sharpened_apart(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
+        """The certificate by the dual point of the answer, once its responses are known."""
+        assert answer.dual is not None
+        if not self.certifiable or self.gram.contradicts(answer.dual):
+            return self._none(answer)
+        levels = [*self.gram.sharper()] if self.gram.on_device else [self.gram, *self.gram.sharper()]
+        levels = levels if self.gram.weights is None else [self.gram.weights]
+        used, e = np.flatnonzero(answer.dual), self.off(answer)
+        for finer in [level for k, level in enumerate(levels) if level not in levels[:k]][:2]:
+            r, off = np.zeros((2, self.n))
+            self._again(finer, answer.dual, used, r, off)
+            if finer is not self.gram:
+                again = np.empty((2, self.n))
+                self._again(finer, answer.beta, np.arange(self.n), *again)
+                self.again = Again(answer.beta.copy(), *again)
+                answer, e = answer._replace(responses=again[0]), again[1]
+            found = self._bounds_apart(answer, e, (r, off))
+            if not found.gap > wanted or (found.gap - found.unrounded <= 0.1 * found.gap and found.unrounded > wanted):
+                break
+        return found
+
     def final_answer(self, answer: Expansion, certificate: Certificate) -> Expansion:
         """The answer with the bias of its certificate, and with the responses that were summed for that."""
         answer = super().final_answer(answer, certificate)
@@ -240,6 +268,19 @@ class KernelProblem(Examples[Expansion]):
 
     def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
         """The certificate of β with the responses r, whose errors are at most e."""
+        raise NotImplementedError
+
+    def _bounds_apart(
+        self, answer: Expansion, e: np.ndarray, of_dual: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> Certificate:
+        """The certificate of an answer whose responses are off by up to e, by a dual point that is not its own.
+
+        `of_dual` are the responses of that, and how far off they may be; without them there is no bound.
+        """
+        raise NotImplementedError
+
+    def _none(self, answer: Expansion) -> Certificate:
+        """The certificate without a bound, for a kernel that is not positive semidefinite."""
         raise NotImplementedError
 
     def _predicted_errors(
@@ -337,6 +378,16 @@ class KernelRegularized(KernelProblem):
                 beta[np.sign(beta) == s] *= min(sums.values()) / (own or 1.0)
         return beta
 
+    def on_features(self, features: Matrix) -> Regularized:
+        """The same problem with rows in place of points."""
+        weight = self.weight if len(self.weight) > 1 else None
+        return Regularized(features, self.aims, self.lam, weight=weight, bias=self.bias, loss=self.loss)
+
+    def lost(self, beta: np.ndarray, rest: np.ndarray, bound: float) -> float:
+        """What features leave of K(x, x), as it lowers the dual objective at β: in units of the gap."""
+        size = max(bound, self.unit)
+        return 0.5 * self.lam * float(rest @ beta**2) / size if size > 0.0 else np.inf
+
     def dual_point(self, answer: Expansion) -> np.ndarray:
         """A feasible β to start from: the answer's dual point, or else its own β, made feasible."""
         return self.feasible(answer.beta if answer.dual is None else answer.dual)
@@ -362,31 +413,11 @@ class KernelRegularized(KernelProblem):
         return self._bounds(answer.beta, answer.responses, self.off(answer))
 
     def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
-        """As of all kernel problems; the product of the kernel matrix with a dual point is made here.
-
-        It is made again in higher precision, with the responses of the answer, where rounding is a tenth of the gap, or
-        keeps it above what is wanted.
-        """
-        if answer.dual is None:
-            found = super().sharpened(answer, found, wanted)
-            return found if found.gap <= wanted or self.loss.two_sided else self._longer(answer, found, wanted)
-        if not self.certifiable or self.gram.contradicts(answer.dual):
-            return self._none(answer)
-        levels = [*self.gram.sharper()] if self.gram.on_device else [self.gram, *self.gram.sharper()]
-        levels = levels if self.gram.weights is None else [self.gram.weights]
-        used, e = np.flatnonzero(answer.dual), self.off(answer)
-        for finer in [level for k, level in enumerate(levels) if level not in levels[:k]][:2]:
-            r, off = np.zeros((2, self.n))
-            self._again(finer, answer.dual, used, r, off)
-            if finer is not self.gram:
-                again = np.empty((2, self.n))
-                self._again(finer, answer.beta, np.arange(self.n), *again)
-                self.again = Again(answer.beta.copy(), *again)
-                answer, e = answer._replace(responses=again[0]), again[1]
-            found = self._bounds_apart(answer, e, (r, off))
-            if not found.gap > wanted or (found.gap - found.unrounded <= 0.1 * found.gap and found.unrounded > wanted):
-                break
-        return found
+        """As of all kernel problems; a longer w may be better where an answer is its own dual point."""
+        found = super().sharpened(answer, found, wanted)
+        if answer.dual is not None or found.gap <= wanted or self.loss.two_sided:
+            return found
+        return self._longer(answer, found, wanted)
 
     def _longer(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
         """The certificate of a longer w, if its gap is as `wanted`: see `longer`."""
@@ -411,10 +442,7 @@ class KernelRegularized(KernelProblem):
     def _bounds_apart(
         self, answer: Expansion, e: np.ndarray, of_dual: tuple[np.ndarray, np.ndarray] | None = None
     ) -> Certificate:
-        """The certificate of an answer whose responses are off by up to e, by its dual point.
-
-        Without the responses of that, and how far off they may be, the bound is the dual objective of zero.
-        """
+        """As of all kernel problems; without the dual point's responses its bound is the objective of zero."""
         free, aims, box, lam = self.bias == "free", self.aims, self.boxes, self.lam
         b = self.best_bias(answer.responses) if free else 0.0
         primal, most = primal_bound(aims, box, lam, answer.beta, answer.responses, e, b, self.epsilon)

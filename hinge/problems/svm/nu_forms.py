@@ -1,13 +1,18 @@
 """The ν-SVMs of two classes, of regression and of one class."""
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hinge.access import BaseGram
+from hinge.access import BaseGram, Matrix
 from hinge.kernels import Kernel
+from hinge.problems.base import FEW, Certificate, rounding
 from hinge.problems.svm.examples import FAINT
+from hinge.problems.svm.kernel_duality import UNIT
 from hinge.problems.svm.kernelized import Expansion, gram_of
-from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, KernelLevels
+from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, KernelLevels, optimal_level, summing_to
+from hinge.problems.svm.linear_one_class import OneClass
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.types import Items
 
@@ -176,7 +181,8 @@ class KernelOneClass(KernelLevels):
 
     The certificate is :math:`\\sqrt{P - D}/\\|w\\|`, a bound on the relative error of w, and so of the decision
     function. It is never above 1, since the optimal w is no farther from w than 0 is, and it stays there if the optimal
-    w is zero. An answer is an `Expansion` with β = α and b = -ρ.
+    w is zero. An answer is an `Expansion` with β = α and b = -ρ. One with a dual point of its own, which `Nystroem`
+    gives, has :math:`\\sqrt{2(P - D)}/\\|w\\|`, and that may be larger.
 
     Parameters
     ----------
@@ -206,6 +212,76 @@ class KernelOneClass(KernelLevels):
         """P at w and ρ."""
         short = np.maximum(-answer.b - answer.responses, 0.0)
         return 0.5 * self.checked(answer) + self.mass * answer.b + float(self.boxes @ short)
+
+    # --- by landmarks ---------------------------------------------------------------------
+
+    def on_features(self, features: Matrix) -> OneClass:
+        """The same problem with rows in place of points; its w and b are to be multiplied by its `scale`."""
+        return OneClass(features, self.nu, weight=self.weight if len(self.weight) > 1 else None)
+
+    def feasible(self, beta: np.ndarray) -> np.ndarray:
+        """β within its bounds, moved in proportion to the room that each has until it sums to νS.
+
+        Certificates allow for a sum that is rounded; to move all points by so little would make them support vectors.
+        """
+        beta = np.clip(beta, 0.0, self.boxes)
+        if abs(self.mass - float(beta.sum())) <= rounding(2 * self.n, self.mass):
+            return beta
+        return summing_to(beta, self.boxes, self.mass)
+
+    def best_bias(self, r: np.ndarray) -> float:
+        """-ρ of the best ρ given the responses."""
+        return -optimal_level(r, np.zeros(self.n), self.boxes, float(self.shares[0]))
+
+    def lost(self, beta: np.ndarray, rest: np.ndarray, bound: float) -> float:
+        """What features leave of K(x, x), as it lowers the dual objective at β: in units of the gap."""
+        return float(np.sqrt(rest @ beta**2 / (-2.0 * bound))) if bound < 0.0 else np.inf
+
+    def certificate(self, answer: Expansion) -> Certificate:
+        """P at the best level, D, and a bound on the relative error of w that includes all rounding."""
+        if answer.dual is None:
+            return super().certificate(answer)
+        self.checked(answer)
+        if not self.certifiable or self.gram.contradicts(answer.beta):
+            return self._none(answer)
+        return self._bounds_apart(answer, self.off(answer))
+
+    def _none(self, answer: Expansion) -> Certificate:
+        b = self.best_bias(answer.responses)
+        return Certificate(self.objective(answer._replace(b=b)), np.nan, np.nan, b)
+
+    def _bounds_apart(
+        self, answer: Expansion, e: np.ndarray, of_dual: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> Certificate:
+        """As of all kernel problems.
+
+        P is strongly convex: :math:`P(w) - D(\\alpha) \\ge \\tfrac12\\|w - w^*\\|^2` for any w and any feasible α.
+        """
+        r, s, beta, own = answer.responses, self.boxes, answer.beta, self.gram.norms
+        b = self.best_bias(r)
+        off = e + 2.0 * UNIT * (np.abs(r) + abs(b))
+        squares = beta * r
+        sq = max(float(squares.sum()), 0.0)
+        sq_off = float(np.abs(beta) @ e) + rounding(self.n, float(np.abs(squares).sum()))
+        paid, least_paid = float(s @ np.maximum(-b - r, 0.0)), float(s @ np.maximum(-b - r + off, 0.0))
+        primal = 0.5 * sq + self.mass * b + paid
+        most = 0.5 * (sq + sq_off) + self.mass * b + least_paid
+        most += rounding(self.n, 0.5 * (sq + sq_off) + self.mass * abs(b) + least_paid)
+        if answer.dual is None or of_dual is None:
+            return Certificate(most, -np.inf, np.inf, b)
+        alpha, (of_alpha, its_off) = answer.dual, of_dual
+        products = alpha * of_alpha
+        dual_sq = max(float(products.sum()), 0.0)
+        dual_off = float(alpha @ its_off) + rounding(self.n, float(np.abs(products).sum()))
+        # The sum of α is not exactly νS, which is itself rounded: moving α until it is moves w(α) by at most this.
+        lack = (abs(self.mass - math.fsum(alpha)) + rounding(self.n, self.mass)) * float(own.max())
+        least = -0.5 * (math.sqrt(dual_sq + dual_off) + lack) ** 2 * (1.0 + FEW * UNIT)
+        norm = math.sqrt(max(sq - sq_off, 0.0)) * (1.0 - FEW * UNIT)
+        far, unrounded = (math.sqrt(2.0 * max(gap, 0.0)) for gap in (most - least, primal + 0.5 * dual_sq))
+        far *= 1.0 + FEW * UNIT
+        return Certificate(
+            most, least, far / norm if norm > 0.0 else np.inf, b, unrounded / math.sqrt(sq) if sq > 0.0 else np.inf
+        )
 
     def radius(self, answer: Expansion) -> float:
         """The radius of the ball about :math:`w/(\\nu S)`, where K(x, x) is the same for all x.

@@ -92,6 +92,11 @@ class Regularized(Penalized):
         bias: Bias = self.bias
         return Regularized(X, y, self.lam, weight=weight, bias=bias, bias_scale=self.bias_scale, loss=self.loss)
 
+    @property
+    def scale(self) -> float:
+        """Factor that turns w and b into those of the problem with a kernel: 1, where λ is given."""
+        return 1.0
+
     def penalty(self, w: np.ndarray, b: float) -> float:
         """½‖w‖²."""
         return 0.5 * self.norm(w, b) ** 2

@@ -14,8 +14,9 @@ from hinge.access import BaseGram, Matrix
 from hinge.access.streams.base import free_memory
 from hinge.constraints import Constraints, count
 from hinge.monitoring import Status, Stop
-from hinge.problems import Expansion, KernelRegularized, Regularized, Solution
+from hinge.problems import Expansion, KernelProblem, KernelRegularized, Solution
 from hinge.problems.base import Cost
+from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.driver import solve
@@ -25,10 +26,14 @@ from hinge.threads import each, stretches
 if TYPE_CHECKING:  # imported when a device is asked for
     from hinge.access.gram.device import DeviceGram
 
+Landmarked = KernelRegularized | KernelOneClass
+"""The problems that have a form over the features of landmarks: `on_features`, `feasible` and `lost`."""
 ROUGH = 1e-2
 """Relative gap to which the linear problem of new landmarks is solved at first."""
 SHARE = 0.2
 """Part of the gap that the linear solver may leave: the rest is the approximation's."""
+STEPS = 1000
+"""Limit of the linear solver's steps in a round, as of the linear machines; it takes some tens."""
 BLOCK = 4096
 """Rows whose features are computed together; a device takes more."""
 
@@ -65,7 +70,7 @@ class NystroemState(NamedTuple):
     `left`       relative gap of the linear problem
     `lost`       estimate of what the approximation adds to it
     `trust`      factor by which that estimate was found to be too small
-    `still`      whether rounding ended the last run of the linear solver
+    `still`      whether rounding, or the limit of its steps, ended the last run of the linear solver
     `t`, `key`   rounds so far, and the key of the random stream
     ============ ===========================================================================
     """
@@ -85,16 +90,17 @@ class NystroemState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Nystroem(Solver[KernelRegularized, NystroemState]):
+class Nystroem(Solver[Landmarked, NystroemState]):
     """The SVM in the span of some points, the landmarks, with a certificate for the exact kernel.
 
     .. math:: \\min_{u, b}\\ \\frac\\lambda2\\|u\\|^2 + \\sum_i c_i\\,\\ell(y_i, \\langle u, z_i\\rangle + b), \\qquad
               z_i = L^{-1}K_{mi}, \\quad K_{mm} = LL^T
 
-    is solved by `Newton`. Its answer :math:`w = \\sum_j\\beta_j\\phi(x_j)`, :math:`\\beta = L^{-T}u`, is a function in
-    the space of the exact kernel, so that its objective there is an upper bound; its dual weights are feasible for the
-    exact kernel too, so that their dual objective there is a lower bound. The gap between the two is certified, and it
-    is that of the exact problem. With S rows of positive dual weight the bound costs S²/2 exact kernel values.
+    is solved by `Newton`, and so is the one-class SVM. Its answer :math:`w = \\sum_j\\beta_j\\phi(x_j)`,
+    :math:`\\beta = L^{-T}u`, is a function in the space of the exact kernel, so that its objective there is an upper
+    bound; its dual weights are feasible for the exact kernel too, so that their dual objective there is a lower bound.
+    The gap between the two is certified, and it is that of the exact problem. With S rows of positive dual weight the
+    bound costs S²/2 exact kernel values.
 
     Landmarks are drawn uniformly without replacement. Those that depend on others, by the rounding of kernel values,
     are dropped by a Cholesky factorisation with pivots. A round solves the linear problem, either for twice as many
@@ -138,30 +144,33 @@ class Nystroem(Solver[KernelRegularized, NystroemState]):
     reads = "kernel"
     paper = Paper("Using the Nyström Method to Speed Up Kernel Machines", "Williams, Seeger", 2001, "section 2")
     constraints = Constraints(n_components=count() | None)
-    solves, instead = KernelRegularized, "BlockDual or SBP"
+    solves, instead = KernelProblem, "BlockDual or SBP, or LevelBlocks for a ν-SVM"
 
-    def _limits(self, problem: KernelRegularized) -> str | None:
+    def _limits(self, problem: KernelProblem) -> str | None:
+        if not isinstance(problem, KernelRegularized | KernelOneClass):
+            name = type(problem).__name__
+            return f"Nystroem solves KernelRegularized and KernelOneClass problems, not {name}; use {self.instead}."
         if not problem.certifiable:
             return (
                 "Nystroem needs a positive semidefinite kernel, which this one is not: use another kernel, or fit "
                 "without n_components."
             )
-        if problem.gram.on_device and problem.loss.two_sided:
+        if problem.gram.on_device and (problem.loss.two_sided or isinstance(problem, KernelOneClass)):
             return "Nystroem on a device is for classification; use device='cpu', or fit without n_components."
         return None
 
-    def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> NystroemState:
+    def init(self, problem: Landmarked, seed: int = 0, start: Expansion | None = None) -> NystroemState:
         beta, r, off, dual = np.zeros((4, problem.n))
         return NystroemState(beta, 0.0, r, off, dual, 0, np.inf, np.inf, 1.0, False, 0, key_of(seed))
 
-    def advance(self, problem: KernelRegularized, state: NystroemState, n_iter: int) -> NystroemState:
+    def advance(self, problem: Landmarked, state: NystroemState, n_iter: int) -> NystroemState:
         for _ in range(n_iter):
             step = self._next(problem, state)
             if step is not None:
                 state = _solve_with(problem, state, *step)
         return state
 
-    def _next(self, problem: KernelRegularized, state: NystroemState) -> tuple[int, float] | None:
+    def _next(self, problem: Landmarked, state: NystroemState) -> tuple[int, float] | None:
         """The landmarks and the tolerance of the next round; None if there is none."""
         most = problem.n if problem.gram.part_of is None else problem.gram.part_of[1]
         if state.t == 0:
@@ -182,51 +191,45 @@ class Nystroem(Solver[KernelRegularized, NystroemState]):
             return None
         return m, ROUGH
 
-    def solution(self, problem: KernelRegularized, state: NystroemState) -> Expansion:
+    def solution(self, problem: Landmarked, state: NystroemState) -> Expansion:
         if state.t == 0:
             return Expansion(state.beta, 0.0, state.r, None, 0)
         return Expansion(state.beta, state.b, state.r, np.zeros(problem.n), 0, state.off, state.dual)
 
-    def refresh(self, problem: KernelRegularized, state: NystroemState) -> NystroemState:
+    def refresh(self, problem: Landmarked, state: NystroemState) -> NystroemState:
         return state._replace(trust=1.5 * state.trust)
 
-    def estimate(self, problem: KernelRegularized, state: NystroemState) -> float:
+    def estimate(self, problem: Landmarked, state: NystroemState) -> float:
         return state.left + state.trust * state.lost
 
-    def pause(self, problem: KernelRegularized, state: NystroemState) -> int:
+    def pause(self, problem: Landmarked, state: NystroemState) -> int:
         return int(self._next(problem, state) is not None)
 
-    def cost(self, problem: KernelRegularized, state: NystroemState | None = None) -> Cost:
+    def cost(self, problem: Landmarked, state: NystroemState | None = None) -> Cost:
         """Features and responses, and what chooses landmarks; the last answer is certified by a product."""
         step = self._next(problem, self.init(problem) if state is None else state)
         m, used = min(problem.n, 0 if step is None else step[0]), 0 if state is None else np.count_nonzero(state.dual)
         return Cost(kernel_values=m * (2 * problem.n + m) + problem.n, answer=int(used) ** 2)
 
 
-def _solve_with(problem: KernelRegularized, state: NystroemState, m: int, tol: float) -> NystroemState:
+def _solve_with(problem: Landmarked, state: NystroemState, m: int, tol: float) -> NystroemState:
     """A round: the linear problem in the features of m landmarks, solved to a relative gap, and its exact responses."""
     gram, n, box = problem.gram, problem.n, problem.boxes
     features = _features_of(gram, _landmarks(problem, state.key, m))
-    weight = problem.weight if len(problem.weight) > 1 else None
-    linear = Regularized(
-        features.matrix, problem.aims, problem.lam, weight=weight, bias=problem.bias, loss=problem.loss
-    )
-    start = None
+    linear, start = problem.on_features(features.matrix), None
     if state.t:  # the projection of the last answer
         used = np.flatnonzero(state.beta)
         alpha = np.divide(state.dual * linear.y, box, out=np.zeros(n), where=box > 0.0)
         rows = gram.host(features.rows[gram.array(used)])[:, : linear.d]
-        start = Solution(state.beta[used] @ rows.astype(np.float64), state.b, alpha)
-    found = solve(linear, _newton(gram, tol), stop=Stop(tol=tol), start=start)
-    u, alpha = found.solution.w, found.solution.alpha
+        start = Solution(state.beta[used] @ rows.astype(np.float64) / linear.scale, state.b / linear.scale, alpha)
+    found = solve(linear, _newton(gram, tol), stop=Stop(tol, STEPS), start=start)
+    u, alpha = found.solution.w * linear.scale, found.solution.alpha
     beta, dual = np.zeros(n), problem.feasible(alpha * linear.y * box)
     beta[features.landmarks] = _solved(gram, features.factor, u)
     r, off = gram.again(features.landmarks, beta[features.landmarks], np.arange(n))
-    b = problem.best_bias(r) if problem.bias == "free" else 0.0
-    lost = 0.5 * problem.lam * float(features.rest @ dual**2)
-    unit = max(found.certificate.bound, problem.unit)
-    left, lost = found.certificate.gap, lost / unit if unit > 0.0 else np.inf
-    still = found.status is Status.STALLED
+    b = problem.best_bias(r) if linear.bias == "free" else 0.0
+    left, lost = found.certificate.gap, problem.lost(dual, features.rest, found.certificate.bound)
+    still = found.status is not Status.CONVERGED
     return NystroemState(beta, b, r, off, dual, m, left, lost, state.trust, still, state.t + 1, state.key)
 
 
@@ -239,7 +242,7 @@ def _newton(gram: BaseGram, tol: float) -> Solver:
     return DeviceNewton(tol, str(cast(Any, gram).device))
 
 
-def _landmarks(problem: KernelRegularized, key: np.uint64, m: int) -> np.ndarray:
+def _landmarks(problem: Landmarked, key: np.uint64, m: int) -> np.ndarray:
     """The points among the first m of a random order of all, of which these may be a part; one at least."""
     numbers, total = (slice(None), problem.n) if problem.gram.part_of is None else problem.gram.part_of
     drawn = draw_units(key, 0, total)

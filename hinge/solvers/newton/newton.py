@@ -256,7 +256,8 @@ class Newton(Solver[Regularized, NewtonState]):
             leaving = -evaluation.slope <= error + NOTHING * problem.spread
         total = evaluation.gap + evaluation.distance
         # The gap may long stay as it is while steps bring rows to the parabola one by one; the objective falls then.
-        better = level < len(rows) or total < PROGRESS * state.least or evaluation.primal < PROGRESS * state.lowest
+        lower = PROGRESS * state.lowest if state.lowest > 0.0 else state.lowest / PROGRESS
+        better = level < len(rows) or total < PROGRESS * state.least or evaluation.primal < lower
         return state._replace(
             known=max(state.known, level),
             least=min(total, state.least) if better else state.least,

@@ -1,4 +1,4 @@
-"""`OneClassSVM`: the relative error of w."""
+"""`OneClassSVM`, by landmarks too: the relative error of w, and the objective."""
 
 import clarabel
 import numpy as np
@@ -38,7 +38,9 @@ def case(rng, kernel: Kernel | None = None):
     nu = float(rng.choice([0.01, 0.1, 0.5, 0.9, 1.0]))
     tol = float(rng.choice([1e-1, 1e-3, 1e-5, 1e-6]))
     max_iter = -1 if rng.random() < 0.8 else int(rng.integers(1, 10))
-    model = OneClassSVM(kernel=kernel, nu=nu, tol=tol, max_iter=max_iter).fit(X, sample_weight=s)
+    # A number, or "auto", or None for the exact answer.
+    m = [None, "auto", int(rng.integers(1, n + 5))][0 if isinstance(kernel, Linear) else int(rng.integers(3))]
+    model = OneClassSVM(kernel=kernel, nu=nu, tol=tol, max_iter=max_iter, n_components=m).fit(X, sample_weight=s)
     alpha = np.zeros(n, LONG)
     alpha[model.support_] = np.ravel(model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_)
     total = LONG(nu) * long(s).sum()
@@ -61,8 +63,13 @@ def case(rng, kernel: Kernel | None = None):
     lacks = abs(best.sum() - total) * np.sqrt(np.abs(np.diagonal(K)).max())
     far = np.sqrt(max(apart @ K @ apart, LONG(0))) - known - lacks
     norm = np.sqrt(max(alpha @ K @ alpha, LONG(0)) + rounding)
-    what = f"{kernel}, nu={nu}, tol={tol}, n={n}, {X.dtype}, max_iter={max_iter}"
+    what = f"{kernel}, nu={nu}, tol={tol}, n={n}, m={m}, {X.dtype}, max_iter={max_iter}"
     claims = [Claim(what, max(far, LONG(0)) / norm if norm > 0 else LONG(0), model.gap_, gap=True)]
+    if m is not None:
+        r, rho = K @ alpha, LONG(model.offset_[0])
+        primal = alpha @ r / 2 - total * rho + long(s) @ np.maximum(rho - r, 0)
+        allowed = rounding + 64 * n * EPS * abs(total * rho)
+        claims.append(Claim(f"objective of {what}", primal, LONG(model.objective_), allowed))
     if isinstance(kernel, Linear) and norm > 0:  # w itself, as it is given out
         w = long(np.ravel(model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_))
         off = w - best @ exact

@@ -1,4 +1,4 @@
-"""`n_components` of `SVC` and `SVR`: models of landmarks, with the gap of the exact kernel."""
+"""`n_components` of `SVC`, `SVR` and `OneClassSVM`: models of landmarks, with the gap of the exact kernel."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
 import hinge
-from hinge import SVC, SVR, NuSVC, tune
+from hinge import SVC, SVR, NuSVC, OneClassSVM, tune
 from hinge.display import HardRowsDisplay
 from hinge.solvers import Nystroem
 
@@ -82,6 +82,47 @@ def test_regression():
     best, model = SVR(tol=1e-5).fit(X, t), SVR(n_components="auto", tol=0.02).fit(X, t)
     assert model.gap_ <= 0.02 and len(model.support_) < 600
     assert -1e-5 <= model.objective_ / best.objective_ - 1.0 <= model.gap_
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "options", [{}, {"kernel": "poly", "degree": 2, "coef0": 1.0}, {"kernel": "laplacian"}], ids=str
+)
+def test_no_certificate_of_one_class_is_false(options, seed):
+    rng = np.random.default_rng([seed, *repr(options).encode()])
+    n, d, nu = int(rng.integers(200, 601)), int(rng.integers(1, 8)), float(rng.choice([0.05, 0.2, 0.6, 1.0]))
+    rows, weight = rng.standard_normal((n, d)) + rng.integers(0, 2), rng.random(n) * (rng.random(n) > 0.1)
+    best = OneClassSVM(nu=nu, tol=1e-6, **options).fit(rows, sample_weight=weight)
+    kernel, vectors, w = best.kernel_, best.support_vectors_, best.dual_coef_[0]
+    for m in (3, 30, 150):
+        model = OneClassSVM(nu=nu, n_components=m, **options).fit(rows, sample_weight=weight)
+        beta, landmarks = model.dual_coef_[0], model.support_vectors_
+        assert isinstance(model.solver_, Nystroem) and len(beta) <= m and (weight[model.support_] > 0).all()
+        norm = beta @ kernel(landmarks, landmarks) @ beta
+        apart = norm - 2.0 * beta @ kernel(landmarks, vectors) @ w + w @ kernel(vectors, vectors) @ w
+        assert np.sqrt(max(apart, 0.0) / norm) <= model.gap_ + 2.0 * best.gap_ + 1e-6
+        assert best.objective_ * (1 + 1e-5) <= model.objective_
+
+
+def test_outliers_by_landmarks():
+    for nu, rows in ((0.5, X), (0.5, sp.csr_array(X))):
+        best = OneClassSVM(nu=nu, tol=1e-4).fit(rows)
+        model = OneClassSVM(nu=nu, n_components="auto", tol=0.02).fit(rows)
+        assert model.gap_ <= 0.02 and len(model.support_) < 200 and model.stop_reason_ == "converged"
+        assert np.mean(model.predict(rows) == best.predict(rows)) > 0.98
+        assert model.radius_ == pytest.approx(best.radius_, rel=0.02)
+        short = np.maximum(-model.decision_function(rows), 0.0)
+        K = rbf_kernel(model.support_vectors_, gamma=model._gamma)
+        beta = np.ravel(model._dense_dual)
+        primal = 0.5 * beta @ K @ beta - nu * 600 * model.offset_[0] + short.sum()
+        assert model.objective_ == pytest.approx(primal, rel=1e-5)
+
+
+def test_one_class_with_the_linear_kernel_needs_no_landmarks():
+    with pytest.raises(ValueError, match="n_components does not go with kernel='linear'"):
+        OneClassSVM(kernel="linear", n_components=5).fit(X)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        OneClassSVM(kernel="sigmoid", n_components=5).fit(X)
 
 
 def test_more_landmarks_than_rows_are_all_rows():

@@ -6,10 +6,11 @@ from sklearn.datasets import make_moons
 
 from hinge import Stop, solve
 from hinge.access import Gram, as_points
-from hinge.kernels import Function, Gaussian, Linear, Sigmoid
+from hinge.kernels import Function, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from hinge.monitoring import Status
-from hinge.problems import KernelRegularized, KernelSlackConstrained
-from hinge.solvers import ActiveSet, BlockDual, Nystroem
+from hinge.problems import KernelNuClassification, KernelRegularized, KernelSlackConstrained
+from hinge.problems.svm.nu_forms import KernelOneClass
+from hinge.solvers import ActiveSet, BlockDual, LevelBlocks, Nystroem
 from hinge.solvers.kernel import nystroem
 from tests.certificates.engine import check
 
@@ -37,6 +38,27 @@ def test_bounds_enclose_the_optimum_of_the_exact_kernel(exact):
         assert np.count_nonzero(result.solution.beta) <= m
         gaps.append(found.gap)
     assert gaps[0] > gaps[1] > gaps[2] and gaps[2] < 0.01
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), Laplacian(1.0), Polynomial(3, 1.0, 1.0)], ids=str)
+@pytest.mark.parametrize("nu", [0.05, 0.5, 1.0])
+def test_bounds_enclose_the_optimum_of_one_class(nu, kernel, exact):
+    X, _ = make_moons(300, noise=0.3, random_state=0)
+    weight = 1.0 + np.arange(300) % 3
+    whole = KernelOneClass(Gram(as_points(X, kernel, exact=True)), nu, weight=weight)
+    finished = solve(whole, LevelBlocks(), stop=Stop(1e-6))
+    best, w = finished.certificate.objective, finished.solution.beta
+    K = kernel(X, X)
+    for m in (5, 40, 300):
+        problem = KernelOneClass(Gram(as_points(X, kernel, exact=exact)), nu, weight=weight)
+        result = solve(problem, Nystroem(m), stop=Stop(1e-6))
+        found, beta = result.certificate, result.solution.beta
+        assert np.count_nonzero(beta) <= m
+        assert found.bound <= best * (1 - 1e-9) and finished.certificate.bound <= found.objective
+        far = np.sqrt(max((beta - w) @ K @ (beta - w), 0.0) / (beta @ K @ beta))
+        assert far <= found.gap + finished.certificate.gap * 2.0
+    assert found.gap < (1e-3 if exact else 1e-2)  # float32 leaves fewer landmarks that are independent
 
 
 def test_landmarks_are_doubled_until_the_gap_is_reached():
@@ -121,6 +143,9 @@ def test_kernels_that_are_not_positive_are_refused():
 
 
 def test_other_problems_are_refused():
+    problem = KernelNuClassification(np.eye(2), [1, -1], 0.1, Gaussian(1.0))
+    with pytest.raises(ValueError, match=r"not KernelNuClassification; use .* LevelBlocks for a ν-SVM"):
+        solve(problem, Nystroem())
     problem = KernelSlackConstrained(np.eye(2), [1, -1], 0.1, Gaussian(1.0))
     with pytest.raises(ValueError, match="use BlockDual or SBP"):
         solve(problem, Nystroem())

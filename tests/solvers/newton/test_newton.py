@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from hinge.monitoring import Status, Stop
-from hinge.problems import NormConstrained, Regularized
+from hinge.problems import NormConstrained, OneClass, Regularized
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import SDCA, Newton, solve
 from hinge.solvers.newton.newton import _shuffled_rows
@@ -237,6 +237,13 @@ def test_it_ends_where_rounding_leaves_nothing_to_gain(tiny, loss):
     result = solve(Regularized(*tiny, 0.05, loss=loss), Newton(), stop=Stop(0, max_iter=10_000))
     assert result.status is Status.STALLED
     assert result.n_iter < 500 and result.certificate.gap < 1e-9
+
+
+def test_it_ends_where_the_objective_is_negative():
+    X = 2.0 + np.random.default_rng(0).standard_normal((200, 3))
+    result = solve(OneClass(X, 0.1), Newton(), stop=Stop(0, max_iter=10_000))
+    assert result.certificate.objective < 0 and result.status is Status.STALLED
+    assert result.n_iter < 500 and result.certificate.gap < 1e-5
 
 
 def test_the_gap_may_long_stay_as_it_is_while_the_objective_falls():
