@@ -387,7 +387,10 @@ def test_nothing_prints_but_the_command_line():
 OPTIONAL = {
     "hinge.access.gram.fused": "triton",
     "hinge.solvers.newton.fused_sums": "triton",
-    **{f"hinge.dask.{name}": "distributed" for name in ("cluster", "linear", "machine", "parts", "rounds")},
+    **{
+        f"hinge.dask.{name}": "distributed"
+        for name in ("cluster", "landmarks", "linear", "machine", "parts", "rounds", "svc")
+    },
 }
 
 

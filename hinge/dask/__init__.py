@@ -1,4 +1,4 @@
-"""Linear machines on rows that lie on many machines: `LinearSVC` and `LinearSVR` for Dask, certified.
+"""Machines on rows that lie on many machines: `LinearSVC`, `LinearSVR` and `SVC` for Dask, certified.
 
 Names are imported when they are first used. They need dask and distributed: ``pip install hinge[dask]``.
 """
@@ -6,13 +6,14 @@ Names are imported when they are first used. They need dask and distributed: ``p
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_WHERE = {"LinearSVC": "hinge.dask.linear", "LinearSVR": "hinge.dask.linear"}
+_WHERE = {"LinearSVC": "hinge.dask.linear", "LinearSVR": "hinge.dask.linear", "SVC": "hinge.dask.svc"}
 
-__all__ = ["LinearSVC", "LinearSVR"]
+__all__ = ["SVC", "LinearSVC", "LinearSVR"]
 
 if TYPE_CHECKING:
     from hinge.dask.linear import LinearSVC as LinearSVC
     from hinge.dask.linear import LinearSVR as LinearSVR
+    from hinge.dask.svc import SVC as SVC
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 
 from hinge.constraints import declares
 from hinge.dask.cluster import ClientLoop, ClusterFit, LoopResult, RoundRecord
-from hinge.dask.machine import OnCluster, Spread
+from hinge.dask.machine import OnCluster, Spread, against_the_rest
 from hinge.dask.newton_rounds import NewtonRounds
 from hinge.dask.parts import ClusterTask, Facts, is_distributed
 from hinge.dask.rounds import Rounds, first_kappa
@@ -16,7 +16,6 @@ from hinge.estimators import LinearSVR as LocalLinearSVR
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.decorators import atomic, with_callbacks
 from hinge.estimators.fitting.reports import Report, how_all_ended, reports_of
-from hinge.estimators.fitting.tasks import class_weights, per_class_weights, positive_classes
 from hinge.estimators.linear.linear_machine import LinearMachine
 from hinge.estimators.linear.linear_svc import LOSSES as HINGES
 from hinge.estimators.linear.linear_svr import LOSSES as TUBES
@@ -194,15 +193,8 @@ class LinearSVC(LinearOnCluster, LocalLinearSVC):
         """
         spread = self._spread(X, y, sample_weight, targets=False)
         classes, masses = self._classes(spread)
-        per_class = per_class_weights(self.class_weight, classes, classes, masses)
-        tasks = []
-        for k in positive_classes(len(classes)):
-            positive = np.arange(len(classes)) == k
-            mass = class_weights(positive, masses, per_class, k)
-            assert mass is not None
-            if min(mass[positive].sum(), mass[~positive].sum()) <= 1e-12 * mass.sum():
-                raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
-            tasks.append(self._task(spread, k, per_class, float(mass.sum()), HINGES[self.loss]))
+        per_class, totals = against_the_rest(self.class_weight, classes, masses)
+        tasks = [self._task(spread, k, per_class, total, HINGES[self.loss]) for k, total in totals.items()]
         parts = spread.parts(classes)
 
         def rebuilt(answer: Solution) -> dict[str, Any]:

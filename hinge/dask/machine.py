@@ -15,6 +15,8 @@ from hinge.constraints import count, declares, parameter
 from hinge.dask.cluster import Cluster, cluster_of, placed
 from hinge.dask.parts import Facts, chunks_of, part_of, prepared, row_chunks
 from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting.parameters import ClassWeight
+from hinge.estimators.fitting.tasks import class_weights, per_class_weights, positive_classes
 
 OWN = ("client", "parts")
 """Parameters that the local machines do not have."""
@@ -141,6 +143,21 @@ class OnCluster(BaseEstimator):
             [da.from_delayed(job, shape, dtype=dtype) for job, shape in zip(made, shapes, strict=True)],
             allow_unknown_chunksizes=True,
         )
+
+
+def against_the_rest(
+    class_weight: ClassWeight, classes: np.ndarray, masses: np.ndarray
+) -> tuple[np.ndarray | None, dict[int, float]]:
+    """The weights of classes; and of each positive class, what the rows of its problem weigh together."""
+    per_class, totals = per_class_weights(class_weight, classes, classes, masses), {}
+    for k in positive_classes(len(classes)):
+        positive = np.arange(len(classes)) == k
+        mass = class_weights(positive, masses, per_class, k)
+        assert mass is not None
+        if min(mass[positive].sum(), mass[~positive].sum()) <= 1e-12 * mass.sum():
+            raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
+        totals[k] = float(mass.sum())
+    return per_class, totals
 
 
 def _local_of(machine: type) -> Any:

@@ -5,6 +5,7 @@ and of the question. Sums of d² numbers come back, added up by workers where th
 costs its share of one pass.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from hinge.dask.parts import ClusterTask, LabelledBlock, Part, problems_of
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Solution
 from hinge.solvers.newton import block_newton
-from hinge.solvers.newton.pass_sums import PassQuery, PassSums, add_sums, no_sums, sums_of
+from hinge.solvers.newton.pass_sums import PassQuery, PassSums, add_sums, dual_bound, no_sums, sums_of
 
 
 class PassRequest(NamedTuple):
@@ -70,6 +71,14 @@ def started(task: ClusterTask, *samples: Part) -> np.ndarray | None:
     return block_newton.sampled_start(problem, task.lam)
 
 
+class DualPlace(NamedTuple):
+    """Where the smoothing by μ gives dual weights of that dual objective; the bias is the last entry of u."""
+
+    u: np.ndarray
+    mu: float
+    bound: float
+
+
 class NewtonRounds(ClientLoop):
     """The passes of one fit.
 
@@ -78,9 +87,17 @@ class NewtonRounds(ClientLoop):
     fit : ClusterFit
     rows, cells : int
         Of all parts.
+    starts : sequence of DualPlace, optional
+        Where each task begins, in place of an answer of some rows. Each step is then one of the smoothed loss, at whose
+        minimum the dual weights of the smoothing are best.
+
+    Attributes
+    ----------
+    duals : list of DualPlace
+        Of each task the place with the best dual weights so far.
     """
 
-    def __init__(self, fit: ClusterFit, rows: int, cells: int) -> None:
+    def __init__(self, fit: ClusterFit, rows: int, cells: int, starts: Sequence[DualPlace] | None = None) -> None:
         super().__init__(fit)
         tasks, d, spread = fit.tasks, fit.d, fit.spread
         keep = min(1.0, block_newton.SAMPLE / max(1, cells * len(tasks)))
@@ -91,9 +108,14 @@ class NewtonRounds(ClientLoop):
         wanted = max(block_newton.ROWS * d, min(block_newton.SAMPLE * rows // max(1, cells), rows // 8))
         self.every = max(1, rows // wanted)
         self.walks: list[block_newton.Walk] = [block_newton.initial_walk(outline, spread) for outline in self.outlines]
+        self.duals = [DualPlace(walk.x.copy(), spread, -np.inf) for walk in self.walks]
+        self.begins = starts is None
+        for k, place in enumerate(starts or ()):
+            self.walks[k] = block_newton.initial_walk(self.outlines[k], spread, place.u)._replace(squares=np.zeros(0))
+            self.walks[k].place.mu = self.walks[k].place.line = place.mu
 
     def _turn(self, ends: float) -> float:
-        if self.round == 0:
+        if self.round == 0 and self.begins:
             self._begin(ends)
         places = self._open
         message = PassRequest(
@@ -102,10 +124,17 @@ class NewtonRounds(ClientLoop):
         sent = self.cluster.submit("message", same, message)
         jobs = self.cluster.map("pass", summed_up, self.parts, shared=(sent,))
         whole = self._sum_over_parts(message, jobs, found_together, ends, jobs)
-        for k, sums in zip(places, whole.sums, strict=True):
+        for k, question, sums in zip(places, message.questions, whole.sums, strict=True):
+            self._keep_dual(k, question, sums)
             block_newton.update_walk(self.walks[k], self.outlines[k], sums)
         self.round, self.passes, self.reads = self.round + 1, self.passes + 1, self.reads + whole.cells
         return np.nan
+
+    def _keep_dual(self, k: int, question: PassQuery, sums: PassSums) -> None:
+        task = self.tasks[k]
+        bound = dual_bound(sums, task.lam, task.loss, task.constant_sq, task.free)
+        if bound > self.duals[k].bound:
+            self.duals[k] = DualPlace(question.u, question.mu, bound)
 
     def _begin(self, ends: float) -> None:
         """At the answers of some rows of all parts."""

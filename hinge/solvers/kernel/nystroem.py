@@ -261,7 +261,7 @@ def _features_of(gram: BaseGram, asked: np.ndarray) -> Features:
     _FEATURES.pop(gram, None)  # frees its memory
     found = (_features_there if gram.on_device else _features_here)(cast(Any, gram), asked)
     rest = found.rest
-    if rest.min() < -math.sqrt(_rounding(gram, len(asked)) * float(gram.diag.max())):
+    if rest.min() < -math.sqrt(eigenvalue_error(gram, len(asked)) * float(gram.diag.max())):
         raise ValueError(
             "The kernel is not positive semidefinite, as landmarks need: the features of row "
             f"{rest.argmin()} are longer than K(x, x) allows. Use another kernel, or fit without n_components."
@@ -271,7 +271,7 @@ def _features_of(gram: BaseGram, asked: np.ndarray) -> Features:
 
 
 def _features_here(gram: BaseGram, asked: np.ndarray) -> Features:
-    landmarks, L = _independent(gram, asked)
+    landmarks, L = independent(gram, asked)
     back = solve_triangular(L, np.eye(len(L)), lower=True).T.astype(gram.dtype)
     Z = np.empty((gram.n, len(landmarks)), gram.dtype)
     for lo in range(0, gram.n, BLOCK):
@@ -293,7 +293,7 @@ def _features_there(gram: "DeviceGram", asked: np.ndarray) -> Features:
     landmarks, exact = gram.array(asked), gram.finer or gram
     K = exact.values(landmarks, landmarks).to(torch.float64)
     gram.evals += K.numel() if exact is not gram else 0
-    K.diagonal().add_(_rounding(gram, m) or 1.0)
+    K.diagonal().add_(eigenvalue_error(gram, m) or 1.0)
     L, failed = torch.linalg.cholesky_ex(K)
     if int(failed) or not bool(L.isfinite().all()):
         raise ValueError("The kernel gave values that are not finite, or that no positive semidefinite kernel has.")
@@ -323,7 +323,7 @@ def _multiply(K: np.ndarray, back: np.ndarray, out: np.ndarray, threads: int) ->
     each(lambda k: np.matmul(K[ends[k]], back, out=out[ends[k]]), len(ends), threads)
 
 
-def _independent(gram: BaseGram, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def independent(gram: BaseGram, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Landmarks that do not depend on others but for the rounding of kernel values, and their Cholesky factor."""
     exact = gram.finer if isinstance(gram.finer, BaseGram) else gram
     K = exact.host(exact.values(asked, asked)).astype(np.float64)
@@ -331,12 +331,12 @@ def _independent(gram: BaseGram, asked: np.ndarray) -> tuple[np.ndarray, np.ndar
     if not np.isfinite(K).all():
         i, j = asked[np.argwhere(~np.isfinite(K))[0]]
         raise ValueError(f"The kernel gave a value that is not finite, for the points of rows {i} and {j}.")
-    L, order, rank, _ = dpstrf(K, tol=_rounding(gram, len(K)), lower=1)
+    L, order, rank, _ = dpstrf(K, tol=eigenvalue_error(gram, len(K)), lower=1)
     if rank == 0:  # all values are zero
         return asked[:1], np.ones((1, 1))
     return asked[order[:rank] - 1], np.tril(L[:rank, :rank])
 
 
-def _rounding(gram: BaseGram, m: int) -> float:
+def eigenvalue_error(gram: BaseGram, m: int) -> float:
     """By how much rounding of kernel values may move the eigenvalues of a matrix of m landmarks."""
     return m * float(np.finfo(gram.dtype).eps) * float(gram.diag.max())
