@@ -1,11 +1,11 @@
-"""A search over C on a GPU: 50 values of C, five folds and one γ, beside TorchKM where it is installed.
+"""A search over C on a GPU: 50 values of C, five folds and one γ. Others on the same sets: `gpu_peers.py`.
 
     python benchmarks/gpu_search.py [--rows 10000] [--sets made few a9a mnist] [--calls 2]
 
 Wall seconds of each call in one process, data on the host, the fit of the chosen model included; the certified gaps of
 all fits of the search; how many were fitted one by one because they did not reach their gap jointly; the C that was
-chosen, and the test error. TorchKM searches the same values of C with the same γ; it states no bound. a9a and mnist (8
-against the rest) are read from $HINGE_DATA (or ../shared/data), and left out where they are not there.
+chosen, and the test error. a9a and mnist (8 against the rest) are read from $HINGE_DATA (or ../shared/data), and left
+out where they are not there.
 """
 
 import argparse
@@ -60,7 +60,7 @@ class Watched(device_path.GramSplitting):
         return super().estimate(problem, state)
 
 
-def ours(X, y, X_test, y_test):
+def search(X, y, X_test, y_test):
     model = SVCCV(Cs=CS, gammas="scale", cv=5, device="cuda")
     began = time.perf_counter()
     model.fit(X, y)
@@ -68,18 +68,6 @@ def ours(X, y, X_test, y_test):
     gaps = Watched.gaps
     said = f"gaps: largest {gaps.max():.1e}, median {np.median(gaps):.1e}, {np.sum(gaps > 1e-2)} fitted alone"
     return seconds, model.C_, 1.0 - model.score(X_test, y_test), said
-
-
-def torchkm(X, y, X_test, y_test):
-    from torchkm.estimators import TorchKMSVC
-
-    gamma = 1.0 / (X.shape[1] * X.var())
-    # Its kernel is exp(-2σ‖x - z‖²), and its path of C descends.
-    model = TorchKMSVC(kernel="rbf", cv=5, device="cuda", Cs=CS[::-1].copy(), nC=len(CS), rbf_sigma=gamma / 2)
-    began = time.perf_counter()
-    model.fit(X, y)
-    seconds = time.perf_counter() - began
-    return seconds, getattr(model, "best_C_", np.nan), float(np.mean(model.predict(X_test) != y_test)), "no bound"
 
 
 def main():
@@ -97,17 +85,13 @@ def main():
         except FileNotFoundError as error:
             print(f"{name}: {error}")
             continue
-        for who in (ours, torchkm):
-            for call in range(args.calls):
-                try:
-                    seconds, C, error, said = who(*data)
-                except ImportError:
-                    break
-                print(
-                    f"{name:6} {data[0].shape[0]} x {data[0].shape[1]:5} {who.__name__:8} call {call + 1}: "
-                    f"{seconds:6.2f} s  C {C:8.3g}  test error {100 * error:.2f}%  {said}",
-                    flush=True,
-                )
+        for call in range(args.calls):
+            seconds, C, error, said = search(*data)
+            print(
+                f"{name:6} {data[0].shape[0]} x {data[0].shape[1]:5} call {call + 1}: "
+                f"{seconds:6.2f} s  C {C:8.3g}  test error {100 * error:.2f}%  {said}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

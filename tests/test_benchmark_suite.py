@@ -1,4 +1,4 @@
-"""The benchopt suite: its files load, its solvers reach the optimum, and who is absent says so."""
+"""The benchopt suite, and the race on a GPU: their files load, solvers reach the optimum, and who is absent says so."""
 
 import importlib.util
 import os
@@ -152,3 +152,19 @@ def test_the_race_on_tables_ranks_all(tmp_path):
     ranks = {row[0]: float(row[1]) for row in cells(text)[cells(text).index(["", *RANKS]) + 2 :]}
     assert len(ranks) == 5 and {"hinge SVCCV", "hinge LinearSVCCV", "random forest"} < set(ranks)
     assert sum(ranks.values()) == pytest.approx(15.0)
+
+
+def test_the_race_on_a_gpu_runs_without_one(tmp_path):
+    pytest.importorskip("torch")
+    out, race = tmp_path / "table.md", SUITE.parent / "gpu_peers.py"
+    given = ["--device", "cpu", "--rows", "200", "--sets", "few", "--calls", "1", "--out", str(out)]
+    said = subprocess.run([sys.executable, race, *given], capture_output=True, text=True, check=True).stdout
+    assert out.read_text(encoding="utf-8").strip() == said.strip()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in said.splitlines() if line.startswith("| few")]
+    ours = {row[2]: row for row in rows if row[3] == "hinge"}
+    assert set(ours) == {"search", "fit"}
+    for *_, error, objective, above in ours.values():
+        assert float(error) < 0.5 and float(objective) > 0 and -1e-6 <= float(above) <= 2e-3
+    for who, package in (("TorchKM", "torchkm"), ("cuML", "cuml"), ("ThunderSVM", "thundersvm")):
+        assert (importlib.util.find_spec(package) is not None) == any(row[3] == who for row in rows)
+    assert said.rstrip().endswith("All contests were held.")
