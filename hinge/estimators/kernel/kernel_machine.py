@@ -178,10 +178,14 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         The new coefficients γ minimise the squared changes on the rows that are given and of w; support vectors
         are chosen one after the other, each as the one that reduces this most:
 
-        .. math:: \\sum_x (f(x) - g(x))^2 + \\|f - g\\|^2, \\qquad g = \\sum_j \\gamma_j K(\\cdot, x_j) + b.
+        .. math:: \\sum_x (f(x) - g(x))^2 + \\|f - g\\|^2, \\qquad g = \\sum_j \\gamma_j K(\\cdot, z_j) + b.
+
+        Those of a Gaussian kernel, on dense rows, are then moved: by L-BFGS to a minimum over the vectors as well
+        (:mod:`hinge.estimators.mixins.reduced_set`). They are no rows any more; `support_` has the numbers of those
+        from which they came.
 
         For S former support vectors it takes a kernel value for each of them and each row, S² operations for each row,
-        and memory for 2S² numbers.
+        and memory for 2S² numbers; to move m vectors some fifty times the work of predictions by them for all rows.
 
         Parameters
         ----------

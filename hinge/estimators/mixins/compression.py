@@ -2,7 +2,7 @@
 
 import copy
 import math
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,8 @@ from hinge.estimators.data.kernel_input import is_precomputed, new_data
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.tasks import class_pairs, coefficients_of_pairs
 from hinge.estimators.kernel.expansions import kernel_values
-from hinge.kernels import Linear
+from hinge.estimators.mixins.reduced_set import moved
+from hinge.kernels import Gaussian, Linear
 from hinge.problems.base import rounding
 from hinge.solvers.kernel.low_rank import pivoted_cholesky
 from hinge.solvers.newton.systems import solved
@@ -38,15 +39,24 @@ def compress_machine(machine: M, X: Items, n_support: int | None, tol: float | N
     if is_precomputed(machine.kernel_):
         raise ValueError("compress needs points, and a precomputed kernel has none: give the kernel itself.")
     given, X = X, new_data(machine, X)
+    gamma = getattr(machine.kernel_, "gamma", 0.0)
     f = machine._scores_of(X)
-    equations = _equations_of(machine, X, f)
-    K, squares, sums, _ = equations
-    least = len(K) * float(np.finfo(np.float64).eps * squares.diagonal().max(initial=0.0))
-    most = len(K) if n_support is None else n_support
-    order = pivoted_cholesky(squares.__getitem__, squares.diagonal(), most, least, sums)[1]
+    a, takes_part = _coefficients_of(machine, f.shape[1])
+    every = _equations_of(machine, X, f, machine.support_vectors_, a)
+    least = len(every.K) * float(np.finfo(np.float64).eps * every.squares.diagonal().max(initial=0.0))
+    most = len(every.K) if n_support is None else n_support
+    pivots = every.squares.__getitem__, every.squares.diagonal()
+    order = pivoted_cholesky(*pivots, most, least, every.sums * takes_part)[1]
     m = len(order) if tol is None else min(16, len(order))
     while True:
-        small = _with_vectors(machine, equations, np.sort(order[:m]))
+        kept = np.sort(order[:m])
+        vectors, equations = _part(machine.support_vectors_, kept), _of_some(every, kept)
+        if _moves(machine, X) and m < len(every.K):
+            former, rows = cast(np.ndarray, machine.support_vectors_), cast(np.ndarray, X)
+            begin, part = cast(np.ndarray, vectors), takes_part[kept]
+            vectors = moved(rows, f - machine.intercept_, former, a, begin, part, gamma)
+            equations = _equations_of(machine, X, f, vectors, a)
+        small = _with_vectors(machine, kept, vectors, equations, a, every.K)
         change = float(np.abs(small._scores_of(X) - f).max(initial=0.0))
         if tol is None or change <= tol or m == len(order):
             break
@@ -58,61 +68,87 @@ def compress_machine(machine: M, X: Items, n_support: int | None, tol: float | N
     return small
 
 
-class Equations(NamedTuple):
-    """What the coefficients γ of all support vectors would solve: ``squares @ γ = sums``, a column a decision function.
+def _moves(machine: BaseEstimator, X: KernelData) -> bool:
+    """Whether vectors can be moved: those of a Gaussian kernel, where they are dense."""
+    dense = isinstance(X, np.ndarray) and isinstance(machine.support_vectors_, np.ndarray)
+    return dense and isinstance(machine.kernel_, Gaussian)
 
-    ========== ================================================================================
-    `K`        kernel values of the support vectors
-    `squares`  :math:`\\sum_x k(x)k(x)^T + K`, where k(x) has the kernel values of x with them
-    `sums`     :math:`\\sum_x k(x)(f(x) - b) + Ka`; zero for classes that take no part in a function
-    `a`        their coefficients
-    ========== ================================================================================
+
+def _part(vectors: KernelData, kept: np.ndarray) -> KernelData:
+    return [vectors[i] for i in kept] if isinstance(vectors, list) else vectors[kept]
+
+
+class Equations(NamedTuple):
+    """What the coefficients γ of some vectors would solve: ``squares @ γ = sums``, a column a decision function.
+
+    ============ ================================================================================
+    `K`          kernel values of the vectors
+    `across`     kernel values of the former support vectors with them
+    `squares`    :math:`\\sum_x k(x)k(x)^T + K`, where k(x) has the kernel values of x with them
+    `sums`       :math:`\\sum_x k(x)(f(x) - b) + K_{across}^Ta`
+    ============ ================================================================================
     """
 
     K: np.ndarray
+    across: np.ndarray
     squares: np.ndarray
     sums: np.ndarray
-    a: np.ndarray
 
 
-def _equations_of(machine: BaseEstimator, X: KernelData, f: np.ndarray) -> Equations:
-    """The equations, summed over blocks of rows."""
-    kernel, vectors, dual = machine.kernel_, machine.support_vectors_, machine._dense_dual
-    a, takes_part = np.zeros((dual.shape[1], f.shape[1])), np.zeros((dual.shape[1], f.shape[1]), bool)
+def _of_some(equations: Equations, kept: np.ndarray) -> Equations:
+    """The equations of some of the vectors."""
+    some = np.ix_(kept, kept)
+    K, across, squares, sums = equations
+    return Equations(K[some], across[:, kept], squares[some], sums[kept])
+
+
+def _coefficients_of(machine: BaseEstimator, functions: int) -> tuple[np.ndarray, np.ndarray]:
+    """The coefficients of all support vectors, a column a decision function, and whether they take part in it."""
+    dual = machine._dense_dual
+    a, takes_part = np.zeros((dual.shape[1], functions)), np.zeros((dual.shape[1], functions), bool)
     every = np.arange(len(a))
     groups = coefficients_of_pairs(dual, machine.n_support_) if machine._one_vs_one else [(every, row) for row in dual]
     for k, (used, coef) in enumerate(groups):
         a[used, k], takes_part[used, k] = coef, True
+    return a, takes_part
+
+
+def _equations_of(
+    machine: BaseEstimator, X: KernelData, f: np.ndarray, vectors: KernelData, a: np.ndarray
+) -> Equations:
+    """The equations, summed over blocks of rows."""
+    kernel, own = machine.kernel_, vectors is machine.support_vectors_
     K = np.concatenate(list(kernel_values(kernel, vectors, vectors)))
-    squares, sums, at = K.copy(), K @ a, 0
+    across = K if own else np.concatenate(list(kernel_values(kernel, machine.support_vectors_, vectors)))
+    squares, sums, at = K.copy(), across.T @ a, 0
     for block in kernel_values(kernel, X, vectors):
         squares += block.T @ block
         sums += block.T @ (f[at : at + len(block)] - machine.intercept_)
         at += len(block)
-    return Equations(K, squares, sums * takes_part, a)
+    return Equations(K, across, squares, sums)
 
 
-def _with_vectors(machine: M, equations: Equations, kept: np.ndarray) -> M:
-    """The model with these support vectors only, and the best coefficients for them."""
-    K, squares, sums, a = equations
-    vectors, classes = machine.support_vectors_, len(machine.n_support_)
-    of_class = np.repeat(np.arange(classes), machine.n_support_)
+def _with_vectors(
+    machine: M, kept: np.ndarray, vectors: KernelData, equations: Equations, a: np.ndarray, of_all: np.ndarray
+) -> M:
+    """The model with these vectors in place of the support vectors of these numbers, and the best coefficients."""
+    K, across, squares, sums = equations
+    classes, functions = len(machine.n_support_), a.shape[1]
+    of_class = np.repeat(np.arange(classes), machine.n_support_)[kept]
     new, far = np.zeros((len(machine._dense_dual), len(kept))), 0.0
-    for k in range(a.shape[1]):
+    for k in range(functions):
         i, j = class_pairs(classes)[k] if machine._one_vs_one else (0, 0)
-        mine = np.flatnonzero(np.isin(of_class[kept], (i, j))) if machine._one_vs_one else np.arange(len(kept))
-        used, gamma = kept[mine], np.zeros(len(a))
-        if len(used):
-            gamma[used] = solved(squares[np.ix_(used, used)], sums[used, k])
-        new[np.where(of_class[used] == i, j - 1, i) if machine._one_vs_one else k, mine] = gamma[used]
-        change = a[:, k] - gamma
-        size = float(np.abs(change) @ np.abs(K) @ np.abs(change))
-        far = max(far, math.sqrt(max(float(change @ K @ change), 0.0) + rounding(2 * len(a), size)))
+        mine = np.flatnonzero(np.isin(of_class, (i, j))) if machine._one_vs_one else np.arange(len(kept))
+        gamma = np.zeros(len(kept))
+        if len(mine):
+            gamma[mine] = solved(squares[np.ix_(mine, mine)], sums[mine, k])
+        new[np.where(of_class[mine] == i, j - 1, i) if machine._one_vs_one else k, mine] = gamma[mine]
+        far = max(far, _distance(of_all, across, K, a[:, k], gamma))
     small = copy.copy(machine)
     small.__dict__.update(
         support_=machine.support_[kept],
-        support_vectors_=[vectors[i] for i in kept] if isinstance(vectors, list) else vectors[kept],
-        n_support_=np.bincount(of_class[kept], minlength=classes).astype(machine.n_support_.dtype),
+        support_vectors_=vectors,
+        n_support_=np.bincount(of_class, minlength=classes).astype(machine.n_support_.dtype),
         dual_coef_=sp.csr_matrix(new) if sp.issparse(machine.dual_coef_) else new,
         compression_={"n_support": len(kept), "norm_change": far},
         gap_=np.inf,
@@ -120,3 +156,11 @@ def _with_vectors(machine: M, equations: Equations, kept: np.ndarray) -> M:
         _answers=None,
     )
     return small
+
+
+def _distance(K_a: np.ndarray, across: np.ndarray, K_g: np.ndarray, a: np.ndarray, gamma: np.ndarray) -> float:
+    """An upper bound on the norm of the difference of two expansions."""
+    sq = float(a @ K_a @ a - 2.0 * (a @ across @ gamma) + gamma @ K_g @ gamma)
+    a, gamma = np.abs(a), np.abs(gamma)
+    size = float(a @ np.abs(K_a) @ a + 2.0 * (a @ np.abs(across) @ gamma) + gamma @ np.abs(K_g) @ gamma)
+    return math.sqrt(max(sq, 0.0) + rounding(2 * (len(a) + len(gamma)), size))

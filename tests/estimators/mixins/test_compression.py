@@ -54,6 +54,19 @@ def test_several_classes(model):
     assert np.mean(small.predict(digits) != model.predict(digits)) == small.compression_["changed"] < 0.03
 
 
+def test_vectors_of_a_gaussian_are_moved_on_dense_rows_alone():
+    few = {}
+    for name, rows in (("dense", X), ("sparse", sp.csr_array(X)), ("single", X.astype(np.float32))):
+        model = SVC(gamma=1.0, C=10.0).fit(rows, y)
+        small = few[name] = model.compress(rows, n_support=12)
+        stays = (rows[small.support_] != small.support_vectors_).sum() == 0
+        assert stays == (name == "sparse") and small.support_vectors_.dtype == model.support_vectors_.dtype
+    dense, sparse = (few[name].compression_ for name in ("dense", "sparse"))
+    assert dense["norm_change"] < sparse["norm_change"] and dense["changed"] <= sparse["changed"]
+    cubic = SVC(kernel="poly").fit(X, y).compress(X, n_support=9)
+    assert np.array_equal(cubic.support_vectors_, X[cubic.support_])
+
+
 def test_regression_and_outliers():
     regression = SVR().fit(X, X[:, 0]).compress(X, n_support=20)
     assert "changed" not in regression.compression_ and regression.compression_["largest_change"] < 0.1
