@@ -6,9 +6,8 @@ A row has a dual weight, a margin, and leave-one-out values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from html import escape
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +19,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from hinge.calibration.sigmoid import fit_sigmoid, probabilities
+from hinge.column_table import ColumnTable
 from hinge.constraints import count
 from hinge.estimators.fitting.tasks import class_pairs
 from hinge.estimators.pipelines import examined
@@ -42,71 +42,6 @@ __all__ = [
     "row_table",
     "suspicious_rows",
 ]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ColumnTable:
-    """A table of columns of equal length, which prints as one: the base class of the tables below.
-
-    ``table[:3]``, ``table[mask]`` and ``table[rows]`` are tables of some lines, ``table["name"]`` is a column and
-    ``len(table)`` the number of lines.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hinge.explain import FeatureTable
-    >>> table = FeatureTable(np.array(["age", "pay"]), np.array(["yes", "yes"]), *(np.array([0.5, -0.25]),) * 4)
-    >>> table[:1]
-    feature   of  weight  spread  effect  share
-        age  yes     0.5     0.5     0.5    0.5
-    """
-
-    @property
-    def columns(self) -> dict[str, np.ndarray]:
-        """The columns by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
-
-    def __getitem__(self, which: str | int | slice | ArrayLike) -> Any:
-        if isinstance(which, str):
-            return self.columns[which]
-        lines = np.arange(len(self))[cast(Any, which)]
-        return type(self)(**{name: column[np.atleast_1d(lines)] for name, column in self.columns.items()})
-
-    def to_pandas(self) -> DataFrame:
-        """The same columns as a pandas DataFrame."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_pandas() needs pandas: pip install pandas, or use the table's columns.") from error
-        return pd.DataFrame(self.columns)
-
-    def _cells(self, most: int = 20) -> list[list[str]]:
-        """Names and lines as text: all lines, or the first and the last of many."""
-        half = most // 2
-        lines = list(self.columns.values())
-        shown: list[Any] = [*range(len(self))] if len(self) <= most else [*range(half), None, *range(-half, 0)]
-        rows = [["..." if k is None else _as_text(column[k]) for column in lines] for k in shown]
-        return [list(self.columns), *rows]
-
-    def __repr__(self) -> str:
-        cells = self._cells()
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in cells]
-        return "\n".join(lines + [f"[{len(self):,} lines]"] * (len(cells) <= len(self)))
-
-    def _repr_html_(self) -> str:
-        names, *rows = [[escape(text) for text in row] for row in self._cells()]
-        head = "".join(f"<th>{name}</th>" for name in names)
-        body = "".join("<tr>" + "".join(f"<td>{text}</td>" for text in row) + "</tr>" for row in rows)
-        note = f"<p>{len(self):,} lines</p>" if len(rows) < len(self) else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
-
-
-def _as_text(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,5 +1,6 @@
 """Predictions that read cells one after another, for a price, and stop when the class is certain or probable enough."""
 
+from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike
 from hinge.access.gram.base import whole
 from hinge.access.matrix import ROW_BLOCK_CELLS
 from hinge.access.tables.table import Table, checked_prices
+from hinge.column_table import ColumnTable, Tabled, as_text
 from hinge.constraints import BUDGET, number
 from hinge.types import Array, Stored
 
@@ -291,7 +293,34 @@ def _checked_ranges(ranges: tuple[ArrayLike, ArrayLike], d: int) -> tuple[np.nda
     return low, high
 
 
-class Purchase(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class PurchaseTable(ColumnTable):
+    """A line for each row that was predicted.
+
+    Attributes
+    ----------
+    row : ndarray of int
+    label : ndarray
+        Its class.
+    score, low, high : ndarray of float
+        The decision value and its interval; with more than two classes those of the predicted class.
+    cells : ndarray of int
+        Cells that were used.
+    certain : ndarray of bool
+        Whether no unread cell can change the class.
+    """
+
+    row: np.ndarray
+    label: np.ndarray
+    score: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    cells: np.ndarray
+    certain: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Purchase(Tabled):
     """Predictions, with the cells that were read for them and their price.
 
     Attributes
@@ -311,6 +340,8 @@ class Purchase(NamedTuple):
         Cells that were paid for; cells that the table has kept from earlier reads are free.
     cost : float
         Their price.
+    undecided : int
+        Rows that a budget left before their class was certain enough.
 
     Examples
     --------
@@ -330,6 +361,22 @@ class Purchase(NamedTuple):
     certain: np.ndarray
     n_reads: int
     cost: float
+    undecided: int = 0
+
+    @property
+    def table(self) -> PurchaseTable:
+        """A line for each row."""
+        score, low, high = self.scores, self.low, self.high
+        if score.ndim == 2:
+            best = np.argmax(score, axis=1)[:, None]
+            score, low, high = (np.take_along_axis(one, best, axis=1)[:, 0] for one in (score, low, high))
+        return PurchaseTable(np.arange(len(self.labels)), self.labels, score, low, high, self.cells, self.certain)
+
+    @property
+    def _headline(self) -> str:
+        a_row = self.n_reads / max(1, len(self.labels))
+        price = as_text(self.cost) + (f"; the budget left {self.undecided:,} rows undecided" if self.undecided else "")
+        return f"{len(self.labels):,} rows from {self.n_reads:,} cells, {a_row:.3g} a row, for {price}."
 
 
 def buy(
@@ -364,7 +411,7 @@ def buy(
     z, last = order.ahead_for(confidence), len(order.cuts) - 1
     sums, look = np.tile(order.intercept, (n, 1)), np.zeros(n, int)
     reads, cost = table.bill.cells, table.bill.cost
-    rows, k = np.arange(n), 0
+    rows, k, undecided = np.arange(n), 0, 0
     while k < last:
         ahead = order.ahead(k, order.estimate(k, sums[rows]))
         sure = (ahead >= z) & (z < np.inf)  # if z is infinite, only `settled` decides
@@ -380,6 +427,7 @@ def buy(
             sums[some] += _products(order, table, some, part)
         look[afforded] = k
         if len(afforded) < len(rows):
+            undecided = len(rows) - len(afforded)
             break
     low, high = order.interval(look, sums, z)
     scores = order.looks.offset[look] + order.looks.slope[look] * sums
@@ -392,7 +440,8 @@ def buy(
     if scores.shape[1] == 1:
         scores, low, high = scores[:, 0], low[:, 0], high[:, 0]
     bill, used = table.bill, order.cuts[look]
-    return Purchase(classes[codes], scores, low, high, used, certain, int(bill.cells - reads), float(bill.cost - cost))
+    spent = int(bill.cells - reads), float(bill.cost - cost)
+    return Purchase(classes[codes], scores, low, high, used, certain, *spent, undecided)
 
 
 def _affordable(table: Table, rows: np.ndarray, columns: np.ndarray, left: float | None) -> int:

@@ -98,7 +98,7 @@ def described_columns(rows: FileRows) -> list[Column]:
 def _described(name: str, values: np.ndarray, words: bool) -> Column:
     n = len(values)
     if words:
-        found = {str(value) for value in values.tolist() if value is not None}
+        found = set(map(str, values[~is_missing(values)].tolist()))
         doubt = ""
         if found and all(map(_is_date, itertools.islice(found, MANY))):
             doubt = f"holds dates, each of its {len(found):,} a feature of its own"

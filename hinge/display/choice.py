@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from hinge.display.figure import COLOURS
 from hinge.display.static import Display, axes_or_new
+from hinge.estimators.pipelines import unwrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +57,7 @@ class ChoiceDisplay(Display):
 
         Parameters
         ----------
-        estimator : LinearSVCCV or SVCCV
+        estimator : LinearSVCCV or SVCCV, or a Pipeline that ends with one
             A fitted one.
         ax : matplotlib Axes, optional
         draw : bool
@@ -66,6 +67,7 @@ class ChoiceDisplay(Display):
         -------
         ChoiceDisplay
         """
+        estimator, _ = unwrap(estimator, None)
         found = getattr(estimator, "error_bounds_", None)
         if found is None:
             raise ValueError("There are no bounds to show: fit LinearSVCCV(certify=0.05), or SVCCV(certify=...).")

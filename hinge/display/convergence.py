@@ -14,6 +14,7 @@ import numpy as np
 
 from hinge.display.figure import Panel, Series
 from hinge.display.static import Display, axes_or_new
+from hinge.estimators.pipelines import prepared, unwrap
 from hinge.monitoring import Record
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def checked(estimator: BaseEstimator) -> None:
     """Raise if the estimator has no callbacks to watch it by."""
     if not hasattr(estimator, "set_callbacks"):
         raise TypeError(
-            f"hinge's LinearSVC and SVC can be watched, not {type(estimator).__module__}.{type(estimator).__name__}."
+            f"hinge's estimators can be watched, not {type(estimator).__module__}.{type(estimator).__name__}."
         )
 
 
@@ -110,12 +111,14 @@ def watch(estimator: Classifier, X: Items, y: ArrayLike, watcher: Watcher) -> Cl
 
 def compile_for(estimator: Classifier, X: Items, y: ArrayLike, rows: int = 100) -> None:
     """Fit a copy to some rows of each class, so that the next fit is timed without compilation."""
-    from sklearn.base import clone
+    from sklearn.base import clone, is_classifier
     from sklearn.utils import _safe_indexing, get_tags
 
     if get_tags(estimator).input_tags.pairwise or not hasattr(X, "shape"):
         return
     y = np.asarray(y)
+    if not is_classifier(estimator):
+        y = y[: 2 * rows]
     some = np.sort(np.concatenate([np.flatnonzero(y == label)[:rows] for label in np.unique(y)]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -187,12 +190,12 @@ class ConvergenceDisplay(Display):
 
         Parameters
         ----------
-        estimator : LinearSVC, SVC
+        estimator : estimator of hinge, or a Pipeline that ends with one
             Left as it is.
         X, y : optional
-            Training rows to fit a copy on.
+            Training rows to fit a copy on; of a pipeline, before its transformers, which copies are fitted to them.
         X_test, y_test : optional
-            Rows to measure the error on.
+            Rows to measure a classifier's error on.
         name : str, optional
             For the legend; by default the solver.
         ax : matplotlib Axes, optional
@@ -205,25 +208,27 @@ class ConvergenceDisplay(Display):
         -------
         ConvergenceDisplay
         """
-        checked(estimator)
         if X is None:
-            if not hasattr(estimator, "history_"):
+            machine, _ = unwrap(estimator, None)
+            if not hasattr(machine, "history_"):
                 raise ValueError("The estimator is not fitted: fit it, or give X and y.")
             return cls.from_history(
-                estimator.history_,
-                name=name or solver_name(estimator),
-                classes=estimator.classes_,
+                machine.history_,
+                name=name or solver_name(machine),
+                classes=getattr(machine, "classes_", None),
                 ax=ax,
                 draw=draw,
                 **options,
             )
         if y is None:
             raise ValueError("Rows were given without labels: give X and y.")
-        compile_for(estimator, X, y)
+        machine, X, X_test = prepared(estimator, X, y, X_test)
+        checked(machine)
+        compile_for(machine, X, y)
         watcher = Watcher(X_test, y_test)
-        fitted = watch(estimator, X, y, watcher)
+        fitted = watch(machine, X, y, watcher)
         runs = [[look for look in watcher.looks if look.run == k] for k in sorted({look.run for look in watcher.looks})]
-        display = cls(_named(runs, name or solver_name(fitted), fitted.classes_))
+        display = cls(_named(runs, name or solver_name(fitted), getattr(fitted, "classes_", None)))
         return display.plot(ax, **options) if draw else display
 
     @classmethod
@@ -255,7 +260,7 @@ class ConvergenceDisplay(Display):
         -------
         ConvergenceDisplay
         """
-        runs = [history] if not history or isinstance(history[0], Record) else list(history)
+        runs = [history] if not history or hasattr(history[0], "gap") else list(history)
         looks = [[WatchedRecord(record, record.objective, record.score) for record in run] for run in runs]
         display = cls(_named(looks, name, classes))
         return display.plot(ax, **options) if draw else display
@@ -365,8 +370,8 @@ class LearningRuntimeDisplay(Display):
 
         Parameters
         ----------
-        estimator : LinearSVC, SVC
-            For two classes; it is left as it is.
+        estimator : LinearSVC, SVC, or a Pipeline that ends with one
+            For two classes; it is left as it is. Transformers are fitted to all of X.
         X, y : training rows and labels
         X_test, y_test : rows to measure the error on
         sizes : sequence of int, optional
@@ -385,7 +390,8 @@ class LearningRuntimeDisplay(Display):
         """
         from sklearn.utils import _safe_indexing
 
-        checked(estimator)
+        machine, X, X_test = prepared(estimator, X, y, X_test)
+        checked(machine)
         y = np.asarray(y)
         n = len(y)
         if len(np.unique(y)) != 2:
@@ -398,11 +404,11 @@ class LearningRuntimeDisplay(Display):
         # One row of each class comes first, so that the smallest part has both.
         order = np.concatenate([order[sorted(first)], np.delete(order, sorted(first))])
         seconds, errors = [], []
-        compile_for(estimator, X, y)
+        compile_for(machine, X, y)
         for size in sizes:
             some = np.sort(order[:size])
             watcher = Watcher(X_test, y_test, objectives=False)
-            watch(estimator, _safe_indexing(X, some), y[some], watcher)
+            watch(machine, _safe_indexing(X, some), y[some], watcher)
             seconds.append([look.record.seconds for look in watcher.looks])
             errors.append([look.error for look in watcher.looks])
         display = cls(sizes, seconds, errors)

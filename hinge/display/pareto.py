@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from hinge.column_table import ColumnTable
 from hinge.display.figure import Figure, Panel, Series
 from hinge.display.static import Display, axes_or_new
+from hinge.estimators.pipelines import prepared
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.solvers import Solver, choose, solve
@@ -58,6 +61,23 @@ class FrontPoint(NamedTuple):
     gap: float
     bound: float
     status: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrontTable(ColumnTable):
+    """The points of a front, a line each; the columns are the fields of `FrontPoint`."""
+
+    lam: np.ndarray
+    norm: np.ndarray
+    margin: np.ndarray
+    loss: np.ndarray
+    nu: np.ndarray
+    train_error: np.ndarray
+    test_error: np.ndarray
+    reads: np.ndarray
+    gap: np.ndarray
+    bound: np.ndarray
+    status: np.ndarray
 
 
 def spread_lams(X: Stored, y: ArrayLike, points: int = 20) -> np.ndarray:
@@ -230,9 +250,9 @@ class ParetoFrontDisplay(Display):
 
         Parameters
         ----------
-        estimator : LinearSVC
+        estimator : LinearSVC, or a Pipeline that ends with one
             Fitted or not; it is left as it is.
-        X : array or CSR matrix
+        X : array, CSR matrix or DataFrame
         y : labels of two classes
         points : int
             Of the grid, where `lams` is not given.
@@ -252,8 +272,9 @@ class ParetoFrontDisplay(Display):
 
         from hinge.estimators import LinearSVC
 
-        if not isinstance(estimator, LinearSVC):
-            raise TypeError(f"The front is followed for hinge's LinearSVC, not {type(estimator).__name__}.")
+        machine, X = prepared(estimator, X, y)
+        if not isinstance(machine, LinearSVC):
+            raise TypeError(f"The front is followed for hinge's LinearSVC, not {type(machine).__name__}.")
         if lams is not None and len(lams) == 0:
             raise ValueError("lams is empty: give values of λ, or leave it out.")
         rows, labels = check_X_y(X, y, accept_sparse="csr", dtype=None)
@@ -261,16 +282,16 @@ class ParetoFrontDisplay(Display):
         if len(classes) != 2:
             raise ValueError(f"The front is that of two classes, and y has {len(classes)}.")
         signs = np.where(codes == 1, 1, -1).astype(np.int8)
-        solver = estimator.solver if isinstance(estimator.solver, Solver) else None
-        seed = estimator.random_state if isinstance(estimator.random_state, int) else 0
+        solver = machine.solver if isinstance(machine.solver, Solver) else None
+        seed = machine.random_state if isinstance(machine.random_state, int) else 0
         found = []
         for point in pareto_points(
             rows,
             signs,
             spread_lams(rows, signs, points) if lams is None else lams,
-            tol=estimator.tol,
-            max_time=estimator.max_time,
-            bias=estimator.intercept if estimator.fit_intercept else "none",
+            tol=machine.tol,
+            max_time=machine.max_time,
+            bias=machine.intercept if machine.fit_intercept else "none",
             solver=solver,
             seed=seed,
         ):
@@ -279,6 +300,11 @@ class ParetoFrontDisplay(Display):
                 tell(point)
         display = cls(found, name)
         return display.plot(ax) if draw else display
+
+    @property
+    def table(self) -> FrontTable:
+        """The points, a line each: it prints, has ``to_pandas()``, and takes ``[:3]``."""
+        return FrontTable(*(np.array(column) for column in zip(*self.points, strict=True)))
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None) -> ParetoFrontDisplay:
         """Draw the front and the region that is proved empty.

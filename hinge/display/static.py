@@ -315,7 +315,7 @@ def _logarithmic(ax: Axes, axis: Literal["x", "y"]) -> None:
     this = getattr(ax, f"{axis}axis")
     this.minorticks_off()
     if high / low < 80:
-        between = (1, 2, 5) if high / low > 8 else (1, 1.5, 2, 3, 4, 5, 6, 8)
+        between = (1, 2, 5) if high / low > 8 else (1, 2, 3, 5) if high / low > 3 else (1, 1.5, 2, 3, 4, 5, 6, 8)
         this.set_major_locator(LogLocator(subs=between, numticks=9))
         this.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
         return

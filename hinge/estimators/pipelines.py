@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -34,6 +34,20 @@ def examined(model: BaseEstimator, X: Items | None) -> tuple[Any, Any]:
     """The same to read only, without a change of the machine: attributes and rows of other libraries as NumPy's."""
     machine, rows = unwrap(model, X)
     return host_model(machine), on_host(rows)
+
+
+def prepared(model: BaseEstimator, X: Items, y: ArrayLike, *others: Any) -> tuple[Any, ...]:
+    """The machine that a pipeline ends with, X and other rows, which copies of its other steps, fitted to X, transform.
+
+    Any other model, and rows that are None, are returned as they are.
+    """
+    rows = [X, *others]
+    while isinstance(model, Pipeline):
+        if len(model) > 1:
+            steps = clone(model[:-1]).fit(rows[0], y)
+            rows = [None if part is None else steps.transform(part) for part in rows]
+        model = model[-1]
+    return model, *rows
 
 
 def _method(machine: BaseEstimator, name: str) -> Any:

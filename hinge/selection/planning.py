@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 
 from hinge.access import Table, as_table
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
+from hinge.column_table import in_short
 from hinge.constraints import INFINITE, number
 from hinge.estimators import LinearSVC
 from hinge.types import MatrixLike
@@ -58,6 +59,9 @@ class CostPlan(NamedTuple):
     pilot_cost: float
     sizes: np.ndarray
     errors: np.ndarray
+
+    def __repr__(self) -> str:
+        return in_short(self)
 
 
 def plan_cost(

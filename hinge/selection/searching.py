@@ -4,6 +4,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from hinge.constraints import FLAG, declares, parameter
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
@@ -12,7 +13,7 @@ from hinge.estimators.fitting.decorators import atomic
 from hinge.estimators.fitting.parameters import JOBS, Gamma
 from hinge.selection.grids import Grid
 from hinge.selection.scoring import Scorer
-from hinge.selection.tuning import CV, tune
+from hinge.selection.tuning import CV, SearchTable, tune
 from hinge.types import Items
 
 OF_THE_SEARCH = ("max_time", "n_jobs", "verbose")
@@ -41,6 +42,14 @@ class Searching:
     def C(self) -> float:
         """The chosen C, under its name in the plain estimator; 1 before fit."""
         return getattr(self, "C_", 1.0)
+
+    @property
+    def results_(self) -> SearchTable:
+        """The candidates and their scores, a line each: it prints, has ``to_pandas()``, and takes ``[:3]``."""
+        check_is_fitted(self, "scores_")
+        scores = self.scores_ if self.scores_.ndim == 3 else self.scores_[:, None]
+        gammas = list(getattr(self, "gammas_", ())) or [None]
+        return SearchTable.of(self.Cs_, gammas, scores, self.C_, getattr(self, "gamma_", None))
 
     @property
     def partial_fit(self) -> Any:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from hinge.column_table import in_short
 from hinge.constraints import number
 from hinge.estimators.fitting.tasks import row_weights
 from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
@@ -21,6 +22,9 @@ class Threshold(NamedTuple):
     threshold: float
     cost: float
     cost_at_zero: float
+
+    def __repr__(self) -> str:
+        return in_short(self)
 
 
 def choose_threshold(

@@ -1,12 +1,14 @@
 """`tune`: choose C, and γ, by cross-validation or leave-one-out, in the time of a few fits."""
 
+from __future__ import annotations
+
 import sys
 import threading
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +18,7 @@ from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils.metaestimators import _safe_split
 
 from hinge.access.arrays import on_host
+from hinge.column_table import ColumnTable, Tabled
 from hinge.constraints import number
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data.any_arrays import brought
@@ -47,8 +50,46 @@ CERTIFY_TIMES = 10.0
 """How long a proof may take, in times of the search, or of a second: a share of milliseconds would be one of chance."""
 
 
-class Tuned(NamedTuple):
-    """The result of a search.
+@dataclass(frozen=True, eq=False, repr=False)
+class SearchTable(ColumnTable):
+    """A line for each candidate, in the order of γ and C.
+
+    Attributes
+    ----------
+    C, gamma : ndarray of float
+        The candidate; `gamma` is nan if there is none to choose.
+    score : ndarray of float
+        The mean score of its folds; nan if it was given up before it had all of them.
+    deviation : ndarray of float
+        Standard deviation of the scores of its folds.
+    folds : ndarray of int
+        Number of folds that were scored.
+    chosen : ndarray of bool
+    """
+
+    C: np.ndarray
+    gamma: np.ndarray
+    score: np.ndarray
+    deviation: np.ndarray
+    folds: np.ndarray
+    chosen: np.ndarray
+
+    @classmethod
+    def of(
+        cls, Cs: np.ndarray, gammas: Sequence[float | None], scores: np.ndarray, C: float, gamma: float | None
+    ) -> SearchTable:
+        """From scores of shape (n_Cs, n_gammas, n_folds), and the values that were chosen."""
+        each_gamma = np.repeat(np.array(gammas, np.float64), len(Cs))
+        each_C = np.tile(Cs, len(gammas))
+        lines = scores.transpose(1, 0, 2).reshape(len(each_C), -1)
+        chosen = (each_C == C) & (True if gamma is None else each_gamma == gamma)
+        folds = np.isfinite(lines).sum(axis=1)
+        return cls(each_C, each_gamma, lines.mean(axis=1), lines.std(axis=1), folds, chosen)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuned(Tabled):
+    """The result of a search, which prints as a table of its candidates.
 
     Attributes
     ----------
@@ -91,6 +132,18 @@ class Tuned(NamedTuple):
     error_std: float
     n_fits: int
     error_bounds: list[ErrorBounds] | None = None
+
+    @property
+    def table(self) -> SearchTable:
+        """The candidates and their scores."""
+        return SearchTable.of(self.Cs, self.gammas, self.scores, self.C, self.gamma)
+
+    @property
+    def _headline(self) -> str:
+        chosen = f"C={self.C:.4g}" + ("" if self.gamma is None else f", gamma={self.gamma:.4g}")
+        known = np.isfinite(self.error)
+        error = f"; error to expect on new rows: {self.error:.4g} ± {1.96 * self.error_std:.2g}" if known else ""
+        return f"{chosen} of mean score {self.best_score:.4g}{error}."
 
 
 def tune(

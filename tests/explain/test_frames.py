@@ -21,6 +21,12 @@ def test_columns_are_those_of_the_table():
     assert list(frame(TABLE).columns) == list(TABLE.columns)
 
 
+def test_other_libraries_take_a_table():
+    pa = pytest.importorskip("pyarrow")
+    found = pa.table(TABLE)
+    assert found.column_names == list(TABLE.columns) and found["weight"].to_pylist() == [1.0]
+
+
 def test_a_table_prints_slices_and_has_a_html_form():
     table = FeatureTable(np.array(["a<b", "c", "d"]), np.array(["", "", ""]), *(np.arange(3) / 7.0 for _ in range(4)))
     assert len(table) == 3 and len(table[:2]) == 2 and table[1].feature.tolist() == ["c"]

@@ -4,11 +4,12 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, LeaveOneOut, StratifiedKFold, cross_val_predict
 
-from hinge import SVC, SVR, LinearSVC, LinearSVR, tune
+from hinge import SVC, SVCCV, SVR, LinearSVC, LinearSVCCV, LinearSVR, tune
 from hinge.monitoring.clock import is_over
 from hinge.selection import tuning
 
@@ -229,3 +230,23 @@ def test_ctrl_c_ends_the_folds_of_other_threads(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         tune(LinearSVC(), X, y, Cs=[1.0], cv=2, n_jobs=2)
     assert ended.wait(60)
+
+
+@pytest.mark.parametrize("search", [LinearSVCCV(Cs=[0.01, 1.0]), SVCCV(Cs=[0.1, 1.0], gammas=[0.1, 1.0])], ids=str)
+def test_searches_are_tables_of_their_candidates(search):
+    X, y = make_classification(120, random_state=0)
+    model = search.fit(X, y)
+    table = model.results_
+    assert table.C[table.chosen].tolist() == [model.C_] and table.score[table.chosen].tolist() == [model.best_score_]
+    assert len(table) == model.mean_scores_.size and len(table[:1]) == 1
+    assert np.array_equal(table.score, model.mean_scores_.T.ravel(), equal_nan=True)
+    if "gammas" in search.get_params():
+        assert table.gamma[table.chosen].tolist() == [model.gamma_]
+
+
+def test_a_search_prints_what_it_chose_above_its_candidates():
+    X, y = make_classification(120, random_state=0)
+    found = tune(LinearSVC(), X, y, Cs=[0.01, 1.0])
+    first, names, *lines = repr(found).splitlines()
+    assert f"C={found.C:.4g}" in first and f"{found.best_score:.4g}" in first and len(lines) == 2
+    assert names.split() == list(found.table.columns) and found._repr_html_().count("<tr>") == 3

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from hinge.access.data import Data
 from hinge.access.matrix import ROW_BLOCK_CELLS, frozen
+from hinge.column_table import ColumnTable, Tabled
 from hinge.types import Stored
 
 PAGE = 4096
@@ -20,7 +22,15 @@ FEW = 256  # columns count as few if they are at most one in 256: about one 64-b
 _1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
-class Bill:
+@dataclass(frozen=True, eq=False, repr=False)
+class BillTable(ColumnTable):
+    """The amounts of a bill."""
+
+    what: np.ndarray
+    amount: np.ndarray
+
+
+class Bill(Tabled):
     """The running account of one matrix of n rows and d columns.
 
     Cells are counted in two conventions. *Dense*: a row has d cells, a column n. *Nonzero*: a row or a column has as
@@ -56,6 +66,23 @@ class Bill:
         self.in_part = np.zeros(n, bool)
         """Rows with cells that were read on their own, not as part of a whole row or column."""
         self._bits: np.ndarray | None = None
+
+    @property
+    def table(self) -> BillTable:
+        """The amounts, a line each."""
+        amounts = {
+            "cells": self.cells,
+            "nonzeros": self.nonzeros,
+            "distinct cells": self.distinct,
+            "bytes": self.bytes,
+            "pages": self.pages,
+            "cost": self.cost,
+        }
+        return BillTable(np.array(list(amounts)), np.array(list(amounts.values())))
+
+    @property
+    def _headline(self) -> str:
+        return f"What was read of {self.n:,} rows and {self.d:,} columns."
 
     def fork(self) -> "Bill":
         """An empty bill for the same matrix."""

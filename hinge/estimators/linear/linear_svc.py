@@ -21,7 +21,7 @@ from hinge.estimators.data.any_arrays import ScoreOfArrays, any_arrays, labels_a
 from hinge.estimators.fitting.attributes import coefficients, keep_results, starts, widened
 from hinge.estimators.fitting.decorators import CallbackSupportMixin, atomic, atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import LinearSVCParameters, Source, on_a_device
-from hinge.estimators.fitting.reports import Report, reports_of, rules_out_constant, warn_if_constant
+from hinge.estimators.fitting.reports import Report, reports_of, rules_out_constant, warn_caller, warn_if_constant
 from hinge.estimators.fitting.runs import joint_solver, run_all
 from hinge.estimators.fitting.tasks import class_weights, per_class_weights, positive_classes, row_weights
 from hinge.estimators.linear import crammer_singer
@@ -380,7 +380,13 @@ class LinearSVC(
         ndarray of shape (n_samples,)
         """
         if confidence is not None or max_cost is not None:
-            return self.buy(on_host(X), confidence=1.0 if confidence is None else confidence, max_cost=max_cost).labels
+            bought = self.buy(on_host(X), confidence=1.0 if confidence is None else confidence, max_cost=max_cost)
+            if bought.undecided:
+                warn_caller(
+                    f"The budget was used up with {bought.undecided:,} of {len(bought.labels):,} rows not decided: "
+                    "they get the class that is most probable by the cells that were read. buy() gives their scores."
+                )
+            return bought.labels
         codes = self._codes_of(self._scores(X))
         return labels_at(self.classes_, codes)
 

@@ -24,7 +24,8 @@ def test_ten_classes_from_a_part_of_the_pixels(digits):
     assert (labels == expected).mean() > 0.96
     bought = model.buy(new, confidence=0.98)
     assert (bought.labels == labels).all() and bought.scores.shape == (len(new), 10)
-    assert bought.cells.mean() < 0.75 * 64
+    assert bought.cells.mean() < 0.75 * 64 and bought.undecided == 0
+    assert len(bought.table) == len(new) and len(repr(bought).splitlines()) == 23  # not all arrays, in full
     certain = model.buy(new)
     assert (certain.labels == expected).all() and certain.certain.all()
 
@@ -36,7 +37,10 @@ def test_limits_need_an_order_and_a_new_fit_has_none(digits):
         model.predict(new, confidence=0.9)
     model.learn_order(X, prices=np.ones(64))
     cheap = model.buy(new, confidence=0.98, max_cost=500.0)
-    assert cheap.cost <= 500.0 and (cheap.labels == model.predict(new, confidence=0.98, max_cost=500.0)).all()
+    with pytest.warns(UserWarning, match="rows not decided"):
+        labels = model.predict(new, confidence=0.98, max_cost=500.0)
+    assert cheap.cost <= 500.0 and (cheap.labels == labels).all()
+    assert 0 < cheap.undecided <= len(new) and f"left {cheap.undecided:,} rows undecided" in repr(cheap)
     assert not hasattr(model.fit(X, y == 8), "reading_order_")
 
 

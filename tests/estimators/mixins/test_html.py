@@ -3,10 +3,12 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from hinge import SVC, SVR, LinearSVC, LinearSVCCV, LinearSVR, LinearSVRCV, NuSVC, OneClassSVM
-from hinge.estimators.mixins.html import picture, summary
+from hinge.estimators.mixins.html import HEIGHT, WIDTH, picture, summary
 from hinge.monitoring import Record
 
 X = np.random.default_rng(0).standard_normal((60, 3))
@@ -42,7 +44,23 @@ def test_the_picture_falls_as_the_certificate_does():
     assert len(points) == 3 and (np.diff(x) > 0).all() and (np.diff(y) > 0).all()  # pixels count downwards
     goal = float(drawn.find("line").get("y1"))
     assert y[1] < goal < y[2]
-    assert (x >= 0).all() and (x <= 260).all() and (y >= 0).all() and (y <= 90).all()
+    assert (x >= 0).all() and (x <= WIDTH).all() and (y >= 0).all() and (y <= HEIGHT).all()
+
+
+def test_the_axes_are_named_and_have_ticks():
+    drawn = ET.fromstring(picture([looks(1.0, 0.1, 0.001)], 1e-2))
+    words = [text.text for text in drawn.findall("text")]
+    assert {"gap", "seconds", "1", "0.1", "0.01", "0.001"} <= set(words)
+    alone = [text.text for text in ET.fromstring(picture([looks(0.5)], 0.5)).findall("text")]
+    assert len(alone) >= 4  # a single look lies inside axes, too
+
+
+@pytest.mark.skipif(not hasattr(BaseEstimator, "_get_fitted_attr_html"), reason="boxes list attributes from 1.9 on")
+def test_a_pipeline_shows_the_summary_in_the_box_of_its_machine():
+    pipeline = make_pipeline(StandardScaler(), LinearSVC())
+    assert "relative gap" not in pipeline._repr_html_()
+    shown = pipeline.fit(X, Y)._repr_html_()
+    assert shown.count("relative gap of at most") == 1 and "</svg>" in shown
 
 
 def test_nothing_is_drawn_of_nothing():
