@@ -16,12 +16,18 @@ from hinge.version import __version__
 
 try:
     import typer
-    from typer.core import TyperGroup
+    from typer.core import TyperCommand, TyperGroup
 
     from hinge.cli.options import CODES, Json, ReadOptions
     from hinge.cli.show import INTERRUPTED, say, show_json, show_table, silence
 except ImportError:  # `main` says how to get it; the annotations below are not evaluated before that
-    typer, TyperGroup = None, object  # type: ignore[assignment, misc]
+    typer, TyperCommand, TyperGroup = None, object, object  # type: ignore[assignment, misc]
+
+PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
+"""Help as plain text, which wraps between words: rich's tables cut long names and break words to fit their columns."""
+
+SHOWN_AS = {"<list[str]>": "<names>", "<int range>": "<int>"}
+"""What the help says in place of typer's names of types that say little."""
 
 
 def main() -> None:
@@ -54,7 +60,7 @@ def _leave() -> NoReturn:
 
 def application() -> typer.Typer:
     """The commands, ready to be called."""
-    app = typer.Typer(cls=_Commands, add_completion=True, no_args_is_help=True, pretty_exceptions_enable=False)
+    app = typer.Typer(cls=_Commands, add_completion=True, no_args_is_help=True, **PLAIN)
     app.callback(epilog=CODES)(_common)
     from hinge.cli.evaluate import evaluate
     from hinge.cli.inspect import inspect
@@ -66,11 +72,29 @@ def application() -> typer.Typer:
     from hinge.cli.two_classes import compare, path
 
     for command in (train, predict, evaluate, inspect, datasets, pair, compare, path, reproduce, warm):
-        app.command(epilog=CODES)(_as_command(command))
+        app.command(cls=_Command, epilog=CODES)(_as_command(command))
     raw = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": True}
     for old in (svm_train, svm_predict, linear_train, linear_predict):
-        app.command(old.__name__.replace("_", "-"), context_settings=raw, epilog=CODES)(_as_command(old))
+        app.command(old.__name__.replace("_", "-"), cls=_Command, context_settings=raw, epilog=CODES)(_as_command(old))
     return app
+
+
+class _Command(TyperCommand):
+    """A command whose help has its options under headings."""
+
+    def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for one in self.get_params(ctx):
+            record = one.get_help_record(ctx)
+            if record is not None:
+                heading = getattr(one, "rich_help_panel", None) or f"{one.param_type_name}s".capitalize()
+                names, text = record
+                for type_name, plain in SHOWN_AS.items():
+                    names = names.replace(type_name, plain)
+                sections.setdefault(heading, []).append((names, text))
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
 
 
 class _Commands(TyperGroup):
@@ -82,8 +106,8 @@ class _Commands(TyperGroup):
         if plain is not None and any(p.kind is p.VAR_KEYWORD for p in signature(unwrap(plain)).parameters.values()):
             from hinge.cli.machines import settings
 
-            alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-            alone.command(name, epilog=CODES)(_as_command(unwrap(plain), settings()))
+            alone = typer.Typer(add_completion=False, **PLAIN)
+            alone.command(name, cls=_Command, epilog=CODES)(_as_command(unwrap(plain), settings()))
             command = typer.main.get_command(alone)
         for option in getattr(command, "params", ()):
             kind = getattr(option, "type_descriptor", None) or option.type  # the former since typer has no click
@@ -93,6 +117,11 @@ class _Commands(TyperGroup):
             elif len("|".join(choices)) > 20 and option.metavar is None:  # too long for the column of types
                 option.metavar, option.help = "<name>", f"{option.help or ''} One of {', '.join(choices)}."
         return name, command, rest
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, (one.help or "").partition("\n\n")[0]) for name, one in commands if one])
 
 
 def _show_version(wanted: bool) -> None:

@@ -214,7 +214,22 @@ def megabytes(text: str | None) -> float | None:
     return float(found[1]) * 1024**power
 
 
-READERS: dict[str, Callable[[str], Any]] = {"gamma": gamma_of, "max_memory": megabytes, "solver": plain_name}
+def landmarks(text: str | None) -> int | str | None:
+    """A number of landmarks, or "auto"."""
+    if text is None or text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"--n-components is a whole number or auto, not {text!r}.") from None
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "gamma": gamma_of,
+    "max_memory": megabytes,
+    "n_components": landmarks,
+    "solver": plain_name,
+}
 """How words after an option become the value of a parameter."""
 UNITS = {"max_memory": "here megabytes, or with a unit: 800M, 2G"}
 """What a reader takes that the documentation of the parameter does not say."""

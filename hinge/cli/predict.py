@@ -55,6 +55,8 @@ def predict(
         raise ValueError(f"{output} is an input, so it is not overwritten.")
     machine = machine_of(fitted)
     summary = _Summary(machine, positive)
+    if probabilities and not as_json and hasattr(fitted, "predict_proba"):
+        say(f"After each label: the probability of {', of '.join(map(str, machine.classes_))}.")
 
     def predicted() -> Iterator[list[np.ndarray]]:
         for rows in blocks_for(fitted, data, how):
@@ -138,6 +140,10 @@ def _as_json(
     yield json.dumps(result, allow_nan=False) + "\n"
 
 
+def _rows(n: int) -> str:
+    return f"{n:,} row{'s' * (n != 1)}"
+
+
 class _Summary:
     """How many rows went where, and how many wrongly, counted a block at a time."""
 
@@ -172,11 +178,11 @@ class _Summary:
     def say(self) -> None:
         """Tell it."""
         if self.classes is None and not self.is_one_class:
-            say(f"{self.n:,} rows, from {number(self.least)} to {number(self.most)}.")
+            say(f"{_rows(self.n)}, from {number(self.least)} to {number(self.most)}.")
             if self.labelled:
                 say(f"Mean absolute error: {number(self.off / self.n)}.")
             return
-        say(f"{self.n:,} rows: {', '.join(f'{self.counts[name]:,} of {name}' for name in sorted(self.counts))}.")
+        say(f"{_rows(self.n)}: {', '.join(f'{self.counts[name]:,} of {name}' for name in sorted(self.counts))}.")
         if not self.labelled or self.is_one_class:
             return
         if self.known:

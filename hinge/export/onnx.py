@@ -76,8 +76,10 @@ def to_onnx(model: BaseEstimator, path: str | os.PathLike[str] | None = None, *,
     >>> model = hinge.LinearSVC().fit([[0.0], [1.0]], ["no", "yes"])
     >>> onx = hinge.export.to_onnx(model, "yes_or_no.onnx")  # doctest: +SKIP
     """
-    import skl2onnx
-
+    try:
+        import skl2onnx
+    except ImportError as error:
+        raise ImportError("Models in ONNX need skl2onnx and onnxruntime: pip install 'hinge[onnx]'.") from error
     plain = to_sklearn(model)
     machine = plain.steps[-1][1] if isinstance(plain, Pipeline) else plain
     if not isinstance(getattr(machine, "kernel", ""), str) or getattr(machine, "kernel", "") == "precomputed":
@@ -138,8 +140,10 @@ def to_skops(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     >>> skops.io.load(file).predict([[0.9]])
     array([1])
     """
-    import skops.io
-
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError("Files of skops need skops: pip install 'hinge[skops]'.") from error
     plain = to_sklearn(model)
     _make_dense(plain.steps[-1][1] if isinstance(plain, Pipeline) else plain)
     content = skops.io.dumps(plain)

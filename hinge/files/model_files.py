@@ -75,9 +75,9 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     found = stored_part(model, "", arrays)
     machine = model.steps[-1][1] if isinstance(model, Pipeline) and model.steps else model
     if type(chosen(machine)) not in MACHINES.values():
+        what = f"a {type(model).__name__}" + ("" if machine is model else f" that ends with {type(machine).__name__}")
         raise TypeError(
-            f"Model files hold an estimator of hinge, or a Pipeline that ends with one, not a {type(model).__name__} "
-            f"that ends with {type(machine).__name__}: use pickle for that."
+            f"Model files hold an estimator of hinge, or a Pipeline that ends with one, not {what}: use pickle for that."
         )
     versions = {"version": VERSION, "hinge": __version__, "sklearn": sklearn.__version__}
     header = {"format": found["format"], **versions, **found}
@@ -147,6 +147,12 @@ def _checksum(members: dict[str, bytes]) -> bytes:
     return digest.hexdigest().encode()
 
 
+OLD_FORMS = {
+    b"svm_type": ", but of LIBSVM: hinge.export.read_libsvm reads it, and hinge svm-predict uses it",
+    b"solver_type": ", but of LIBLINEAR: hinge.export.read_liblinear reads it, and hinge linear-predict uses it",
+}
+"""How the model files of others begin, and what to do with them."""
+
 # --- and back ------------------------------------------------------------------------------------
 
 
@@ -155,7 +161,8 @@ def _unpacked(content: bytes, path: Path) -> tuple[dict[str, Any], dict[str, byt
     if not content:
         raise ModelFileError(f"{path} is empty: save the model again.")
     if not content.startswith(b"PK"):
-        raise ModelFileError(f"{path} is not a model file of hinge.")
+        old = next((whose for start, whose in OLD_FORMS.items() if content.startswith(start)), "")
+        raise ModelFileError(f"{path} is not a model file of hinge{old}.")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if HEADER not in archive.namelist():

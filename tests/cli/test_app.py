@@ -1,6 +1,7 @@
 """The command line: results on standard output, sentences on standard error, and exit codes."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from command_line import run, sentence, table
+from command_line import run, said, sentence, table
 
 import hinge
 from hinge import LinearSVC
@@ -190,3 +191,13 @@ def test_everything_has_json():
     assert len(plain) == 9
     for name in plain:
         assert "as_json" in commands[name].callback.__annotations__, name
+
+
+@pytest.mark.parametrize("command", [[], ["train"], ["compare"], ["predict"]], ids=str)
+def test_help_fits_a_narrow_terminal_and_cuts_no_word(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out, _ = said(run(*command, "--help"))
+    assert max(map(len, out.splitlines())) <= 80
+    assert "\u2026" not in out and not re.search(r"\w\.\.\.", out) and "<bool>" not in out
+    if command == ["train"]:
+        assert "--decision-function-shape <ovo|ovr>" in out and "\nModel:\n" in out and "--drop <names>" in out

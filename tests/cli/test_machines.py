@@ -164,8 +164,20 @@ def test_a_new_parameter_becomes_an_option_by_itself(monkeypatch):
     monkeypatch.setitem(SOURCES, "linearsvc", (__file__, "Patient"))
     monkeypatch.setenv("COLUMNS", "200")
     out, _ = said(run("train", "--help"))
-    assert "--patience" in out and "Rounds without progress before it gives up. (linearsvc; default 7)" in out
+    assert "--patience" in out and "Rounds without progress before it gives up. (linearsvc; default 7)" in " ".join(
+        out.split()
+    )
     assert "--patience is no setting of svc; it is one of linearsvc" in sentence(
         run("train", "none", "--model", "svc", "--patience", 3)
     )
     assert run("train", "none", "--patience", "long").exit_code == 2
+
+
+def test_landmarks_are_a_number_or_auto():
+    assert [given_settings({"n_components": text}) for text in ("30", "auto", None)] == [
+        {"n_components": 30},
+        {"n_components": "auto"},
+        {},
+    ]
+    with pytest.raises(ValueError, match="whole number or auto"):
+        given_settings({"n_components": "many"})

@@ -124,6 +124,15 @@ def test_columns_by_name_a_dash_and_json(files, tmp_path, monkeypatch):
     assert np.allclose(np.sum(found["probabilities"], axis=1), 1) and len(found["scores"]) == 60
 
 
+def test_the_order_of_probabilities_is_told(files, tmp_path):
+    said(run("train", files.svm, "--probability", "-o", tmp_path / "m", "--quiet"))
+    out, err = said(run("predict", tmp_path / "m", files.svm, "--probabilities"))
+    classes = hinge.load(tmp_path / "m").classes_
+    assert f"After each label: the probability of {', of '.join(map(str, classes))}." in err
+    label, *shares = out.splitlines()[0].split("\t")
+    assert str(classes[np.argmax([float(share) for share in shares])]) == label
+
+
 def test_probabilities_that_were_not_learned(files):
     assert "train it with --probability" in sentence(run("predict", files.model, files.svm, "--probabilities"))
 

@@ -65,7 +65,8 @@ def test_gaps_in_rows_to_predict(tmp_path):
 def test_columns_that_should_not_be_learned_from_are_named(tmp_path):
     rng, days = np.random.default_rng(0), np.arange("2020-01-01", "2020-07-19", dtype="datetime64[D]")
     lines = ["id,day,age,town,same,y"]
-    lines += [f"{1000 + k},{days[k // 4]},{rng.integers(90)},t{k % 3},1,{'ab'[k % 2]}" for k in range(200)]
+    towns = ["t0", "t1", "t2", ""]  # the last one is missing, which is no town
+    lines += [f"{1000 + k},{days[k // 4]},{rng.integers(90)},{towns[k % 4]},1,{'ab'[k % 2]}" for k in range(200)]
     path = tmp_path / "x.csv"
     path.write_text("\n".join(lines))
     columns = described_columns(read_rows(str(path), ReadOptions()))

@@ -1,5 +1,7 @@
 """skops files: the same predictions, and nothing to trust."""
 
+import sys
+
 import numpy as np
 import pytest
 from export.made_up import KERNEL, LINEAR, fitted
@@ -7,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import hinge
-from hinge.export import to_skops
+from hinge.export import to_onnx, to_skops
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,3 +45,10 @@ def test_a_kernel_that_skops_does_not_trust(tmp_path):
     with pytest.raises(ValueError, match="skops does not trust"):
         to_skops(model, tmp_path / "m.skops")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("write", "needed"), [(to_skops, "skops"), (to_onnx, "skl2onnx")], ids=str)
+def test_what_is_not_installed_is_named_with_the_extra(write, needed, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, needed, None)
+    with pytest.raises(ImportError, match="pip install 'hinge"):
+        write(hinge.LinearSVC().fit([[0.0], [1.0]], [0, 1]), tmp_path / "m")

@@ -489,6 +489,15 @@ def test_foreign_bytes(folder, foreign):
         load(folder / "m")
 
 
+@pytest.mark.parametrize(
+    ("start", "advice"), [("svm_type c_svc", "svm-predict"), ("solver_type L2R", "linear-predict")]
+)
+def test_models_of_others_are_named(start, advice, folder):
+    (folder / "other").write_text(start)
+    with pytest.raises(ModelFileError, match=advice):
+        load(folder / "other")
+
+
 def test_other_archives(tmp_path, content):
     np.savez(tmp_path / "m.npz", coef_=np.ones(3))
     with pytest.raises(ModelFileError, match=r"m\.npz is an archive, but not a model file"):
