@@ -10,6 +10,7 @@ from typing import Any
 
 from docutils.parsers.rst.states import Inliner
 from sphinx.util.fileutil import copy_asset
+from sphinx_gallery.sorting import FileNameSortKey
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -17,7 +18,7 @@ sys.path.insert(0, str(HERE.parent))
 # One thread for each example, and Numba's cache where the caller has put it: pages come out the same everywhere.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from docs import read, reference, unfold  # noqa: E402
+from docs import outputs, read, reference, unfold  # noqa: E402
 from hinge.version import __version__  # noqa: E402
 
 reference.write(HERE / "api")
@@ -94,11 +95,19 @@ def _first_plot(gallery_conf: dict[str, Any], fname: str | None) -> None:
     np.random.seed(0)  # noqa: NPY002 - it is that generator which examples may share
 
 
+class _StarterFirst(FileNameSortKey):
+    """The order of the gallery: the example to begin with, then the others by the names of their files."""
+
+    def __call__(self, filename: str) -> tuple[bool, str]:
+        return filename != "plot_first_fit.py", super().__call__(filename)
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": _StarterFirst,
+    "thumbnail_size": (560, 380),
     "reset_modules": ("matplotlib", _first_plot),
     "abort_on_example_error": False,  # a failing example is a warning, and warnings are errors
     "download_all_examples": False,
@@ -143,8 +152,16 @@ def _copy_mathjax(app: Any, failure: Exception | None) -> None:
             copy_asset(source / part, (target / part).parent if part.endswith(".js") else target / part)
 
 
+def _with_outputs(app: Any, page: str, content: list[str]) -> None:
+    """Run the Python of a page, and show below each block what it prints; one page only quotes the package."""
+    path = Path(app.env.doc2path(page))
+    if path.suffix == ".md" and page != "papers/read" and outputs.FENCE.search(content[0]):
+        content[0] = outputs.with_outputs(content[0], page)
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.connect("source-read", _with_outputs)
     app.connect("build-finished", _copy_mathjax)
     Inliner.dispatch["|"] = _a_bar_is_a_bar
     app.connect("autodoc-skip-member", _is_ours)

@@ -77,7 +77,8 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     if type(chosen(machine)) not in MACHINES.values():
         what = f"a {type(model).__name__}" + ("" if machine is model else f" that ends with {type(machine).__name__}")
         raise TypeError(
-            f"Model files hold an estimator of hinge, or a Pipeline that ends with one, not {what}: use pickle for that."
+            f"Model files hold an estimator of hinge, or a Pipeline that ends with one, and not {what}: use pickle for "
+            "that."
         )
     versions = {"version": VERSION, "hinge": __version__, "sklearn": sklearn.__version__}
     header = {"format": found["format"], **versions, **found}

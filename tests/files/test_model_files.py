@@ -394,7 +394,7 @@ def test_sealed_nonsense_of_a_kernel_machine(kernel_file, tmp_path):
 def test_only_fitted_models_are_saved(tmp_path):
     with pytest.raises(NotFittedError):
         save(LinearSVC(), tmp_path / "m.hinge")
-    with pytest.raises(TypeError, match="not a Pegasos"):
+    with pytest.raises(TypeError, match="not a Pegasos:"):
         save(Pegasos(), tmp_path / "m.hinge")
     assert list(tmp_path.iterdir()) == []
 
