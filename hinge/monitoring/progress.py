@@ -1,11 +1,17 @@
-"""A progress bar for a fit."""
+"""How far a fit has come: the time left, and a progress bar."""
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # hinge.monitoring itself needs no scikit-learn
     from rich.progress import Progress
     from sklearn.callback._callback_context import CallbackContext
+
+
+FASTER = 1.5
+"""Newton steps double the digits in the end, and do less before that."""
 
 
 class Limits(Protocol):
@@ -71,15 +77,34 @@ class ProgressBar:
         return False
 
 
-def time_left(first: tuple[float, float], last: tuple[float, float], tol: float) -> float | None:
-    """Seconds to a gap of `tol` at the rate between two evaluations (seconds, gap); None if unknown.
+def time_left(looks: Sequence[tuple[float, float]], tol: float) -> float | None:
+    """Seconds to a gap of `tol`, from the (seconds, gap) of the looks so far; None if they do not tell.
 
-    Gaps decrease by a constant factor in each pass, or slower: the estimate may be too low.
+    The last three looks count, and how many more are needed. The logarithm of the gap falls by as much at each as on
+    average; or, if it fell faster at the last one, as Newton steps do, by `FASTER` times as much at each as before.
     """
-    (began, gap), (now, left) = first, last
-    if not (0 < left < gap < math.inf and now > began and tol > 0):
+    known = [(seconds, math.log(gap)) for seconds, gap in looks[-3:] if 0 < gap < math.inf]
+    if len(known) < 2 or not tol > 0:
         return None
-    return max(0.0, math.log(left / tol)) * (now - began) / math.log(gap / left)
+    falls = [before - after for (_, before), (_, after) in pairwise(known)]
+    fall, pace = sum(falls) / len(falls), (known[-1][0] - known[0][0]) / len(falls)
+    if fall <= 0 or pace <= 0:
+        return None
+    faster = len(falls) == 2 and falls[1] > falls[0] > 0
+    fall, left, more = falls[-1] * FASTER if faster else fall, known[-1][1] - math.log(tol), 0
+    if not faster:
+        return max(0, math.ceil(left / fall - 1e-9)) * pace
+    while left > 0:
+        left, fall, more = left - fall, fall * FASTER, more + 1
+    return more * pace
+
+
+def looks_without_progress(looks: Sequence[tuple[float, float]]) -> int:
+    """Looks since the gap was last smaller, by a hundredth at least, than at any before."""
+    best, still = math.inf, 0
+    for _, gap in looks:
+        best, still = (gap, 0) if gap < 0.99 * best else (best, still + 1)
+    return still
 
 
 def nearness(seconds: float, reads: int, gap: float, limits: Limits, evals: int = 0) -> float | None:

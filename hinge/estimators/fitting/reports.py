@@ -1,8 +1,9 @@
 """What a fit tells: to standard error and to callbacks each time its answer is evaluated, and warnings at its end."""
 
+import math
 import sys
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -16,7 +17,7 @@ from hinge.access.tables.table import Table
 from hinge.estimators.fitting.decorators import CallbackContext
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.monitoring import History, Record, Status
-from hinge.monitoring.progress import time_left
+from hinge.monitoring.progress import looks_without_progress, time_left
 from hinge.problems import Expansion, Problem, Solution
 from hinge.solvers.base import Solver
 from hinge.solvers.driver import Callback
@@ -49,7 +50,10 @@ def reports_of(
     """
     limited = any(getattr(model, name, None) is not None for name in ("max_reads", "max_kernel_evals"))
     measure = gaps_within(None if limited or isinstance(X, Table) else 0.1)
-    reports: list[Report] = [to_stderr(names, float(model.tol), measure)] if model.verbose else []
+    cells = X.n_cells if isinstance(X, RowStream) else None
+    reports: list[Report] = (
+        [to_stderr(names, float(model.tol), measure, model.max_time, cells)] if model.verbose else []
+    )
     if getattr(model, "_skl_callbacks", None):  # of scikit-learn 1.9 and later
         root = model._init_callback_context(max_subtasks=None)
         root.call_on_fit_task_begin(estimator=model, X=X, y=y)
@@ -106,21 +110,31 @@ def to_callbacks(
     return report
 
 
-def to_stderr(names: Sequence[str], tol: float, measure: Measure) -> Report:
-    """A report that writes a line to standard error, with an estimate of the time left to a gap of `tol`, if known."""
-    first: dict[int, tuple[float, float]] = {}
+def to_stderr(
+    names: Sequence[str], tol: float, measure: Measure, max_time: float | None = None, cells: int | None = None
+) -> Report:
+    """A report that writes a line to standard error, with an estimate of the time left to a gap of `tol`, if known.
+
+    `cells` are those of rows that are read from a disk, in passes, which are then counted.
+    """
+    looks: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
 
     def report(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> bool:
         name, record = f"{names[k]}: " if names else "", measure(k, record, solution, problem)
         parts = [f"{record.seconds:8.2f} s", f"{record.feature_reads:,} reads"]
         if record.kernel_evals:
             parts[1] = f"{record.kernel_evals:,} kernel values"
+        if cells:
+            parts[1] += f" ({record.feature_reads / cells:.1f} passes)"
         if np.isfinite(record.gap):
             parts.append(f"objective {record.objective:.6g}, gap {record.gap:.2e}")
-            last = record.seconds, float(record.gap)
-            left = time_left(first.setdefault(k, last), last, tol)
-            if left:
-                parts.append(f"about {left:.3g} s left")
+            looks[k].append((record.seconds, float(record.gap)))
+            left, still = time_left(looks[k], tol), looks_without_progress(looks[k])
+            if still > 1 and record.gap > tol:
+                parts.append(f"no smaller for {still} looks")
+            elif left:
+                limit = math.inf if max_time is None else max(0.0, max_time - record.seconds)
+                parts.append(f"about {min(left, limit):.3g} s left")
         if np.isfinite(record.score):
             parts.append(f"held-out error {record.score:.4f}")
         sys.stderr.write(f"[hinge] {name}{', '.join(parts)}\n")

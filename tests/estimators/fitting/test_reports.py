@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from hinge import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM
+from hinge.estimators.fitting.reports import to_stderr
 from hinge.monitoring import Record
 from hinge.monitoring.progress import ProgressBar as GapBar
 
@@ -197,7 +198,8 @@ def test_the_bar_of_the_gap(tiny, three, capsys):
 
 LINE = re.compile(
     r"^\[hinge\] (class \S+: )? *\d+\.\d\d s, [\d,]+ reads"
-    r"(, objective \S+, gap \d\.\d\de[-+]\d\d(, about \S+ s left)?)?(, held-out error \d\.\d{4})?$"
+    r"(, objective \S+, gap \d\.\d\de[-+]\d\d(, about \S+ s left|, no smaller for \d+ looks)?)?"
+    r"(, held-out error \d\.\d{4})?$"
 )
 
 
@@ -255,6 +257,20 @@ def test_a_limit_of_reads_is_not_spent_on_lines(tiny, capfd):
     with pytest.warns(ConvergenceWarning):
         plain = papers_svc(max_reads=2000, solver="pegasos").fit(*tiny)
     assert telling.n_feature_reads_ == plain.n_feature_reads_
+
+
+def test_lines_of_rows_on_a_disk_count_passes(tmp_path, capfd):
+    X, y = make_classification(3000, 20, random_state=0)
+    np.save(tmp_path / "X.npy", X)
+    LinearSVC(verbose=1, max_memory=1e12).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    assert "passes" not in capfd.readouterr().err  # in memory
+    report = to_stderr([], 1e-4, lambda k, record, solution, problem: record, max_time=3.0, cells=1000)
+    for k, gap in enumerate([1e3, 1e2, 1e2, 1e2], 1):
+        report(0, Record(k, float(k), 1500 * k, 0, 1.0, gap, np.nan), None, None)
+    first, second, third, fourth = capfd.readouterr().err.splitlines()
+    assert "1,500 reads (1.5 passes)" in first and "left" not in first
+    assert second.endswith("about 1 s left")  # six by the gap, and one by the time limit
+    assert "s left" in third and fourth.endswith("gap 1.00e+02, no smaller for 2 looks")
 
 
 def test_lines_name_the_class_and_the_held_out_error(three, capfd):
