@@ -33,6 +33,9 @@ _PUBLIC = {
 
 _WHERE = {name: module for module, names in _PUBLIC.items() for name in names}
 
+_MODULES = ("display", "explain", "export", "kernels", "monitoring", "problems", "saddle", "selection", "solvers")
+"""Modules with public names of their own, which `dir` shows, too; `hinge.dask` needs dask."""
+
 __all__ = [*_WHERE, "datasets"]
 
 if TYPE_CHECKING:
@@ -97,4 +100,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, *_MODULES, "__version__"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from inspect import Parameter, Signature, get_annotations
 from math import inf, nextafter
 from os import PathLike
@@ -192,7 +193,11 @@ def declares(cls: T) -> T:
             try:
                 given = signature.bind(self, *values, **given).arguments
             except TypeError as error:
-                raise TypeError(f"{type(self).__name__} {error}.") from None
+                near = [
+                    match for name in given if name not in defaults for match in get_close_matches(name, defaults, 1)
+                ]
+                meant = f" Did you mean {near[0]}?" if near else ""
+                raise TypeError(f"{type(self).__name__} {error}.{meant}") from None
             del given["self"]
         vars(self).update({**defaults, **given})
 

@@ -4,6 +4,7 @@ import re
 import numpy as np
 import pytest
 
+from hinge import LinearSVC
 from hinge.constraints import ALL, FAR, FLAG, INFINITE, PATH, Constraints, choice, count, number, scale
 
 
@@ -63,3 +64,10 @@ def test_the_first_wrong_attribute_is_named():
     Owner.name = "c"
     with pytest.raises(ValueError, match="name must be one of 'a', 'b', got 'c'"):
         constraints.check(Owner())
+
+
+def test_a_misspelled_parameter_is_answered_by_the_nearest():
+    with pytest.raises(TypeError, match=r"'max_read'\. Did you mean max_reads\?"):
+        LinearSVC(max_read=3)
+    with pytest.raises(TypeError, match=r"'colour'\.$"):
+        LinearSVC(colour=3)

@@ -77,7 +77,7 @@ AUTO = choice("auto")
 DUAL = Constraint("True, False or 'auto'", lambda value: isinstance(value, (bool, np.bool_)) or AUTO.allows(value))
 DEVICE = Constraint("'cpu' or 'cuda'", lambda value: value is None or str(value).startswith(("cpu", "cuda")))
 LIMIT = number(least=0) | None
-MEMORY = number(above=0) | None
+MEMORY = Constraint("a number of bytes greater than 0, such as 2e9", number(above=0).allows) | None
 JOBS = count() | ALL | None
 SHARE = scale(most=1)
 COST = scale() | INFINITE

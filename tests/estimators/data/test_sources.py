@@ -98,7 +98,8 @@ def test_a_map_that_does_not_fit_is_read_by_blocks_if_it_can_be(rows, small):
         ({"multi_class": "crammer_singer"}, "multi_class='crammer_singer' needs all rows"),
         ({"solver": "newton"}, "solver='newton' needs all rows"),
         ({"max_memory": 1000}, "max_memory allows 1,000 bytes, of which the process has"),
-        ({"max_memory": -1}, "max_memory must be a number greater than 0"),
+        ({"max_memory": -1}, "max_memory must be a number of bytes greater than 0"),
+        ({"max_memory": "2G"}, "max_memory must be a number of bytes greater than 0, such as 2e9, or None, got '2G'"),
         ({"checkpoint": 3}, "checkpoint must be the path of a folder"),
     ],
 )
