@@ -108,7 +108,7 @@ def table(scripts: list[Path], checkout: Path, timeout: float) -> Iterator[str]:
 def main() -> None:
     """Write the table to standard output, or to a file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("checkout", type=Path)
+    parser.add_argument("checkout", type=lambda text: Path(text).resolve())  # scripts run in folders of their own
     parser.add_argument("--only", default="", help="run scripts whose path has this word")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one run")
     parser.add_argument("--out", type=Path)

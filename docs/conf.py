@@ -155,7 +155,7 @@ def _copy_mathjax(app: Any, failure: Exception | None) -> None:
 def _with_outputs(app: Any, page: str, content: list[str]) -> None:
     """Run the Python of a page, and show below each block what it prints; one page only quotes the package."""
     path = Path(app.env.doc2path(page))
-    if path.suffix == ".md" and page != "papers/read" and outputs.FENCE.search(content[0]):
+    if path.suffix == ".md" and page != outputs.QUOTING and outputs.FENCE.search(content[0]):
         content[0] = outputs.with_outputs(content[0], page)
 
 

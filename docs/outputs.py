@@ -18,6 +18,9 @@ import numpy as np
 
 FENCE = re.compile(r"^```python\n(.*?)^```\n?", re.MULTILINE | re.DOTALL)
 
+QUOTING = "papers/read"
+"""The page that quotes the package, and whose code is not for itself."""
+
 MOST = 160
 """Characters of the longest value that is shown in full."""
 
@@ -87,5 +90,5 @@ def output_of(code: str, names: dict[str, Any], where: str) -> tuple[str, list[s
         plt.figure(k).savefig(picture, format="png", dpi=100, bbox_inches="tight")
         figures.append(base64.b64encode(picture.getvalue()).decode())
     plt.close("all")
-    ours = [f"{one.category.__name__}: {one.message}" for one in said if "Deprecat" not in one.category.__name__]
+    ours = [f"{one.category.__name__}: {one.message}" for one in said if issubclass(one.category, UserWarning)]
     return "\n".join([*printed.getvalue().rstrip().splitlines(), *dict.fromkeys(ours)]), figures

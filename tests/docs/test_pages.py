@@ -5,6 +5,8 @@ import re
 import pytest
 from docs_snippets import ROOT, blocks, run
 
+from docs.outputs import QUOTING
+
 PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "gallery" not in page.parts)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)|!\[[^\]]*\]\(([^)\s]+)\)")
 """The target of a link or of a picture."""
@@ -24,7 +26,9 @@ def test_the_python_of_the_readme_runs():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page) and not page.match(f"{QUOTING}.md")], ids=lambda page: page.stem
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # pages show limits, which warn
 def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some pages write files
