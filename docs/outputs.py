@@ -39,8 +39,10 @@ def given() -> dict[str, Any]:
 def with_outputs(text: str, page: str) -> str:
     """The Markdown of a page with the output of each block of Python below it."""
     import matplotlib
+    import matplotlib.pyplot as plt
 
     matplotlib.use("agg")
+    plt.close("all")
     logging.getLogger("hinge").setLevel("ERROR")  # that it compiles says nothing to readers
     names, number = given(), 0
 
