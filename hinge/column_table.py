@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from html import escape
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -122,15 +122,16 @@ class Tabled:
         return f"<p>{escape(self._headline)}</p>{self.table._repr_html_()}"
 
 
-def as_text(value: Any) -> str:
-    """A value of a table in few characters: fractions with four digits, whole numbers in full."""
+def as_text(value: object) -> str:
+    """A value of a table in few characters: whole numbers, and those from a thousand on, without fractions."""
     if isinstance(value, float | np.floating):
         number = float(value)
-        return f"{number:,.0f}" if abs(number) < 1e12 and number.is_integer() else f"{number:.4g}"
+        whole = abs(number) < 1e12 and (number.is_integer() or abs(number) >= 1e3)
+        return f"{number:,.0f}" if whole else f"{number:.4g}"
     return f"{value:,}" if isinstance(value, int | np.integer) and not isinstance(value, bool) else str(value)
 
 
-def in_short(result: Any) -> str:
+def in_short(result: NamedTuple) -> str:
     """A named tuple in one line, its numbers with four digits."""
     shown = []
     for name, value in zip(result._fields, result, strict=True):

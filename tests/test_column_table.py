@@ -10,8 +10,9 @@ from hinge.column_table import as_text, in_short
 
 
 def test_numbers_in_few_characters():
-    assert [as_text(value) for value in (0.123456, 4306063.0, np.int64(12345), 1e-9, np.nan, True, "a")] == [
-        *("0.1235", "4,306,063", "12,345", "1e-09", "nan", "True", "a")
+    values = (0.123456, 4306063.0, 19999.6, 1e300, np.int64(12345), 1e-9, np.nan, -np.inf, True, "a")
+    assert [as_text(value) for value in values] == [
+        *("0.1235", "4,306,063", "20,000", "1e+300", "12,345", "1e-09", "nan", "-inf", "True", "a")
     ]
 
 

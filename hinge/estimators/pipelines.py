@@ -36,7 +36,7 @@ def examined(model: BaseEstimator, X: Items | None) -> tuple[Any, Any]:
     return host_model(machine), on_host(rows)
 
 
-def prepared(model: BaseEstimator, X: Items, y: ArrayLike, *others: Any) -> tuple[Any, ...]:
+def prepared(model: BaseEstimator, X: Items, y: ArrayLike, *others: Items | None) -> tuple[Any, ...]:
     """The machine that a pipeline ends with, X and other rows, which copies of its other steps, fitted to X, transform.
 
     Any other model, and rows that are None, are returned as they are.

@@ -37,6 +37,7 @@ def test_the_plain_estimator_and_pickles_have_no_client():
     ):
         model = LinearSVC("l2", "hinge", client=client, C=0.01, tol=1e-3).fit(dX, y)
         assert clone(model).client is client
+        assert "relative gap of at most" in model._repr_html_()  # its rounds are drawn like a history
         loaded = pickle.loads(pickle.dumps(model))
     assert loaded.client is None
     local = model.to_local()

@@ -18,6 +18,7 @@ from hinge.access.gram.row_store import RowStore
 from hinge.access.tables.calls import Answer, Calls, OracleError, line_of, numbers, unbroken
 from hinge.access.tables.fetched import Fetched
 from hinge.access.tables.table import EVERYWHERE, Line, Table
+from hinge.column_table import as_text
 from hinge.constraints import BUDGET, count
 
 __all__ = ["FeatureOracle", "Oracle", "OracleError", "OutOfBudget", "as_oracle"]
@@ -164,6 +165,11 @@ class Oracle(Fetched):
             self.max_reads = max(0, max_reads - self.recovered)
         if max_cost is not None:
             self.max_cost = max(0.0, max_cost - self._known_cost())
+
+    def __repr__(self) -> str:
+        n, d = self.shape
+        bought = f"{self.bill.cells:,} cells for {as_text(self.bill.cost)} in {self.calls:,} calls"
+        return f"{type(self).__name__}({self.name}, {n:,} rows and {d:,} columns: {bought})"
 
     @property
     def calls(self) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from html import escape
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -53,10 +53,17 @@ def _shown_alone() -> Iterator[None]:
         _alone.reset(token)
 
 
+class _Shown(Protocol):
+    """A part of scikit-learn's diagram."""
+
+    def __len__(self) -> int: ...
+    def _repr_html_inner(self) -> str: ...
+
+
 class _WithSummary:
     """scikit-learn's list of fitted attributes, followed by the summary."""
 
-    def __init__(self, attributes: Any, text: str) -> None:
+    def __init__(self, attributes: _Shown, text: str) -> None:
         self.attributes, self.text = attributes, text
 
     def __len__(self) -> int:

@@ -856,3 +856,18 @@ def test_what_came_beside_a_failure_or_before_a_budget_is_kept():
     with pytest.raises(OutOfBudget, match="Row 3 was not asked for"):
         table.block(rows, columns)
     assert table.bill.cells == 6 and table.calls == 3
+
+
+def test_an_oracle_prints_what_was_bought():
+    class Ones:
+        shape = (3, 4)
+
+        def row(self, i):
+            return np.ones(4)
+
+        def column(self, j):
+            return np.ones(3)
+
+    table = Oracle(Ones(), prices=[1.0, 1.0, 1.0, 997.0], name="shop")
+    table.row(1)
+    assert repr(table) == "Oracle(shop, 3 rows and 4 columns: 4 cells for 1,000 in 1 calls)"
