@@ -7,11 +7,11 @@ import pytest
 from docs_snippets import ROOT
 
 from docs import claims
+from docs.outputs import QUOTING
 from hinge.experiments.base import read_sentence
 
-PAGES = [*sorted((ROOT / "docs" / "papers").glob("*.md")), ROOT / "docs" / "reproduce.md"]
-for written in (claims.TARGET, claims.CHANGED):
-    PAGES.remove(written)
+WRITTEN = {claims.TARGET, claims.CHANGED, ROOT / "docs" / f"{QUOTING}.md"}  # the last one where the site was built
+PAGES = [*sorted({*(ROOT / "docs" / "papers").glob("*.md")} - WRITTEN), ROOT / "docs" / "reproduce.md"]
 NOT_PROSE = re.compile(
     r"^(`{3,}|:{3,}).*?^\1|`[^`]*`|\$[^$]*\$|\]\([^)]*\)",  # code, included parts, formulas, links
     re.DOTALL | re.MULTILINE,
