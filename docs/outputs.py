@@ -85,7 +85,9 @@ def output_of(code: str, names: dict[str, Any], where: str) -> tuple[str, list[s
             value = eval(compile(ast.Expression(statement.value), where, "eval"), names)
             drawn = type(value).__module__.startswith("hinge.display")
             if value is not None and not drawn and not isinstance(value, BaseEstimator):
-                print(in_short(value))
+                text = in_short(value)
+                apart = "\n" in text and printed.getvalue()  # tables stand alone
+                print(f"\n{text}" if apart else text)
     figures = []
     for k in plt.get_fignums():
         picture = io.BytesIO()

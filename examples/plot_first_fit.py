@@ -21,9 +21,8 @@ print(f"accuracy on new rows: {model.score(X_test, y_test):.3f}")
 
 # %%
 # The certificate: the objective is at most this much above the smallest possible one, relative to it.
-print(
-    f"gap {model.gap_:.1e}, asked for {model.tol:g}; {model.stop_reason_} after {model.n_kernel_evals_:,} kernel values"
-)
+print(f"gap {model.gap_:.1e}, asked for {model.tol:g}: {model.stop_reason_}")
+print(f"{model.n_kernel_evals_:,} kernel values of {len(X_train) ** 2:,} were computed")
 
 # %%
 # Probabilities come from the same fit. Support vectors are ringed; the lines are those of equal probability.

@@ -35,7 +35,7 @@ class ColumnTable:
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
-        """The columns by name."""
+        """The columns by name, without those that have nothing to say."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __len__(self) -> int:
@@ -44,8 +44,8 @@ class ColumnTable:
     def __getitem__(self, which: str | int | slice | ArrayLike) -> Any:
         if isinstance(which, str):
             return self.columns[which]
-        lines = np.arange(len(self))[cast(Any, which)]
-        return type(self)(**{name: column[np.atleast_1d(lines)] for name, column in self.columns.items()})
+        lines = np.atleast_1d(np.arange(len(self))[cast(Any, which)])
+        return type(self)(**{field.name: getattr(self, field.name)[lines] for field in fields(self)})
 
     def to_pandas(self) -> DataFrame:
         """The same columns as a pandas DataFrame."""

@@ -57,7 +57,7 @@ class SearchTable(ColumnTable):
     Attributes
     ----------
     C, gamma : ndarray of float
-        The candidate; `gamma` is nan if there is none to choose.
+        The candidate; `gamma` is nan, and not shown, if there is none to choose.
     score : ndarray of float
         The mean score of its folds; nan if it was given up before it had all of them.
     deviation : ndarray of float
@@ -73,6 +73,11 @@ class SearchTable(ColumnTable):
     deviation: np.ndarray
     folds: np.ndarray
     chosen: np.ndarray
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """The columns by name, without γ if there is none to choose."""
+        return {name: one for name, one in super().columns.items() if name != "gamma" or np.isfinite(one).any()}
 
     @classmethod
     def of(

@@ -240,6 +240,7 @@ def test_searches_are_tables_of_their_candidates(search):
     assert table.C[table.chosen].tolist() == [model.C_] and table.score[table.chosen].tolist() == [model.best_score_]
     assert len(table) == model.mean_scores_.size and len(table[:1]) == 1
     assert np.array_equal(table.score, model.mean_scores_.T.ravel(), equal_nan=True)
+    assert ("gamma" in table.columns) == ("gamma" in repr(table)) == ("gammas" in search.get_params())
     if "gammas" in search.get_params():
         assert table.gamma[table.chosen].tolist() == [model.gamma_]
 
