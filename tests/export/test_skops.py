@@ -47,7 +47,7 @@ def test_a_kernel_that_skops_does_not_trust(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("write", "needed"), [(to_skops, "skops"), (to_onnx, "skl2onnx")], ids=str)
+@pytest.mark.parametrize(("write", "needed"), [(to_skops, "skops"), (to_onnx, "skl2onnx")], ids=["skops", "onnx"])
 def test_what_is_not_installed_is_named_with_the_extra(write, needed, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, needed, None)
     with pytest.raises(ImportError, match="pip install 'hinge"):
