@@ -75,7 +75,8 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.preprocessing import scale
 import hinge.tiers
 name, rows, tier = sys.argv[1:]
-hinge.tiers.A_WHILE *= tier != "compiled"
+if tier == "compiled":
+    hinge.tiers.A_WHILE = hinge.tiers.A_MOMENT = 0.0
 rng = np.random.default_rng(0)
 X, y = (load_diabetes if "SVR" in name else load_iris)(return_X_y=True)
 X = scale(X)

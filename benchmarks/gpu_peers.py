@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from gpu_search import CS, SETS
 
+import hinge
 from hinge import SVC, SVCCV
 
 TILE = 2048
@@ -86,7 +87,7 @@ RACES = {
     "search": {"hinge": hinge_search, "TorchKM": torchkm_search},
     "fit": {"hinge": hinge_fit, "cuML": cuml_fit, "ThunderSVM": thundersvm_fit},
 }
-PACKAGES = {"hinge": "hinge", "TorchKM": "torchkm", "cuML": "cuml", "ThunderSVM": "thundersvm"}
+PACKAGES = {"TorchKM": "torchkm", "cuML": "cuml", "ThunderSVM": "thundersvm"}
 
 
 def kernel_sums(X, V, coef, gamma, device):
@@ -133,7 +134,7 @@ def main(arguments=None):
             with open(asked.out, "w", encoding="utf-8") as file:
                 file.write("\n".join([*lines, ""]))
 
-    versions = []
+    versions = [f"hinge {hinge.__version__}"]
     for name, package in PACKAGES.items():
         try:
             versions.append(f"{name} {importlib.metadata.version(package)}")
