@@ -43,7 +43,6 @@ def with_outputs(text: str, page: str) -> str:
 
     matplotlib.use("agg")
     plt.close("all")
-    logging.getLogger("hinge").setLevel("ERROR")  # that it compiles says nothing to readers
     names, number = given(), 0
 
     def shown(block: re.Match[str]) -> str:
@@ -56,8 +55,14 @@ def with_outputs(text: str, page: str) -> str:
         return f"{block[0].rstrip()}\n{below}"
 
     folder = tempfile.mkdtemp()  # some pages write files
-    with contextlib.chdir(folder), np.printoptions(precision=4, threshold=12, linewidth=88, suppress=True):
-        return FENCE.sub(shown, text)
+    logger = logging.getLogger("hinge")
+    level = logger.level
+    logger.setLevel("ERROR")  # that it compiles says nothing to readers
+    try:
+        with contextlib.chdir(folder), np.printoptions(precision=4, threshold=12, linewidth=88, suppress=True):
+            return FENCE.sub(shown, text)
+    finally:
+        logger.setLevel(level)
 
 
 def in_short(value: Any) -> str:

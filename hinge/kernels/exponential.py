@@ -126,10 +126,12 @@ def _power(z):
 
 def _double_of_arrays(G: np.ndarray, sq_x: np.ndarray, sq_z: np.ndarray, gamma: float) -> None:
     """`_double`, operation by operation, with NumPy."""
-    g = gamma * _LOG2E
-    z = (2.0 * G - (sq_x[:, None] + sq_z)) * g
-    z = np.where(z > 0.0, 0.0, z)
-    G[:] = getattr(_power_of, "py_func", _power_of)(np.where(z < _D_LEAST, _D_LEAST, z))
+    g, power, step = gamma * _LOG2E, getattr(_power_of, "py_func", _power_of), max(1, 4096 // G.shape[1])
+    for lo in range(0, len(G), step):  # few numbers at a time, which stay in the cache
+        part = G[lo : lo + step]
+        z = (2.0 * part - (sq_x[lo : lo + step, None] + sq_z)) * g
+        z = np.where(z > 0.0, 0.0, z)
+        part[:] = power(np.where(z < _D_LEAST, _D_LEAST, z))
 
 
 @compiled(tiered=_double_of_arrays)

@@ -119,13 +119,14 @@ def test_a_cluster_gives_the_same_bits_as_this_process_and_a_killed_worker_costs
         model = SVC(client=own, **options).fit(dX, dy)
         assert model.dual_coef_.tobytes() == here.dual_coef_.tobytes() and model.gap_ == here.gap_
         for delay in (0.2, 0.5, 0.9):
-            pid = next(iter(own.run(os.getpid).values()))
+            # A worker that the scheduler does not yet know to be dead gives no answer.
+            pid = next(iter(own.run(os.getpid, on_error="ignore").values()))
             killed = threading.Timer(delay, os.kill, (pid, signal.SIGKILL))
             killed.start()
             model = SVC(client=own, **options).fit(dX, dy)
             killed.join()
             own.wait_for_workers(2)
-            assert pid not in own.run(os.getpid).values()
+            assert pid not in own.run(os.getpid, on_error="ignore").values()
             assert model.dual_coef_.tobytes() == here.dual_coef_.tobytes()
             assert (model.gap_, model.objective_) == (here.gap_, here.objective_)
 

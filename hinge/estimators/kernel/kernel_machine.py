@@ -537,8 +537,6 @@ class NuMachine(KernelMachine):
     fit_intercept = True
 
     def _solver(self, n_tasks: int) -> Solver | None:
-        if self.n_components is not None:
-            return super()._solver(n_tasks)
         if isinstance(self.solver, Solver):
             return self.solver
         return LevelBlocks() if self.solver == "auto" else registry.BY_NAME[self.solver].load()()
