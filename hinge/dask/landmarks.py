@@ -63,7 +63,7 @@ class Featured(NamedTuple):
     rest: np.ndarray
 
 
-class Answers(NamedTuple):
+class LandmarkAnswers(NamedTuple):
     """Of each task: w and b in the features, and the coefficients of the landmarks."""
 
     tasks: tuple[ClusterTask, ...]
@@ -81,7 +81,7 @@ class DualPlaces(NamedTuple):
     widths: np.ndarray
 
 
-class Choice(NamedTuple):
+class DualChoice(NamedTuple):
     """Of each task the place, with one width, whose dual weights are best, and the factors that balance both signs.
 
     `value` is its dual objective, by an estimate of the exact kernel's, and `lost` by how much that is below the one of
@@ -95,7 +95,7 @@ class Choice(NamedTuple):
 
 
 class DualSums(NamedTuple):
-    """Sums over rows for each task, width and sign of y: Σ cαz, Σ cα, and Σ (cα)² of what features leave."""
+    """BoundedSums over rows for each task, width and sign of y: Σ cαz, Σ cα, and Σ (cα)² of what features leave."""
 
     z: np.ndarray
     mass: np.ndarray
@@ -118,7 +118,7 @@ class Support(NamedTuple):
     beta: np.ndarray
 
 
-class Sums(NamedTuple):
+class BoundedSums(NamedTuple):
     """Of each task a sum, and how much larger the exact one may be; and kernel values computed."""
 
     value: np.ndarray
@@ -213,7 +213,7 @@ def dual_sums(features: Featured, places: DualPlaces) -> DualSums:
     return found
 
 
-def chosen(sums: DualSums, places: DualPlaces) -> Choice:
+def chosen(sums: DualSums, places: DualPlaces) -> DualChoice:
     """The best width for each task."""
     widths, factors, (value, lost) = (
         np.empty((len(places.tasks), 1)),
@@ -233,10 +233,10 @@ def chosen(sums: DualSums, places: DualPlaces) -> Choice:
         values = s * linear - 0.5 * s * s * squares
         at = int(np.argmax(values))
         widths[k], factors[k], value[k], lost[k] = places.widths[k, at], scales[at], values[at], 0.5 * rest[at]
-    return Choice(places._replace(widths=widths), factors, value, lost)
+    return DualChoice(places._replace(widths=widths), factors, value, lost)
 
 
-def better(one: Choice, other: Choice) -> Choice:
+def better(one: DualChoice, other: DualChoice) -> DualChoice:
     """Of each task the better one of two."""
     first = one.value >= other.value
 
@@ -245,7 +245,7 @@ def better(one: Choice, other: Choice) -> Choice:
 
     arrays = (mixed(a, b) for a, b in zip(one.places[1:], other.places[1:], strict=True))
     places = DualPlaces(one.places.tasks, *arrays)
-    return Choice(places, *(mixed(a, b) for a, b in zip(one[1:], other[1:], strict=True)))
+    return DualChoice(places, *(mixed(a, b) for a, b in zip(one[1:], other[1:], strict=True)))
 
 
 def dual_points(part: Part, features: Featured, kernel: Kernel, places: DualPlaces, factors: np.ndarray) -> DualPoints:
@@ -278,12 +278,12 @@ def support_of(part: Part, points: DualPoints, lo: int, hi: int) -> Support:
     return Support(rows_at(part, rows)[0], points.beta[:, rows])
 
 
-def pair_sums(first: Support, second: Support, kernel: Kernel, same: bool, exact: bool) -> Sums:
+def pair_sums(first: Support, second: Support, kernel: Kernel, same: bool, exact: bool) -> BoundedSums:
     """:math:`\\beta_p^TK_{pq}\\beta_q` of two pieces, twice for two different ones, which stand for (q, p) too."""
     count, sizes = len(first.beta), (first.beta.shape[1], second.beta.shape[1])
     value, off = np.zeros((2, count))
     if not min(sizes):
-        return Sums(value, off, 0)
+        return BoundedSums(value, off, 0)
     gram = Gram(as_points(first.rows if same else stacked([first.rows, second.rows]), kernel, exact=exact), 0)
     columns = np.arange(sizes[0]) if same else sizes[0] + np.arange(sizes[1])
     for k in range(count):
@@ -295,10 +295,10 @@ def pair_sums(first: Support, second: Support, kernel: Kernel, same: bool, exact
         products, times = beta * r, 1.0 if same else 2.0
         value[k] = times * float(products.sum())
         off[k] = times * (float(np.abs(beta) @ e) + rounding(len(beta), float(np.abs(products).sum())))
-    return Sums(value, off, gram.evals)
+    return BoundedSums(value, off, gram.evals)
 
 
-def losses(part: Part, answers: Answers, landmarks: Landmarks) -> Sums:
+def losses(part: Part, answers: LandmarkAnswers, landmarks: Landmarks) -> BoundedSums:
     """The losses of a part's rows by exact kernel values."""
     value, off, evals, m = np.zeros(len(answers.tasks)), np.zeros(len(answers.tasks)), 0, answers.coef.shape[1]
     every = [problems_of(part, task) for task in answers.tasks]
@@ -318,29 +318,29 @@ def losses(part: Part, answers: Answers, landmarks: Landmarks) -> Sums:
                 value[k] += found
                 off[k] += most - found + rounding(len(c), most)
             evals += gram.evals
-    return Sums(value, off + np.array([rounding(part.n, one) for one in value]), evals)
+    return BoundedSums(value, off + np.array([rounding(part.n, one) for one in value]), evals)
 
 
-def norms_of(answers: Answers, landmarks: Landmarks) -> Sums:
+def norms_of(answers: LandmarkAnswers, landmarks: Landmarks) -> BoundedSums:
     """‖w‖² of each task by exact kernel values of the landmarks."""
     points = Support(landmarks.points, answers.coef)
     return pair_sums(points, points, landmarks.kernel, True, True)
 
 
-def added(parts: Sequence[Sums]) -> Sums:
+def add_up(parts: Sequence[BoundedSums]) -> BoundedSums:
     """The sums of all parts, in their order."""
     values, offs = np.array([one.value for one in parts]), np.array([one.off for one in parts])
     value = np.array([math.fsum(column) for column in values.T])
     off = offs.sum(axis=0) + np.array([rounding(1, float(np.abs(column).sum())) for column in values.T])
-    return Sums(value, off, sum(one.evals for one in parts))
+    return BoundedSums(value, off, sum(one.evals for one in parts))
 
 
 def certificates(
-    answers: Answers,
-    norms: Sums,
-    loss: Sums,
+    answers: LandmarkAnswers,
+    norms: BoundedSums,
+    loss: BoundedSums,
     sizes: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
-    pairs: Sums,
+    pairs: BoundedSums,
     rows: int,
 ) -> list[Certificate]:
     """Of each task: P at most, D at least, the gap between them, and what it would be without rounding.

@@ -155,7 +155,7 @@ class SVC(OnCluster, LocalSVC):
             spread, inside, tasks, len(numbers), reports_of(self, cast(Items, X), cast(Any, y), [], None)
         )
         w, b = (np.array([getattr(answer, name) for answer in outcome.answers]) for name in ("w", "b"))
-        answers = jobs.Answers(tasks, w, b, w @ landmarks.back.T)
+        answers = jobs.LandmarkAnswers(tasks, w, b, w @ landmarks.back.T)
         found = Certified([Certificate.unknown()] * len(tasks), 0, 0)
         if outcome.status is not Status.INTERRUPTED:
             choice = self._dual_of(spread, inside, features, outcome, answers)
@@ -261,8 +261,13 @@ class SVC(OnCluster, LocalSVC):
         return NewtonRounds(fit, rows, rows * m).run(self.on_interrupt == "keep")
 
     def _dual_of(
-        self, spread: Spread, inside: Sequence[Any], features: Sequence[Any], outcome: LoopResult, answers: jobs.Answers
-    ) -> jobs.Choice:
+        self,
+        spread: Spread,
+        inside: Sequence[Any],
+        features: Sequence[Any],
+        outcome: LoopResult,
+        answers: jobs.LandmarkAnswers,
+    ) -> jobs.DualChoice:
         """Dual weights of the answers; of a smoothed loss, if the answers' own are too far from what features allow."""
         tasks, cluster = answers.tasks, spread.cluster
         widths = np.broadcast_to(jobs.WIDTHS, (len(tasks), len(jobs.WIDTHS)))
@@ -308,7 +313,7 @@ class SVC(OnCluster, LocalSVC):
             self._callback_fit_ctx.call_on_fit_task_end(estimator=self)
 
 
-def _chosen(cluster: Cluster, features: Sequence[Any], places: jobs.DualPlaces) -> jobs.Choice:
+def _chosen(cluster: Cluster, features: Sequence[Any], places: jobs.DualPlaces) -> jobs.DualChoice:
     """The best of the dual weights of some places, by sums over all parts."""
     sent = cluster.submit("places", same, places)
     sums = cluster.gather(cluster.map("dual", jobs.dual_sums, features, shared=(sent,)))
@@ -320,8 +325,8 @@ def _certified(
     parts: Sequence[Any],
     features: Sequence[Any],
     rows: Sequence[int],
-    answers: jobs.Answers,
-    choice: jobs.Choice,
+    answers: jobs.LandmarkAnswers,
+    choice: jobs.DualChoice,
     landmarks: jobs.Landmarks,
     tol: float,
 ) -> Certified:
@@ -332,7 +337,7 @@ def _certified(
         "points", jobs.dual_points, parts, features, shared=(landmarks.kernel, choice.places, choice.factors)
     )
     sizes = cluster.gather(cluster.map("sizes", attrgetter("size", "length", "largest"), points))
-    loss = jobs.added(cluster.gather(cluster.map("losses", jobs.losses, parts, shared=(sent, basis))))
+    loss = jobs.add_up(cluster.gather(cluster.map("losses", jobs.losses, parts, shared=(sent, basis))))
     norms = jobs.norms_of(answers, landmarks)
     pieces = [
         cluster.submit("support", jobs.support_of, part, own, lo, min(lo + jobs.PIECE, n))
@@ -341,7 +346,7 @@ def _certified(
     ]
     evals, found = loss.evals + norms.evals, []
     for exact in (False, True):
-        pairs = jobs.added(
+        pairs = jobs.add_up(
             cluster.gather(
                 [
                     cluster.submit("pair", jobs.pair_sums, first, second, landmarks.kernel, i == k, exact)

@@ -49,7 +49,7 @@ class Searching:
         check_is_fitted(self, "scores_")
         scores = self.scores_ if self.scores_.ndim == 3 else self.scores_[:, None]
         gammas = list(getattr(self, "gammas_", ())) or [None]
-        return SearchTable.of(self.Cs_, gammas, scores, self.C_, getattr(self, "gamma_", None))
+        return SearchTable.of_scores(self.Cs_, gammas, scores, self.C_, getattr(self, "gamma_", None))
 
     @property
     def partial_fit(self) -> Any:

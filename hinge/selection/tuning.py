@@ -80,7 +80,7 @@ class SearchTable(ColumnTable):
         return {name: one for name, one in super().columns.items() if name != "gamma" or np.isfinite(one).any()}
 
     @classmethod
-    def of(
+    def of_scores(
         cls, Cs: np.ndarray, gammas: Sequence[float | None], scores: np.ndarray, C: float, gamma: float | None
     ) -> SearchTable:
         """From scores of shape (n_Cs, n_gammas, n_folds), and the values that were chosen."""
@@ -141,7 +141,7 @@ class Tuned(Tabled):
     @property
     def table(self) -> SearchTable:
         """The candidates and their scores."""
-        return SearchTable.of(self.Cs, self.gammas, self.scores, self.C, self.gamma)
+        return SearchTable.of_scores(self.Cs, self.gammas, self.scores, self.C, self.gamma)
 
     @property
     def _headline(self) -> str:

@@ -62,7 +62,7 @@ def test_sums_over_pairs_of_pieces_are_the_quadratic_form(exact):
         for part, own in zip(parts, betas, strict=True)
         for lo in range(0, 100, 40)
     ]
-    found = jobs.added(
+    found = jobs.add_up(
         [
             jobs.pair_sums(a, b, KERNEL, i == i + k, exact)
             for i, a in enumerate(pieces)
@@ -77,7 +77,7 @@ def test_sums_over_pairs_of_pieces_are_the_quadratic_form(exact):
 def test_choices_are_mixed_by_task():
     tasks = (task_of(300, 3), task_of(300, 3))
     one, other = (
-        jobs.Choice(
+        jobs.DualChoice(
             jobs.DualPlaces(tasks, np.full((2, 4), k), np.full(2, k), np.full((2, 1), k)),
             np.full((2, 2), k),
             np.array(value),
@@ -96,7 +96,7 @@ def test_bounds_enclose_the_objectives(bias):
     back = np.linalg.inv(np.linalg.cholesky(K[:40, :40])).T
     basis = jobs.Landmarks(X[:40], back, KERNEL, 1e-9)
     w = np.random.default_rng(1).standard_normal((1, 40))
-    answers = jobs.Answers((task,), w, np.array([0.1]), w @ back.T)
+    answers = jobs.LandmarkAnswers((task,), w, np.array([0.1]), w @ back.T)
     parts, _ = cut(y)
     features = [jobs.featured(part, basis) for part in parts]
     places = jobs.DualPlaces((task,), w, answers.b, jobs.WIDTHS[None])
@@ -111,10 +111,10 @@ def test_bounds_enclose_the_objectives(bias):
     if bias == "free":
         assert abs(beta.sum()) <= 1e-12 * np.abs(beta).sum()
     pieces = [jobs.support_of(part, own, 0, 100) for part, own in zip(parts, points, strict=True)]
-    pairs = jobs.added(
+    pairs = jobs.add_up(
         [jobs.pair_sums(a, b, KERNEL, k == 0, True) for i, a in enumerate(pieces) for k, b in enumerate(pieces[i:])]
     )
-    loss = jobs.added([jobs.losses(part, answers, basis) for part in parts])
+    loss = jobs.add_up([jobs.losses(part, answers, basis) for part in parts])
     sizes = [one[1:] for one in points]
     (found,) = jobs.certificates(answers, jobs.norms_of(answers, basis), loss, sizes, pairs, 300)
     f = K[:, :40] @ answers.coef[0] + 0.1
