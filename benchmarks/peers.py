@@ -226,7 +226,7 @@ def measure(case: Case, most: float, said: set[str]) -> list[dict[str, Any]]:
 
 
 def table(lines: list[dict[str, Any]]) -> str:
-    """Markdown: seconds, and times ours; a level that was not reached has the best that was."""
+    """Markdown: means over all sets; seconds, and times ours; a level that was not reached has the best that was."""
     shown = [
         "| problem | set | rows | peer | s to 1% | s to 0.1% | times hinge's | test error | MB |",
         "|---" * 9 + "|",
@@ -242,16 +242,15 @@ def table(lines: list[dict[str, Any]]) -> str:
         seconds = (f"{line[f'{level:g}']:.3g}" if line[f"{level:g}"] else "–" for level in LEVELS)
         head = (line["problem"], line["set"], f"{line['rows']:,}", line["peer"], *seconds, times)
         shown.append(f"| {' | '.join(head)} | {line['error']:.2%} | {line['memory']:.0f} |")
-    shown += [
-        "",
+    means = [
         "| problem | peer | times hinge's to 0.1%, geometric mean | lowest | sets that it reached |",
         "|---" * 5 + "|",
     ]
     for (problem, peer), found in ratios.items():
         if peer != "hinge":
             mean = np.exp(np.mean(np.log(found)))
-            shown.append(f"| {problem} | {peer} | {mean:.2g} | {min(found):.2g} | {len(found)} |")
-    return "\n".join(shown)
+            means.append(f"| {problem} | {peer} | {mean:.2g} | {min(found):.2g} | {len(found)} |")
+    return "\n".join([*means, "", *shown])
 
 
 def page(lines: list[dict[str, Any]], said: set[str]) -> str:
