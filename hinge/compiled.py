@@ -133,14 +133,22 @@ compiling_all: ContextVar[bool] = ContextVar("compiling all", default=False)
 """Whether nothing is interpreted in this context: `hinge.warm` compiles for later."""
 
 _extensions: list[Callable[[], None]] = []
+_extending = threading.RLock()
 
 
 def extends_compiler(register: Callable[[], None]) -> Callable[[], None]:
     """A decorator of functions that register something with Numba: called once, before anything is compiled."""
     _extensions.append(register)
     if _ready.cache_info().currsize:
-        register()
+        _extend()
     return register
+
+
+def _extend() -> None:
+    """Register what has not been registered yet: once, whoever else begins to compile, or was interrupted."""
+    with _extending:
+        while _extensions:
+            _extensions.pop(0)()
 
 
 @cache
@@ -150,8 +158,7 @@ def _ready() -> ModuleType:
     def begin() -> ModuleType:
         import hinge.machine_code
 
-        for register in _extensions:
-            register()
+        _extend()
         return hinge.machine_code
 
     return cast(ModuleType, _aside(begin)())

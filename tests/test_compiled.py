@@ -103,3 +103,12 @@ def test_a_long_compilation_is_said_once(monkeypatch, caplog, tmp_path):
         threading.Timer(0.3, go.set).start()
         assert _aside(lambda go=go: go.wait(60))()
     assert [record.message.split(":")[0] for record in caplog.records] == ["hinge is compiling for this machine"]
+
+
+def test_what_extends_the_compiler_is_registered_once(monkeypatch):
+    compiled(lambda x: x + 1.0)(1.0)  # Numba is ready
+    calls = []
+    hinge.compiled.extends_compiler(lambda: calls.append("here"))
+    hinge.compiled._ready.cache_clear()  # as after an interrupt
+    hinge.compiled._ready()
+    assert calls == ["here"] and not hinge.compiled._extensions
