@@ -1,8 +1,7 @@
 """Fits of a kernel classifier or regression along C on a device: all folds, values of C and classes jointly."""
 
-import threading
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -30,8 +29,7 @@ OF_A_CELL = 96
 class DevicePath(KernelPath):
     """The problems of an `SVC` or `SVR` with one kernel on a device, for all values of C and all folds.
 
-    All problems are solved jointly once the first fold is asked for. Those that do not reach their tolerance there are
-    fitted one by one.
+    As many as memory holds are solved jointly. Those that do not reach their tolerance there are fitted one by one.
 
     Parameters
     ----------
@@ -39,23 +37,13 @@ class DevicePath(KernelPath):
     data : SearchData
     gamma : float, optional
         In place of the model's own.
-    folds : sequence of (train, test)
-    Cs : ndarray
     """
 
     held: "torch.Tensor"
 
-    def __init__(
-        self,
-        model: SVC | SVR,
-        data: SearchData,
-        gamma: float | None,
-        folds: Sequence[tuple[np.ndarray, np.ndarray]],
-        Cs: np.ndarray,
-    ) -> None:
-        super().__init__(model, data, gamma)
-        self.folds, self.Cs, self._lock = folds, Cs, threading.Lock()
-        self._found: dict[tuple[int, float], list[np.ndarray]] | None = None
+    def groups(self, folds: Sequence[int], threads: int) -> list[list[int]]:
+        """All folds: the device has threads of its own."""
+        return [list(folds)]
 
     @staticmethod
     def fits(model: SVC | SVR, data: SearchData) -> bool:
@@ -81,44 +69,30 @@ class DevicePath(KernelPath):
         return run if rows is None else run[rows]
 
     def _solved(
-        self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
+        self, trains: Sequence[np.ndarray | None], Cs: Sequence[float], tol: float, ends: float | None
     ) -> Iterator[list[Any]]:
-        """The decision values of all rows, for each C, until time is up."""
-        assert train is not None  # leave-one-out is not for devices
-        with self._lock:
-            if self._found is None:
-                self._found = self._solve_all(tol, ends)
-        k = next(k for k, fold in enumerate(self.folds) if fold[0] is train)
-        for C in Cs:
-            if (k, C) in self._found:
-                yield self._found[k, C]
-                continue
-            for model in Refits(self.model, self.data, None).along(train, train, [C], tol, ends):
-                yield list(model._scores(self.data.X).T)
-                break
-            else:
-                return
-
-    def _solve_all(self, tol: float, ends: float | None) -> dict[tuple[int, float], list[np.ndarray]]:
-        """The decision values of each fold and C whose problems reach the tolerance, for as many as memory holds."""
-        found: dict[tuple[int, float], list[np.ndarray]] = {}
-        tasks = [self._tasks(train) for train, _ in self.folds]
-        places = [(k, C) for k in range(len(tasks)) for C in self.Cs.tolist()]
-        some = max(1, (2 << 30) // (OF_A_CELL * self.n * len(tasks[0])))
-        for lo in range(0, len(places), some):
+        """The decision values of all rows by each problem, for each C, until time is up."""
+        tasks = [self._tasks(train) for train in trains]
+        some = max(1, (2 << 30) // (OF_A_CELL * self.n * sum(map(len, tasks))))
+        for lo in range(0, len(Cs), some):
             left = None if ends is None else ends - now()
             if left is not None and left <= 0:
-                break
-            part = places[lo : lo + some]
-            problem = self._batch([(C, task) for k, C in part for task in tasks[k]])
+                return
+            part = Cs[lo : lo + some]
+            problem = self._batch([(C, task) for C in part for own in tasks for task in own])
             result = solve(problem, GramSplitting(tol=tol), stop=Stop(tol, None, left), seed=self.seed)
             values = to_host((result.solution.responses + result.solution.biases).T)
             assert isinstance(result.certificate, BatchCertificate)
-            gaps = result.certificate.column("gap")
-            for place, f, gap in zip(part, np.split(values, len(part)), np.split(gaps, len(part)), strict=True):
-                if (gap <= tol).all():
-                    found[place] = list(f)
-        return found
+            gaps = result.certificate.column("gap").reshape(len(part), len(tasks), -1)
+            values = values.reshape(len(part), len(tasks), -1, self.n)
+            for C, found, reached in zip(part, values, gaps <= tol, strict=True):
+                for k in np.flatnonzero(~reached.all(-1)).tolist():
+                    train = cast(np.ndarray, trains[k])  # leave-one-out is not for devices
+                    refits = Refits(self.model, self.data, None).along([(train, train)], [C], tol, ends)
+                    if (alone := next(refits, None)) is None:  # time is up
+                        return
+                    found[k] = alone[0]._scores(self.data.X).T
+                yield list(found.reshape(-1, self.n))
 
     def _batch(self, members: Sequence[tuple[float, Any]]) -> GramBatch:
         """The problems of these C and tasks: rows that take no part have a box of zero."""

@@ -200,10 +200,10 @@ class KernelPath(SharedPath[RunAnswer]):
         return tasks_of(data.codes, len(data.classes), weight, per_class, None, one_vs_one=self.ovo)
 
     def _solved(
-        self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
-    ) -> Iterator[list[RunAnswer]]:
+        self, trains: Sequence[np.ndarray | None], Cs: Sequence[float], tol: float, ends: float | None
+    ) -> Iterator[list[Any]]:
         """The answers for each C, until time is up: as one batch, unless problems share a Gram or have own limits."""
-        tasks = self._tasks(train)
+        tasks = [task for train in trains for task in self._tasks(train)]
         apart = isinstance(self.held, Gram) or self.model.max_iter != -1
         groups = [[task] for task in tasks] if apart else [tasks]
 

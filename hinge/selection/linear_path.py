@@ -16,12 +16,14 @@ from hinge.calibration.left_out_targets import left_out_targets
 from hinge.calibration.leverage import Squares
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data import validation as checks
+from hinge.estimators.fitting.runs import results_of_members
 from hinge.estimators.fitting.tasks import per_class_weights
 from hinge.estimators.mixins.probabilities import features_of, without_linear_rows
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import is_over, now
 from hinge.problems import L1Regularized, Penalized, Regularized, Solution
 from hinge.problems.base import rounding
+from hinge.problems.batch import Batch
 from hinge.problems.svm.penalized import lam_of
 from hinge.selection.certified_choice import FittedPair, FoldRows, PairFit, best_mixing
 from hinge.selection.paths import FULL, SharedPath, until_settled
@@ -30,6 +32,7 @@ from hinge.selection.without_rows import row_spans
 from hinge.solvers import Result, Solver, choose, solve
 from hinge.solvers.ascent.sdca import best_dual_multiple
 from hinge.solvers.choice.switch import Switch
+from hinge.solvers.newton.finite_newton import SMALL
 from hinge.types import Stored
 
 
@@ -45,7 +48,7 @@ class LinearPath(SharedPath[LinearRun]):
 
     The data is never copied: held-out rows have the weight zero, their decision values are computed at the end, and
     norms of rows are computed once. Fits go from small C to large ones; each starts with the best multiple of the last
-    dual weights.
+    dual weights. The classes and folds of few rows are members of one batch.
 
     Parameters
     ----------
@@ -60,6 +63,10 @@ class LinearPath(SharedPath[LinearRun]):
         self.seed = checks.seed_of(model.random_state)
         self.chosen: dict[tuple[float, float], Solver] = {}
         self.squares: defaultdict[int, Squares] = defaultdict(Squares)
+        problems = self._problems(None)
+        # A member's step then costs calls of NumPy rather than arithmetic, of which folds that are given up save some.
+        few = problems[0].n * max(problems[0].d + 1, 5 * len(problems)) <= SMALL
+        self.joint = few and self._solver(problems[0], 1.0, 1e-2).joint
 
     def _values(self, run: LinearRun, rows: np.ndarray | None) -> np.ndarray:
         problem, (w, b, _) = run.problem, run.result.solution
@@ -87,18 +94,21 @@ class LinearPath(SharedPath[LinearRun]):
         return spread_over(f, problem.y, one.rows, one.f)
 
     def _solved(
-        self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
+        self, trains: Sequence[np.ndarray | None], Cs: Sequence[float], tol: float, ends: float | None
     ) -> Iterator[list[LinearRun]]:
-        at_one = self._problems(train)
+        matrix = self.matrix.fork()
+        at_one = [problem for train in trains for problem in self._problems(train, matrix)]
 
         def solved(C: float, last: list[LinearRun] | None) -> list[LinearRun] | None:
-            runs: list[LinearRun] = []
-            for k, problem in enumerate(at_one):
-                before = None if last is None else last[k]
-                run = None if is_over(ends) else self._run(with_C(problem, C), C, before, tol, ends)
-                if run is None:
+            problems = [with_C(problem, C) for problem in at_one]
+            solver = self._solver(problems[0], C, tol)
+            some, runs = len(problems) if solver.joint else 1, list[LinearRun]()
+            for k in range(0, len(problems), some):
+                before = None if last is None else last[k : k + some]
+                own = None if is_over(ends) else self._run(problems[k : k + some], solver, before, tol, ends)
+                if own is None:
                     return None
-                runs.append(run)
+                runs += own
             return runs
 
         def as_for(runs: list[LinearRun], C: float) -> list[LinearRun]:
@@ -107,18 +117,28 @@ class LinearPath(SharedPath[LinearRun]):
         return until_settled(Cs, solved, _holds_back, as_for)
 
     def _run(
-        self, problem: Penalized, C: float, last: LinearRun | None, tol: float, ends: float | None
-    ) -> LinearRun | None:
-        """One answer, started from the answer for a smaller C; None if time is up."""
-        solver, options = self._solver(problem, C, tol), dict[str, Any]()
-        if last is not None and last.result.solver == solver and last.result.state is not None:
-            options["state"] = solver.restart(problem, last.result.state)
+        self,
+        problems: Sequence[Penalized],
+        solver: Solver,
+        last: Sequence[LinearRun] | None,
+        tol: float,
+        ends: float | None,
+    ) -> list[LinearRun] | None:
+        """The answer of one problem, or those of a batch, started from those for a smaller C; None if time is up."""
+        problem: Any = problems[0] if len(problems) == 1 else Batch(cast(Sequence[Regularized], problems))
+        options = dict[str, Any]()
+        if last is not None and last[0].result.solver == solver and last[0].result.state is not None:
+            options["state"] = solver.restart(problem, last[0].result.state)
         elif last is not None:
-            options["start"] = scaled(last.problem, last.result.solution, problem)
-        most = int(self.model.max_iter) * solver.cost(cast(Any, problem)).a_pass
+            starts = [scaled(old, result.solution, new) for (old, result), new in zip(last, problems, strict=True)]
+            options["start"] = starts[0] if len(problems) == 1 else starts
+        most = int(self.model.max_iter) * solver.cost(problem).a_pass
         stop = Stop(tol, most, None if ends is None else max(0.0, ends - now()))
         result = solve(problem, solver, stop=stop, seed=self.seed, **options)
-        return None if result.status is Status.MAX_TIME else LinearRun(problem, result)
+        if result.status is Status.MAX_TIME:
+            return None
+        every = [result] if len(problems) == 1 else results_of_members(result)
+        return list(map(LinearRun, problems, every))
 
     def _solver(self, problem: Penalized, C: float, tol: float) -> Solver:
         """The solver chosen for this C and gap in the first fold: choosing takes as long as a small fit."""
@@ -205,12 +225,12 @@ class LinearPath(SharedPath[LinearRun]):
             C, a, problem.short_of(r, b)[kept], f, (own, own), b if free else 0.0, apart, blur, error, 0.0
         )
 
-    def _problems(self, train: np.ndarray | None) -> list[Penalized]:
-        """The problems for C = 1, on a matrix with a counter of its own."""
+    def _problems(self, train: np.ndarray | None, matrix: Matrix | None = None) -> list[Penalized]:
+        """The problems for C = 1, on this matrix, or on one with a counter of its own."""
         data, rows, per_class = self.data, self.data.weight_of(train), None
         if data.classes is not None:
             per_class = per_class_weights(self.model.class_weight, data.y, data.classes, rows)
-        return data.unit_problems(self.model, self.matrix.fork(), rows, per_class)
+        return data.unit_problems(self.model, matrix or self.matrix.fork(), rows, per_class)
 
 
 def with_C(problem: Penalized, C: float) -> Penalized:

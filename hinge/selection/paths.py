@@ -4,7 +4,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -19,6 +19,9 @@ from hinge.selection.scoring import SearchData, Tunable, with_values
 from hinge.selection.without_rows import Fitted
 
 T = TypeVar("T")
+
+Fold: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""The rows to learn from, and those held out."""
 
 FULL = 1e-9
 """A dual weight within this relative distance of its bound counts as at it, whatever rounding does."""
@@ -69,15 +72,20 @@ class SharedPath(ABC, Generic[T]):
 
     model: Any
     data: SearchData
+    joint: bool = False
+    """Whether folds are members of one batch, solved together."""
 
-    def along(
-        self, train: np.ndarray, test: np.ndarray, Cs: Sequence[float], tol: float, ends: float | None
-    ) -> Iterator[Any]:
-        """For each C a model of the rows `train`, with its decision values on `test`; fewer if time is up.
+    def groups(self, folds: Sequence[int], threads: int) -> list[list[int]]:
+        """The folds that are fitted together: all that one thread has, if they are one batch."""
+        parts = min(threads, len(folds)) if self.joint else len(folds)
+        return [part.tolist() for part in np.array_split(np.asarray(folds, np.intp), max(1, parts)) if len(part)]
+
+    def along(self, folds: Sequence[Fold], Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[list[Any]]:
+        """For each C a model of each fold's training rows, with decision values on the others; fewer if time is up.
 
         Parameters
         ----------
-        train, test : ndarray of int
+        folds : sequence of (train, test)
         Cs : sequence of float
             In ascending order.
         tol : float
@@ -85,12 +93,13 @@ class SharedPath(ABC, Generic[T]):
         ends : float, optional
             When to stop, by `now`.
         """
-        for runs in self._solved(train, Cs, tol, ends):
-            yield self._model_of([self._values(run, test) for run in runs])
+        for runs in self._solved([train for train, _ in folds], Cs, tol, ends):
+            each = zip(np.split(np.arange(len(runs)), len(folds)), folds, strict=True)
+            yield [self._model_of([self._values(runs[j], test) for j in own]) for own, (_, test) in each]
 
     def without(self, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[Fitted]:
         """For each C a model of all rows, with a function that returns its leave-one-out decision values."""
-        for runs in self._solved(None, Cs, tol, ends):
+        for runs in self._solved([None], Cs, tol, ends):
             values = [self._values(run, None) for run in runs]
             yield Fitted(self._model_of(values), partial(self._without, runs, values))
 
@@ -102,9 +111,9 @@ class SharedPath(ABC, Generic[T]):
 
     @abstractmethod
     def _solved(
-        self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
+        self, trains: Sequence[np.ndarray | None], Cs: Sequence[float], tol: float, ends: float | None
     ) -> Iterator[Sequence[T]]:
-        """The runs of each C on the rows `train`, all rows if it is None; until time is up."""
+        """The runs of each C on the first of `trains`, all rows if it is None, then on the others; until time is up."""
 
     @abstractmethod
     def _values(self, run: T, rows: np.ndarray | None) -> np.ndarray:
@@ -132,11 +141,9 @@ class Refits:
         self.model = model if gamma is None else clone(model).set_params(gamma=gamma)
         self.data, self.likely = data, likely
 
-    def along(
-        self, train: np.ndarray, test: np.ndarray, Cs: Sequence[float], tol: float, ends: float | None
-    ) -> Iterator[Any]:
-        """For each C a model of the rows `train`; fewer if time is up. Parameters as for `LinearPath.along`."""
-        data = self.data
+    def along(self, folds: Sequence[Fold], Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[list[Any]]:
+        """For each C a model of the training rows of the one fold; fewer if time is up. See `SharedPath.along`."""
+        data, ((train, _),) = self.data, folds
         X, y = _safe_split(self.model, data.X, data.y, train)
         weight = None if data.weight is None else data.weight[train]
         for C in Cs:
@@ -154,4 +161,4 @@ class Refits:
                     model.calibrate(X, y, weight)
             if model.stop_reason_ == Status.MAX_TIME.name.lower():
                 return
-            yield model
+            yield [model]

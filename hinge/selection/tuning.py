@@ -31,7 +31,7 @@ from hinge.selection.device_path import DevicePath
 from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
 from hinge.selection.kernel_path import KernelPath
 from hinge.selection.linear_path import LinearPath
-from hinge.selection.paths import Refits
+from hinge.selection.paths import Fold, Refits, SharedPath
 from hinge.selection.scoring import Board, Scorer, Scoring, SearchData, Tunable, scoring_of, training_of, with_values
 from hinge.selection.without_rows import Estimate, Fitted, estimate, left_out_scores
 from hinge.threads import each, threads_of
@@ -39,12 +39,9 @@ from hinge.types import Items
 
 CV: TypeAlias = int | Literal["loo"] | BaseCrossValidator | Iterable[tuple[np.ndarray, np.ndarray]] | None
 """A number of folds, a splitter, pairs of row indices; or "loo" for leave-one-out."""
-Fold: TypeAlias = tuple[np.ndarray, np.ndarray]
-"""The training rows, and the held-out rows."""
 
 HELD_OUT = "where it is held out it counts as an error"
 """End of the warning about a class with a single row."""
-
 
 CERTIFY_TIMES = 10.0
 """How long a proof may take, in times of the search, or of a second: a share of milliseconds would be one of chance."""
@@ -316,14 +313,14 @@ class _Search:
             if self.folds is None:
                 self._score_without(path, g)
                 continue
-            for first in range(0, len(self.folds), threads):
+            groups = self._groups(path, threads)
+            for first in range(0, len(groups), threads):
                 kept = np.flatnonzero(self.board.in_the_running()[:, g])
                 if len(kept) == 0 or self._late():
                     break
-                score = partial(self._score_fold, path, g, kept, first)
-                off = threading.Event()
+                some, off = groups[first : first + threads], threading.Event()
                 with called_off_by(off):  # Ctrl-C ends the folds of other threads, too
-                    each(score, min(threads, len(self.folds) - first), threads, off.set)
+                    each(partial(self._score_folds, path, g, kept, some), len(some), threads, off.set)
 
     def _late(self) -> bool:
         self.cut_off |= self.ends is not None and now() >= self.ends
@@ -347,7 +344,7 @@ class _Search:
         if self.linear:
             return LinearPath(self.model, self.data)
         if self.folds is not None and DevicePath.fits(self.model, self.data):
-            return DevicePath(self.model, self.data, gamma, self.folds, self.Cs)
+            return DevicePath(self.model, self.data, gamma)
         return KernelPath(self.model, self.data, gamma)
 
     def _score_without(self, path: LinearPath | KernelPath, g: int) -> None:
@@ -385,26 +382,33 @@ class _Search:
             self.left_out = (c, g), model
         self._say(g, "leave-one-out", [c])
 
-    def _score_fold(
-        self, path: LinearPath | KernelPath | None, g: int, kept: np.ndarray, first: int, more: int
-    ) -> None:
-        """The scores of fold `first` + `more` for the C that are in the running."""
+    def _groups(self, path: SharedPath | None, threads: int) -> list[list[int]]:
+        """The folds that are fitted together; those that cannot share data each alone."""
         assert self.folds is not None
-        k = first + more
-        train, test = self.folds[k]
-        data, shares = self.data, self._shares((train, test))
-        runs: LinearPath | KernelPath | Refits | None = path
-        if runs is None or not shares:
-            runs, shares = Refits(self.model, data, self.gammas[g], self.scoring.likely), False
-        weight = None if data.weight is None else data.weight[test]
-        X: Any = test if shares else _safe_split(self.model, data.X, data.y, test, train)[0]
+        shares = [path is not None and self._shares(fold) for fold in self.folds]
+        apart = [[k] for k, shared in enumerate(shares) if not shared]
+        return apart if path is None else path.groups(np.flatnonzero(shares).tolist(), threads) + apart
+
+    def _score_folds(self, path: SharedPath | None, g: int, kept: np.ndarray, groups: list[list[int]], k: int) -> None:
+        """The scores of the folds of group k for the C that are in the running."""
+        assert self.folds is not None
+        data, own = self.data, groups[k]
+        folds = [self.folds[j] for j in own]
+        inputs: list[Any] = [test for _, test in folds]
+        runs: SharedPath | Refits | None = path if self._shares(folds[0]) else None
+        if runs is None:
+            runs = Refits(self.model, data, self.gammas[g], self.scoring.likely)
+            inputs = [_safe_split(self.model, data.X, data.y, test, train)[0] for train, test in folds]
         # A gap of 1% changes fewer predictions than the sampling error of 1,000 rows; of fewer rows each counts more.
         done, tol = 0, 1e-2 * min(1.0, len(data.y) / 1000)
-        for c, model in zip(kept, runs.along(train, test, self.Cs[kept].tolist(), tol, self.ends), strict=False):
-            self._judge((int(c), g, k), model, X, data.y[test], weight)
+        for c, models in zip(kept, runs.along(folds, self.Cs[kept].tolist(), tol, self.ends), strict=False):
+            for j, model, X, (_, test) in zip(own, models, inputs, folds, strict=True):
+                weight = None if data.weight is None else data.weight[test]
+                self._judge((int(c), g, j), model, X, data.y[test], weight)
             done += 1
         self.cut_off |= done < len(kept)
-        self._say(g, f"fold {k + 1} of {len(self.folds)}", kept[:done])
+        for j in own:
+            self._say(g, f"fold {j + 1} of {len(self.folds)}", kept[:done])
 
     def _judge(
         self,

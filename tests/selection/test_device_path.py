@@ -31,36 +31,34 @@ def paths(kind):
     data = training_of(model, X, y, None)
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     model.device = "cpu"
-    return DevicePath(model, data, None, folds, CS), KernelPath(model, data, None), folds
+    return DevicePath(model, data, None), KernelPath(model, data, None), folds
 
 
 @pytest.mark.parametrize("kind", ["binary", "balanced", "ovo", "regression"])
 def test_decision_values_of_held_out_rows_are_those_of_fits_one_by_one(kind):
     device, host, folds = paths(kind)
-    for train, test in folds:
-        every = zip(
-            device.along(train, test, CS.tolist(), 1e-5, None),
-            host.along(train, test, CS.tolist(), 1e-7, None),
-            strict=True,
-        )
-        for ours, theirs in every:
-            np.testing.assert_allclose(ours._scores(None), theirs._scores(None), atol=0.05)
+    assert device.groups([0, 1, 2], 2) == [[0, 1, 2]] and host.groups([0, 1, 2], 2) == [[0], [1], [2]]
+    every = zip(device.along(folds, CS.tolist(), 1e-5, None), host.along(folds, CS.tolist(), 1e-7, None), strict=True)
+    for ours, theirs in every:
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(one._scores(None), other._scores(None), atol=0.05)
 
 
 def test_what_does_not_reach_its_tolerance_is_fitted_alone(monkeypatch):
     few = module.GramSplitting
     monkeypatch.setattr(module, "GramSplitting", lambda tol: few(tol=tol, steps=2, most=1))
+    alone, along = [], module.Refits.along
+    monkeypatch.setattr(module.Refits, "along", lambda self, *rest: alone.append(rest[1]) or along(self, *rest))
     device, host, folds = paths("binary")
-    train, test = folds[0]
-    ours = list(device.along(train, test, CS.tolist(), 1e-5, None))
-    assert len(device._found) < len(CS) * len(folds)
-    for one, theirs in zip(ours, host.along(train, test, CS.tolist(), 1e-7, None), strict=True):
+    ours = list(device.along(folds[:1], CS.tolist(), 1e-5, None))
+    assert alone and len(ours) == len(CS)
+    for (one,), (theirs,) in zip(ours, host.along(folds[:1], CS.tolist(), 1e-7, None), strict=True):
         np.testing.assert_allclose(one._scores(None), theirs._scores(None), atol=0.05)
 
 
 def test_time_that_is_up_ends_a_path():
     device, _, folds = paths("binary")
-    assert list(device.along(*folds[0], CS.tolist(), 1e-3, -1.0)) == []
+    assert list(device.along(folds, CS.tolist(), 1e-3, -1.0)) == []
 
 
 def test_a_search_goes_that_way(monkeypatch):

@@ -27,7 +27,7 @@ def test_fits_are_those_of_the_rows_alone(three, parts, model):
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
     path = KernelPath(model, training_of(clone(model), X, y, weight), 0.3)
     assert isinstance(path.held, Gram) == (model.solver != "auto")
-    for C, one in zip(CS, path.along(train, test, CS, 1e-7, None), strict=True):
+    for C, (one,) in zip(CS, path.along([(train, test)], CS, 1e-7, None), strict=True):
         alone = clone(model).set_params(C=C, gamma=0.3, tol=1e-7).fit(X[train], y[train], weight[train])
         one.set_params(decision_function_shape="ovo"), alone.set_params(decision_function_shape="ovo")
         np.testing.assert_allclose(one.decision_function(None), alone.decision_function(X[test]), atol=5e-3)
@@ -39,7 +39,7 @@ def test_targets(targets, parts, solver):
     (X, y), (train, test) = targets, parts
     model = SVR(solver=solver)
     path = KernelPath(model, training_of(model, X, y, None), 0.3)
-    for C, one in zip(CS, path.along(train, test, CS, 1e-7, None), strict=True):
+    for C, (one,) in zip(CS, path.along([(train, test)], CS, 1e-7, None), strict=True):
         alone = SVR(C=C, gamma=0.3, tol=1e-7).fit(X[train], y[train]).predict(X[test])
         np.testing.assert_allclose(one.predict(None), alone, atol=5e-3)
 
@@ -48,10 +48,10 @@ def test_kernels_that_are_given(two, parts):
     train, test = parts
     X, y = two
     given = SVC(kernel="precomputed")
-    values = [
-        next(iter(KernelPath(model, training_of(model, points, y, None), None).along(train, test, [1.0], 1e-6, None)))
-        for model, points in ((SVC(kernel="linear"), X), (given, X @ X.T), (SVC(kernel=lambda a, b: a @ b.T), X))
-    ]
+    values = []
+    for model, points in ((SVC(kernel="linear"), X), (given, X @ X.T), (SVC(kernel=lambda a, b: a @ b.T), X)):
+        path = KernelPath(model, training_of(model, points, y, None), None)
+        values += next(path.along([(train, test)], [1.0], 1e-6, None))
     for other in values[1:]:
         np.testing.assert_allclose(other.decision_function(None), values[0].decision_function(None), atol=1e-3)
 
@@ -78,7 +78,7 @@ def test_what_is_kept_and_the_clock(two):
     assert KernelPath.fits(SVC(cache_size=500), data._replace(y=np.zeros(10_001)))
     for solver in ("auto", "blockdual"):
         path = KernelPath(SVC(solver=solver), data, 0.3)
-        assert list(path.along(np.arange(100), np.arange(100, 120), CS, 1e-3, 0.0)) == []
+        assert list(path.along([(np.arange(100), np.arange(100, 120))], CS, 1e-3, 0.0)) == []
 
 
 def test_values_in_single_precision_count_as_they_are():
@@ -90,7 +90,7 @@ def test_values_in_single_precision_count_as_they_are():
     path = KernelPath(model, training_of(model, X, y, None), 3.0)
     assert path.held.dtype == np.float32 and not path.held.errors[0].any()
     rows = np.arange(1200)
-    (one,) = path.along(rows[:1000], rows[1000:], [1e4], 1e-2, None)
+    ((one,),) = path.along([(rows[:1000], rows[1000:])], [1e4], 1e-2, None)
     assert path.held.evals == 1200**2
     alone = SVC(C=1e4, gamma=3.0).fit(X[:1000], y[:1000])
     assert np.mean(one.predict(None) == alone.predict(X[1000:])) > 0.95

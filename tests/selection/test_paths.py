@@ -13,7 +13,7 @@ def test_they_are_plain_fits(two, parts, model, gamma):
     train, test = parts
     values = X @ X.T if model.get_params().get("kernel") == "precomputed" else X
     data = training_of(clone(model), values, y, None)
-    found = list(Refits(model, data, gamma, likely=True).along(train, test, [0.1, 1.0], 1e-3, None))
+    found = [one for (one,) in Refits(model, data, gamma, likely=True).along([parts], [0.1, 1.0], 1e-3, None)]
     assert [one.C for one in found] == [0.1, 1.0]
     held_out = values[np.ix_(test, train)] if values is not X else X[test]
     for one in found:
@@ -26,10 +26,11 @@ def test_they_are_plain_fits(two, parts, model, gamma):
 def test_a_class_that_is_missing_is_never_predicted(three):
     X, y = three
     data = training_of(LinearSVC(), X, y, None)
-    (found,) = Refits(LinearSVC(), data, None).along(np.flatnonzero(y != 2), np.flatnonzero(y == 2), [1.0], 1e-2, None)
+    fold = np.flatnonzero(y != 2), np.flatnonzero(y == 2)
+    ((found,),) = Refits(LinearSVC(), data, None).along([fold], [1.0], 1e-2, None)
     assert found.classes_.tolist() == [0, 1]
 
 
 def test_the_clock(two):
     data = training_of(LinearSVC(), *two, None)
-    assert list(Refits(LinearSVC(), data, None).along(np.arange(100), np.arange(100, 120), [1.0], 1e-2, 0.0)) == []
+    assert list(Refits(LinearSVC(), data, None).along([(np.arange(100), np.arange(100, 120))], [1.0], 1e-2, 0.0)) == []

@@ -217,7 +217,7 @@ def test_ctrl_c_ends_the_folds_of_other_threads(monkeypatch):
     monkeypatch.setattr("hinge.threads.cores", lambda: 2)
     met, ended = threading.Barrier(2, timeout=60), threading.Event()
 
-    def score_fold(self, path, g, kept, first, k):
+    def score_folds(self, path, g, kept, groups, k):
         met.wait()
         if threading.current_thread() is threading.main_thread():
             raise KeyboardInterrupt
@@ -225,7 +225,7 @@ def test_ctrl_c_ends_the_folds_of_other_threads(monkeypatch):
             time.sleep(0.001)
         ended.set()
 
-    monkeypatch.setattr(tuning._Search, "_score_fold", score_fold)
+    monkeypatch.setattr(tuning._Search, "_score_folds", score_folds)
     X, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 2
     with pytest.raises(KeyboardInterrupt):
         tune(LinearSVC(), X, y, Cs=[1.0], cv=2, n_jobs=2)

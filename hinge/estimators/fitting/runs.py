@@ -116,9 +116,14 @@ def run_jointly(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpo
     joint = plan._replace(starts=[list(plan.starts)] if plan.starts else ())
     result = run_one(Batch(problems), 0, joint, checkpoint)
     shown = getattr(result.solver, "solver", result.solver)  # the solver that `SideBySide` wraps
-    certificates = getattr(result.certificate, "members", [result.certificate] * len(problems))  # none after Ctrl-C
-    pairs = zip(result.solution.members, certificates, strict=True)
-    return [replace(result, solution=a, certificate=c, solver=shown) for a, c in pairs]
+    return [replace(own, solver=shown) for own in results_of_members(result)]
+
+
+def results_of_members(result: Result) -> list[Result]:
+    """The result of a batch as one for each member; all have the state of the batch."""
+    answers = result.solution.members
+    certificates = getattr(result.certificate, "members", [result.certificate] * len(answers))  # none after Ctrl-C
+    return [replace(result, solution=a, certificate=c) for a, c in zip(answers, certificates, strict=True)]
 
 
 def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, threads: int) -> list[Result]:

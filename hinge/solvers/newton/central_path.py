@@ -7,11 +7,11 @@ import numpy as np
 
 from hinge.access import frozen
 from hinge.compiled import compiled
-from hinge.problems import Problem, Regularized, Solution
+from hinge.problems import Problem, Regularized
 from hinge.problems.base import EPS, Cost
 from hinge.problems.batch import Batch, members_of
 from hinge.solvers.base import Paper
-from hinge.solvers.newton.finite_newton import JointNewton, Starts
+from hinge.solvers.newton.finite_newton import JointNewton, Starts, starts_of
 from hinge.solvers.newton.newton import PROGRESS
 from hinge.solvers.newton.systems import DIRECT, penalty_of
 
@@ -110,7 +110,7 @@ class CentralPath(JointNewton[CentralPathState]):
         W, alpha, sides = self.first_point(members, start), np.zeros((k, n)), 1 + first.loss.two_sided
         inside = np.zeros((k, 4, sides, n))
         inside[:, :2] = 0.5
-        for own, answer in zip(inside, [start] if isinstance(start, Solution) else start or (), strict=False):
+        for own, answer in zip(inside, starts_of(start), strict=False):
             if answer is not None and answer.alpha is not None:
                 own[0] = np.clip(np.stack([answer.alpha, -answer.alpha])[:sides], INSIDE, 1.0 - INSIDE)
                 own[1] = 1.0 - own[0]

@@ -107,7 +107,14 @@ class JointState(Protocol):
 
 
 S = TypeVar("S", bound=JointState)
-Starts = Solution | Sequence[Solution | None] | None
+Starts = Solution | BatchSolution | Sequence[Solution | None] | None
+
+
+def starts_of(start: Starts) -> Sequence[Solution | None]:
+    """The answers that members start from; none if there are none."""
+    return (
+        [start] if isinstance(start, Solution) else start.members if isinstance(start, BatchSolution) else start or ()
+    )
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,7 @@ class JointNewton(Solver[Regularized, S]):
     def first_point(self, members: Sequence[Regularized], start: Starts) -> np.ndarray:
         """w and the bias of each member, a row each: zero, or those of a start."""
         W = np.zeros((len(members), members[0].d + 1))
-        for w, answer in zip(W, [start] if isinstance(start, Solution) else start or (), strict=False):
+        for w, answer in zip(W, starts_of(start), strict=False):
             if answer is not None:
                 w[:-1], w[-1] = answer.w, answer.b
         return W
