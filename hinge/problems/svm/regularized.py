@@ -124,12 +124,6 @@ class Regularized(Penalized):
         alpha = self.balanced(alpha) if self.bias == "free" else alpha
         return self.dual_of(alpha, self.combination(alpha))
 
-    def certificate_of_sums(self, solution: Solution, r: np.ndarray, z: np.ndarray) -> Certificate:
-        """The certificate without a free bias, given all ⟨w, xᵢ⟩ and Σ cᵢαᵢyᵢxᵢ, each summed up in any order."""
-        assert solution.alpha is not None
-        primal, dual = self.primal(solution.w, solution.b, r), self.dual_of(solution.alpha, z, self.n)
-        return Certificate(primal, dual, self.relative(primal, dual), solution.b)
-
     def dual_of(self, alpha: np.ndarray, z: np.ndarray, chain: int | None = None) -> float:
         """D at the best multiple of a feasible α, given z = Σ cᵢαᵢyᵢxᵢ.
 
@@ -140,10 +134,22 @@ class Regularized(Penalized):
 
     def dual_share(self, alpha: np.ndarray, z: np.ndarray, others: int = 0, chain: int | None = None) -> DualShare:
         """The contribution of the rows to the dual, given their sum z; `others` further parts will be added to it."""
-        positive, negative = self.class_mass(alpha)
+        positive, negative, linear, size, square = self._dual_sums(alpha).tolist()
         off = self.combination_error(positive + negative, others, chain)
-        largest = float(np.abs(alpha).max()) / self.loss.high if self.loss.high < math.inf else 0.0
-        return DualShare(z, off, positive, negative, *self.conjugates(alpha, positive + negative), largest)
+        return DualShare(z, off, positive, negative, linear, size, square, self.fullness(alpha))
+
+    def fullness(self, alpha: np.ndarray) -> float:
+        """The largest |αᵢ| divided by its upper bound."""
+        return float(np.abs(alpha).max()) / self.loss.high if self.loss.high < math.inf else 0.0
+
+    def _dual_sums(self, alpha: np.ndarray) -> np.ndarray:
+        """The sums over rows of a `DualShare`, see `dual_sums`."""
+
+        def part(lo: int, hi: int) -> np.ndarray:
+            target = self.target[lo:hi] if self.loss.two_sided else 1.0
+            return dual_sums(self.loss, alpha[lo:hi], self.y[lo:hi], target, self.share(lo, hi), self.largest_target)
+
+        return np.asarray(np.sum(self.over_blocks(part), axis=0))
 
     def sharpened(self, answer: Solution, found: Certificate, wanted: float) -> Certificate:
         """The certificate of the best multiple of w, if its gap is at most `wanted`; it costs another pass.
@@ -201,29 +207,43 @@ class Regularized(Penalized):
         given = super().final_answer(answer, certificate)
         return given if certificate.scale == 1.0 else given._replace(w=certificate.scale * given.w)
 
-    def conjugates(self, alpha: np.ndarray, mass: float | None = None) -> tuple[float, float, float]:
-        """Σ cᵢ(tᵢαᵢ - ε|αᵢ|), a bound on the sum of its terms' absolute values, and Σ cᵢαᵢ² (0 for linear losses).
+    def conjugates(self, alpha: np.ndarray) -> tuple[float, float, float]:
+        """The last three of `dual_sums`."""
+        linear, size, square = self._dual_sums(alpha)[2:].tolist()
+        return linear, size, square
 
-        Of a loss that is not piecewise quadratic Σ cᵢ(tᵢαᵢ - ℓ*(αᵢ)), the bound, and 0. `mass` is Σ cᵢ|αᵢ|, if known.
-        """
-        if not self.loss.piecewise:
-            paid = self.loss.conjugates(alpha)
-            c = np.broadcast_to(self.share(), paid.shape)
-            size = np.maximum(np.abs(paid), 1.0) + np.abs(self.target * alpha)
-            return float((self.target * alpha - paid) @ c), 4.0 * float(size @ c), 0.0
-        mass = sum(self.class_mass(alpha)) if mass is None else mass
 
-        def part(lo: int, hi: int) -> tuple[float, float]:
-            a = alpha[lo:hi]
-            weighted = a * self.share(lo, hi)
-            return float(self.target[lo:hi] @ weighted) if self.loss.two_sided else 0.0, float(weighted @ a)
+def dual_sums(
+    loss: Loss,
+    alpha: np.ndarray,
+    y: np.ndarray,
+    target: np.ndarray | float,
+    c: np.ndarray | float,
+    largest_target: np.ndarray | float,
+) -> np.ndarray:
+    """Sums over rows, along the last axis of the arrays, that make up the dual.
 
-        linear, square = mass, 0.0
-        if self.loss.two_sided or self.loss.curvature:
-            linear, square = map(sum, zip(*self.over_blocks(part), strict=True))
-        linear, square = linear if self.loss.two_sided else mass, square if self.loss.curvature else 0.0
-        spared = self.loss.epsilon * mass
-        return linear - spared, self.largest_target * mass + spared, square
+    Returns
+    -------
+    ndarray of shape (5, ...)
+        Σ cᵢ|αᵢ| where αᵢyᵢ is positive, and where it is negative; Σ cᵢ(tᵢαᵢ - ε|αᵢ|), a bound on the sum of its terms'
+        absolute values, and Σ cᵢαᵢ² (0 for linear losses). Of a loss that is not piecewise quadratic the last three are
+        Σ cᵢ(tᵢαᵢ - ℓ*(αᵢ)), the bound, and 0.
+    """
+    weighted = alpha * c
+    signed = weighted * y
+    # Summed apart, since a difference of the two would cancel.
+    positive, negative = np.maximum(signed, 0.0).sum(-1), -np.minimum(signed, 0.0).sum(-1)
+    mass = positive + negative
+    if loss.piecewise:
+        spared = loss.epsilon * mass
+        linear = (weighted * target).sum(-1) - spared if loss.two_sided else mass - spared
+        size, square = largest_target * mass + spared, np.vecdot(weighted, alpha) if loss.curvature else 0.0 * mass
+    else:
+        paid, known = loss.conjugates(alpha), target * alpha
+        linear = ((known - paid) * c).sum(-1)
+        size, square = 4.0 * ((np.maximum(np.abs(paid), 1.0) + np.abs(known)) * c).sum(-1), 0.0 * mass
+    return np.array([positive, negative, linear, size, square])
 
 
 def best_multiple(m: np.ndarray, c: np.ndarray | float, sq: float, loss: Loss) -> float:

@@ -12,12 +12,12 @@ from hinge.constraints import Constraints, number
 from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.base import Cost
-from hinge.problems.batch import Batch, BatchSolution, members_of
+from hinge.problems.batch import Batch, BatchSolution, Stacked, members_of
 from hinge.problems.svm.losses import Loss
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton.newton import PROGRESS, STALLED
 from hinge.solvers.newton.row_sums import SLOPE, Trial, next_trial
-from hinge.solvers.newton.systems import CANCELLED, MOST_DIRECT, MOST_MOVES, penalty_of, solved
+from hinge.solvers.newton.systems import CANCELLED, MOST_DIRECT, MOST_MOVES, solved
 
 CHEAP = 1e6  # multiplications that take as long as a call of NumPy: a smaller Hessian is summed up anew at each step
 SMALL = 1 << 20  # cells up to which a copy of all rows is kept, with the constant feature
@@ -62,19 +62,6 @@ class FiniteNewtonState(NamedTuple):
     target: np.ndarray
     known: np.ndarray
     t: int
-
-
-class Stacked(NamedTuple):
-    """The members' data, a row each: labels, targets, shares :math:`c_i`, :math:`c_iy_i`, penalties.
-
-    Where all rows and members have the same target or share, it is one number.
-    """
-
-    y: np.ndarray
-    target: np.ndarray | float
-    share: np.ndarray | float
-    signed: np.ndarray
-    penalty: np.ndarray
 
 
 class Iterates(NamedTuple):
@@ -235,7 +222,7 @@ class FiniteNewton(JointNewton[FiniteNewtonState]):
 
     def advance(self, problem: Regularized | Batch, state: FiniteNewtonState, n_iter: int) -> FiniteNewtonState:
         members, m = members_of(problem), state.W.shape[1]
-        every = stacked = _stack(members)
+        every = stacked = problem.stacked if isinstance(problem, Batch) else Stacked.of(members)
         if n_iter > 0 and not state.known:
             if len(state.rows):
                 self.copy_rows(problem, state.rows)
@@ -254,7 +241,7 @@ class FiniteNewton(JointNewton[FiniteNewtonState]):
             if above != some:
                 _store(whole, points, some)
                 some, points = above, Iterates._make(part[above] for part in whole)
-                stacked = _take(every, above)
+                stacked = every if len(above) == len(members) else every.among(above)
             _step(members, stacked, state, points, some)
             done += 1
         _store(whole, points, some)
@@ -271,27 +258,6 @@ class FiniteNewton(JointNewton[FiniteNewtonState]):
     def pause(self, problem: Regularized | Batch, state: FiniteNewtonState) -> int:
         """1, or 0 after many steps without progress, when only rounding is left, or far more steps than needed."""
         return int(state.t < 1000 and state.idle.max() < STALLED)
-
-
-def _stack(members: Sequence[Regularized]) -> Stacked:
-    first, shares = members[0], [member.share() for member in members]
-    y = np.array([member.y for member in members], np.float64)
-    target = np.array([member.target for member in members]) if first.loss.two_sided else 1.0
-    if all(isinstance(one, float) and one == shares[0] for one in shares):
-        share: np.ndarray | float = float(shares[0])
-    else:
-        share = np.array([np.broadcast_to(one, (first.n,)) for one in shares])
-    penalty = np.array([penalty_of(member) for member in members])
-    if first.bias == "none":
-        penalty[:, -1] = first.lam  # of a bias that stays 0
-    return Stacked(y, target, share, share * y, penalty)
-
-
-def _take(stacked: Stacked, some: list[int]) -> Stacked:
-    """The data of some members."""
-    if len(some) == len(stacked.y):
-        return stacked
-    return Stacked._make(part if isinstance(part, float) else part[some] for part in stacked)
 
 
 def _responses(matrix: Matrix, rows: np.ndarray, W: np.ndarray) -> np.ndarray:
