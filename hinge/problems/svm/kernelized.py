@@ -9,7 +9,7 @@ from hinge.access import BaseGram, Gram, Matrix, as_points
 from hinge.access.gram.base import KernelSums
 from hinge.kernels import Kernel
 from hinge.problems.base import FEW, Certificate
-from hinge.problems.svm.examples import Examples, sorted_bias
+from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.kernel_duality import (
     UNIT,
     certificate_at,
@@ -140,16 +140,6 @@ class KernelProblem(Examples[Expansion]):
         """Responses that the last call of `sharpened` summed anew."""
 
     @property
-    def epsilon(self) -> float | None:
-        """ε of the loss of regression; None for the hinge."""
-        return self.loss.epsilon if self.loss.two_sided else None
-
-    @property
-    def aims(self) -> np.ndarray:
-        """The labels of classification, or the targets of regression."""
-        return self.target if self.loss.two_sided else self.y
-
-    @property
     def kernel_evals(self) -> int:  # type: ignore[override]
         """Kernel values computed so far."""
         return self.gram.evals
@@ -171,12 +161,6 @@ class KernelProblem(Examples[Expansion]):
     def mean_loss(self, r: np.ndarray, b: float) -> float:
         """The mean loss."""
         return self.mean_loss_from(r, b)
-
-    def best_bias(self, r: np.ndarray) -> float:
-        """The same by one selection: beside kernel rows, vectors of length n are nothing."""
-        if not np.isfinite(r).all():
-            return super().best_bias(r)  # which says so
-        return float(sorted_bias(r, self.aims, self.share(), self.epsilon))
 
     def checked(self, answer: Expansion) -> float:
         """‖w‖²; zero where it is negative, by rounding or by a kernel that is not positive semidefinite."""
