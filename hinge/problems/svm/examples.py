@@ -97,6 +97,10 @@ class Examples(Problem[Answer]):
             return float(self.weight[0]) / self.total
         return self.weight[lo:hi] / self.total
 
+    def row_shares(self) -> np.ndarray:
+        """The cᵢ of all rows, as an array also where they are equal."""
+        return np.broadcast_to(np.asarray(self.share()), (self.n,))
+
     @cached_property
     def terms(self) -> int:
         """Longest chain of additions in a sum over all rows that is made block by block: bounds its rounding."""
@@ -139,10 +143,10 @@ class Examples(Problem[Answer]):
         """
         if not np.isfinite(r).all():
             raise ValueError("A response is not finite: X has NaN or infinite entries, or entries too large.")
-        c, loss = self.share(), self.loss
+        loss = self.loss
         if not loss.curvature:
-            return float(sorted_bias(r, self.aims, c, self.epsilon))
-        b, low, high, weight = 0.0, -np.inf, np.inf, np.broadcast_to(c, (self.n,))
+            return float(sorted_bias(r, self.aims, self.share(), self.epsilon))
+        b, low, high, weight = 0.0, -np.inf, np.inf, self.row_shares()
         for _ in range(100):
             a = loss.slope(self.short_of(r, b))
             slope, curvature = float(-(a * self.y) @ weight), float(weight[a != 0].sum()) / loss.curvature
