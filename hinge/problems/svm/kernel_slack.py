@@ -55,7 +55,9 @@ class KernelSlackConstrained(GivenSlack[Expansion], KernelProblem):
 
     def basins(self, answer: Expansion, billed: bool = True) -> Basins:
         """The margins of an answer at unit norm; they cost no kernel value."""
-        return Basins(answer.responses / (self.norm_of(answer) or 1.0), self.y, self.row_shares(), free=self.bias == "free")
+        return Basins(
+            answer.responses / (self.norm_of(answer) or 1.0), self.y, self.row_shares(), free=self.bias == "free"
+        )
 
     def certificate(self, answer: Expansion) -> Certificate:
         """The interval [γ, D(p)] with p proportional to |β|; `b` is the bias at unit norm.

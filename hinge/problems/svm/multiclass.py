@@ -1,7 +1,6 @@
 """The SVM of all classes jointly (Crammer and Singer), with a given λ or a given slack: primal, dual, duality gap."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +9,7 @@ from hinge.access import Data, add_row, as_matrix, dots, frozen, read_row
 from hinge.compiled import compiled
 from hinge.problems.base import Certificate, OnData, Solution, rounded_gap, rounding
 from hinge.problems.svm.examples import Examples
-from hinge.problems.svm.penalized import checked_lam, lam_of
+from hinge.problems.svm.penalized import GivenLambda, checked_lam
 from hinge.problems.svm.slack_constrained import Basins, GivenSlack, checked_slack
 from hinge.types import MatrixLike
 
@@ -77,7 +76,7 @@ class MulticlassProblem(OnData[Solution], Examples[Solution]):
         return sum(float((mass[lo:hi] * self.share(lo, hi)).sum()) for lo, hi in self.blocks())
 
 
-class Multiclass(MulticlassProblem):
+class Multiclass(GivenLambda[Solution], MulticlassProblem):
     """One weight vector for each class, all found by one problem.
 
     .. math::
@@ -141,15 +140,8 @@ class Multiclass(MulticlassProblem):
         weight: ArrayLike | None = None,
         bias_scale: float = 0.0,
     ) -> None:
-        super().__init__(X, labels, n_classes, weight, bias_scale)
+        MulticlassProblem.__init__(self, X, labels, n_classes, weight, bias_scale)
         self.lam = checked_lam(lam)
-
-    @classmethod
-    def from_C(cls, X: MatrixLike | Data, labels: ArrayLike, C: float, **options: Any) -> "Multiclass":
-        """The same problem by LIBLINEAR's C."""
-        problem = cls(X, labels, 1.0, **options)
-        problem.lam = lam_of(C, problem.total)
-        return problem
 
     def mean_loss(self, W: np.ndarray, error: float = 0.0, billed: bool = True) -> float:
         """The mean loss in one pass; an upper bound on it if margins have errors of up to `error`."""
@@ -184,10 +176,6 @@ class Multiclass(MulticlassProblem):
         size += self.bias_scale * float(largest[-1])
         primal = self.primal(answer.w, rounding(self.matrix.max_row_cells + 1, 2.0 * size + 1.0))
         return Certificate(primal, found.bound, self.relative(primal, found.bound))
-
-    def relative(self, primal: float, dual: float) -> float:
-        """The relative duality gap, the `gap` of a certificate."""
-        return 0.0 if primal == dual else rounded_gap(primal, dual, dual)
 
     def margin_error(self, W: np.ndarray) -> float:
         """Bound on the error of any 1 - mᵢ; a margin is the difference of two responses, each with an error."""
