@@ -235,8 +235,9 @@ class Problem(Generic[Answer]):
         return 0
 
     def final_answer(self, answer: Answer, certificate: Certificate) -> Answer:
-        """The answer that `solve` returns: with the bias of its certificate, if that is known."""
-        return answer if certificate.is_unknown else cast(Any, answer)._replace(b=certificate.b)
+        """The answer that `solve` returns: with the bias of its certificate, if there is one and it is known."""
+        known = hasattr(answer, "b") and not certificate.is_unknown
+        return cast(Any, answer)._replace(b=certificate.b) if known else answer
 
     def cells_of(self, cost: Cost) -> int:
         """Upper bound on the cells that an iteration of this cost reads."""

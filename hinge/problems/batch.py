@@ -55,7 +55,7 @@ class Stacked(NamedTuple):
         if all(isinstance(one, float) and one == shares[0] for one in shares):
             share: np.ndarray | float = float(shares[0])
         else:
-            share = np.array([np.broadcast_to(one, (first.n,)) for one in shares])
+            share = np.array([member.row_shares() for member in members])
         penalty = np.repeat([[member.lam] for member in members], first.d + 1, 1)
         penalty[:, -1] /= [member.constant_sq or 1.0 for member in members]
         return cls(y, target, share, share * y, penalty)

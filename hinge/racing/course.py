@@ -190,8 +190,7 @@ class Course:
         responses = self._sums(self.X, beta)
         problem = KernelRegularized(self._gram(), self.y, self.lam, bias="free")
         answer = Expansion(beta, b, responses)
-        objective = problem.objective(answer)
-        return objective, self._kernel_error(answer), problem.dual(beta, problem.checked(answer))
+        return problem.objective(answer), self._kernel_error(answer), problem.certificate(answer).bound
 
     def _kernel_error(self, answer: Expansion) -> float:
         return _wrong(self._sums(self.X_test, answer.beta) + answer.b, self.y_test)

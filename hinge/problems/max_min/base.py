@@ -333,10 +333,6 @@ class MaxMin(Problem[Strategies]):
         """The interval that x and p certify."""
         return self.certified(*self.bounds(answer))
 
-    def final_answer(self, answer: Strategies, certificate: Certificate) -> Strategies:
-        """The answer itself: there is no bias."""
-        return answer
-
 
 def offers(problem: MaxMin, *names: str) -> bool:
     """Whether a problem implements all these methods."""

@@ -15,8 +15,6 @@ from hinge.threads import each
 from hinge.types import Array
 
 T = TypeVar("T")
-BINS = 4096
-"""Bins of the histograms by which the best bias is located."""
 BLOCK_ROWS = 1 << 16
 """Rows of one block of a pass."""
 ONE = frozen(np.ones(1))
@@ -99,6 +97,10 @@ class Examples(Problem[Answer]):
             return float(self.weight[0]) / self.total
         return self.weight[lo:hi] / self.total
 
+    def row_shares(self) -> np.ndarray:
+        """The cᵢ of all rows, as an array also where they are equal."""
+        return np.broadcast_to(np.asarray(self.share()), (self.n,))
+
     @cached_property
     def terms(self) -> int:
         """Longest chain of additions in a sum over all rows that is made block by block: bounds its rounding."""
@@ -120,34 +122,31 @@ class Examples(Problem[Answer]):
         """The mean loss from all responses; an upper bound if these have errors of up to `error`."""
         return sum(self.over_blocks(lambda lo, hi: self.loss_of(r[lo:hi], b, lo, hi, error)))
 
+    @property
+    def epsilon(self) -> float | None:
+        """ε of the loss of regression; None for losses of classification."""
+        return self.loss.epsilon if self.loss.two_sided else None
+
+    @property
+    def aims(self) -> np.ndarray:
+        """The labels of classification, or the targets of regression."""
+        return self.target if self.loss.two_sided else self.y
+
     def best_bias(self, r: np.ndarray) -> float:
         """The exact minimiser over b of the mean loss, given the responses.
 
         The hinge is piecewise linear in b with kinks at :math:`y_i - r_i`, and its slope rises by
         :math:`c_i` at each from :math:`-\\sum_{y_i=+1} c_i`: the minimiser is the order statistic
-        at which the positive mass is used up (midpoint where the slope is zero on an interval).
+        at which the positive mass is used up (midpoint where the slope is zero on an interval). The ε-insensitive loss
+        has two kinks a row, and a weighted median of them is best. Slopes of squared losses are piecewise linear:
+        Newton's method finds their zero.
         """
-        if self.loss != HINGE:
-            return self._best_offset(r)
-        n_pos = int(np.count_nonzero(self.y > 0))
-        if n_pos in (0, self.n):  # one class only: the outermost kink has no loss, nor has any b beyond it
-            return float((self.y - r).min() if n_pos == 0 else (self.y - r).max())
-        positive = float(self.weight[self.y > 0].sum()) if len(self.weight) > 1 else float(n_pos)
-        kinks, weights, before = self._kinks_about(r, positive)
-        order = np.argsort(kinks)
-        mass = before + np.cumsum(weights[order])
-        at = min(int(np.searchsorted(mass, positive * (1 - 1e-12))), len(order) - 1)
-        flat = at + 1 < len(order) and abs(mass[at] - positive) <= 1e-12 * self.total
-        return float(kinks[order[at]] + kinks[order[at + 1]]) / 2 if flat else float(kinks[order[at]])
-
-    def _best_offset(self, r: np.ndarray) -> float:
-        """`best_bias` of other losses: a weighted median of kinks, or Newton's method on a piecewise linear slope."""
-        c, loss = self.share(), self.loss
-        weight = np.full(self.n, c) if isinstance(c, float) else c
+        if not np.isfinite(r).all():
+            raise ValueError("A response is not finite: X has NaN or infinite entries, or entries too large.")
+        loss = self.loss
         if not loss.curvature:
-            kinks = np.concatenate([self.target - r - loss.epsilon, self.target - r + loss.epsilon])
-            return float(_middle(kinks, np.tile(weight, 2)))
-        b, low, high = 0.0, -np.inf, np.inf
+            return float(sorted_bias(r, self.aims, self.share(), self.epsilon))
+        b, low, high, weight = 0.0, -np.inf, np.inf, self.row_shares()
         for _ in range(100):
             a = loss.slope(self.short_of(r, b))
             slope, curvature = float(-(a * self.y) @ weight), float(weight[a != 0].sum()) / loss.curvature
@@ -157,39 +156,6 @@ class Examples(Problem[Answer]):
                 break
             b = b + step if low < b + step < high else 0.5 * (low + high)
         return b
-
-    def _kinks_about(self, r: np.ndarray, target: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """The kinks near the one at which the cumulative weight reaches the target, their weights, the weight before.
-
-        Two histograms narrow the range down, so that no second vector of length n is needed.
-        """
-        low, high, before = float(r.min()) * -1.0, float(r.max()) * -1.0, 0.0
-        low, high = min(low, high) - 2.0, max(low, high) + 2.0
-        if not np.isfinite([low, high]).all():
-            raise ValueError("A response is not finite: X has NaN or infinite entries, or entries too large.")
-        for _ in range(2):
-            if not high - low > BINS * np.spacing(max(-low, high)):
-                break  # the interval has fewer floating-point numbers than bins: it cannot be cut further
-            counts = np.zeros(BINS)
-            for lo, hi in self.blocks():
-                weight = None if len(self.weight) == 1 else self.weight[lo:hi]
-                counts += np.histogram(self.y[lo:hi] - r[lo:hi], BINS, (low, high), weights=weight)[0]
-            reached = before + np.cumsum(counts)
-            at = int(np.searchsorted(reached, target * (1 - 1e-9)))
-            # Take the next filled bin on either side too: rounding may have moved a kink by one bin.
-            filled = np.flatnonzero(counts)
-            first = filled[max(0, int(np.searchsorted(filled, at)) - 1)]
-            last = filled[min(len(filled) - 1, int(np.searchsorted(filled, at, side="right")))]
-            before = float(reached[first] - counts[first])
-            edges = np.linspace(low, high, BINS + 1)
-            low, high = float(edges[first]), float(edges[last + 1])
-        picked, weights = [], []
-        for lo, hi in self.blocks():
-            kinks = self.y[lo:hi] - r[lo:hi]
-            inside = (kinks >= low) & (kinks <= high)
-            picked.append(kinks[inside])
-            weights.append(np.ones(len(picked[-1])) if len(self.weight) == 1 else self.weight[lo:hi][inside])
-        return np.concatenate(picked), np.concatenate(weights), before
 
     def class_mass(self, alpha: np.ndarray) -> tuple[float, float]:
         """:math:`\\sum c_i|\\alpha_i|` over the rows where αᵢyᵢ is positive, and where it is negative."""
@@ -240,38 +206,33 @@ def sorted_bias(r: Array, y: Array, c: Array | float, epsilon: float | None = No
     -1.0
     """
     xp = namespace(r)
-    kinks = y - r
-    if epsilon is not None:
+    kinks, mass = y - r, None if isinstance(c, float) else c
+    if epsilon is not None:  # two kinks a row, and the slope changes its sign at half of their mass
         kinks = xp.concatenate([kinks - epsilon, kinks + epsilon])
-        return _middle(kinks, None if isinstance(c, float) else xp.concatenate([c, c]))
-    if isinstance(c, float):
-        at = int((y > 0).sum())
-        last = len(r) - 1
-        places = [min(max(at - 1, 0), last), min(at, last)]
-        # No other need be in its place.
-        placed: Any = np.partition(kinks, places) if isinstance(kinks, np.ndarray) else xp.sort(kinks)[0]
-        return (placed[places[0]] + placed[places[1]]) / 2 if 0 < at <= last else placed[places[0]]
-    order = xp.argsort(kinks)
-    mass = xp.cumsum(c[order], 0)
-    target = (c * (y > 0)).sum()
-    at = min(int(xp.searchsorted(mass, target * (1 - 1e-12))), len(r) - 1)
-    flat = at + 1 < len(r) and abs(float(mass[at] - target)) <= 1e-12 * float(mass[-1])
-    return (kinks[order[at]] + kinks[order[at + 1]]) / 2 if flat else kinks[order[at]]
+        mass = None if mass is None else xp.concatenate([mass, mass])
+        target = 0.5 * float(len(kinks) if mass is None else mass.sum())
+    else:
+        target = float((y > 0).sum() if mass is None else (mass * (y > 0)).sum())
+    low, high = weighted_quantiles(kinks, mass, target)
+    return (low + high) / 2
 
 
-def _middle(kinks: Array, mass: Array | None) -> Any:
-    """The weighted median of the kinks; the midpoint where it is not unique."""
-    xp = namespace(kinks)
+def weighted_quantiles(values: Array, mass: Array | None, target: float) -> tuple[Any, Any]:
+    """The smallest and the largest value where the cumulative mass of the sorted values is the target.
+
+    Without `mass` all are equal to 1. The two differ if the cumulative mass equals the target, up to rounding, between
+    two values; values of mass zero between them are passed over.
+    """
+    xp, last = namespace(values), len(values) - 1
     if mass is None:
-        kinks = xp.sort(kinks) if xp is np else xp.sort(kinks)[0]
-        at = len(kinks) // 2  # an even number: two kinks for each row
-        return (kinks[at - 1] + kinks[at]) / 2
-    order = xp.argsort(kinks)
-    used = xp.cumsum(mass[order], 0)
-    half, last = 0.5 * float(used[-1]), len(order) - 1
-    at = min(int(xp.searchsorted(used, half * (1 - 1e-12))), last)
-    after = min(int(xp.searchsorted(used, half * (1 + 1e-12))), last)  # skip kinks whose weight is zero
-    return (kinks[order[at]] + kinks[order[after]]) / 2
+        places = [min(max(int(target) - 1, 0), last), min(int(target), last)]
+        # No other need be in its place.
+        placed: Any = np.partition(values, places) if xp is np else xp.sort(values)[0]
+        return placed[places[0]], placed[places[1]]
+    order = xp.argsort(values)
+    below = xp.cumsum(mass[order], 0)
+    low, high = (min(int(xp.searchsorted(below, target * (1.0 + off))), last) for off in (-1e-12, 1e-12))
+    return values[order[low]], values[order[high]]
 
 
 def _checked_weight(weight: ArrayLike | None, n: int) -> np.ndarray:

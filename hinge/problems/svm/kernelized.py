@@ -9,7 +9,7 @@ from hinge.access import BaseGram, Gram, Matrix, as_points
 from hinge.access.gram.base import KernelSums
 from hinge.kernels import Kernel
 from hinge.problems.base import FEW, Certificate
-from hinge.problems.svm.examples import Examples, sorted_bias
+from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.kernel_duality import (
     UNIT,
     certificate_at,
@@ -22,7 +22,7 @@ from hinge.problems.svm.kernel_duality import (
     width_of,
 )
 from hinge.problems.svm.losses import HINGE, Loss
-from hinge.problems.svm.penalized import checked_lam, lam_of
+from hinge.problems.svm.penalized import GivenLambda, checked_lam
 from hinge.problems.svm.regularized import Regularized
 from hinge.types import Items
 
@@ -140,16 +140,6 @@ class KernelProblem(Examples[Expansion]):
         """Responses that the last call of `sharpened` summed anew."""
 
     @property
-    def epsilon(self) -> float | None:
-        """ε of the loss of regression; None for the hinge."""
-        return self.loss.epsilon if self.loss.two_sided else None
-
-    @property
-    def aims(self) -> np.ndarray:
-        """The labels of classification, or the targets of regression."""
-        return self.target if self.loss.two_sided else self.y
-
-    @property
     def kernel_evals(self) -> int:  # type: ignore[override]
         """Kernel values computed so far."""
         return self.gram.evals
@@ -171,12 +161,6 @@ class KernelProblem(Examples[Expansion]):
     def mean_loss(self, r: np.ndarray, b: float) -> float:
         """The mean loss."""
         return self.mean_loss_from(r, b)
-
-    def best_bias(self, r: np.ndarray) -> float:
-        """The same by one selection: beside kernel rows, vectors of length n are nothing."""
-        if not np.isfinite(r).all():
-            return super().best_bias(r)  # which says so
-        return float(sorted_bias(r, self.aims, self.share(), self.epsilon))
 
     def checked(self, answer: Expansion) -> float:
         """‖w‖²; zero where it is negative, by rounding or by a kernel that is not positive semidefinite."""
@@ -307,7 +291,7 @@ class KernelProblem(Examples[Expansion]):
             self.gram.evals += finer.evals - before
 
 
-class KernelRegularized(KernelProblem):
+class KernelRegularized(GivenLambda[Expansion], KernelProblem):
     """The regularised SVM with a kernel: Problem 2.2 of the SBP paper.
 
     .. math:: P(w, b) = \\frac\\lambda2\\|w\\|^2
@@ -341,18 +325,9 @@ class KernelRegularized(KernelProblem):
     def __init__(
         self, X: Items | BaseGram, y: ArrayLike, lam: float, kernel: Kernel | None = None, **options: Any
     ) -> None:
-        super().__init__(X, y, kernel, **options)
+        KernelProblem.__init__(self, X, y, kernel, **options)
         self.lam = checked_lam(lam)
         self._boxes: tuple[float, np.ndarray] | None = None
-
-    @classmethod
-    def from_C(
-        cls, X: Items | BaseGram, y: ArrayLike, C: float, kernel: Kernel | None = None, **options: Any
-    ) -> "KernelRegularized":
-        """The same problem by LIBSVM's C, λ = 1/(C Σ s)."""
-        problem = cls(X, y, 1.0, kernel, **options)
-        problem.lam = lam_of(C, problem.total)
-        return problem
 
     @property
     def boxes(self) -> np.ndarray:
@@ -493,22 +468,6 @@ class KernelRegularized(KernelProblem):
         if not room >= 0.5 * most:
             chosen |= beta != 0.0
         return np.flatnonzero(chosen)
-
-    def dual(self, beta: np.ndarray, sq_norm: float) -> float:
-        """D at the best multiple of β within the bounds; -inf where no multiple is feasible."""
-        size = float(np.abs(beta).sum())
-        if self.bias == "free" and abs(float(beta.sum())) > 1e-9 * size:
-            return -np.inf
-        if not self.loss.two_sided and (beta * self.y < 0).any():
-            return -np.inf
-        gain = size if self.epsilon is None else float(beta @ self.target) - self.epsilon * size
-        if not gain > 0.0:
-            return 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            largest = float(np.nanmax(np.abs(beta) / self.boxes))
-        linear, quadratic = self.lam * gain, self.lam * sq_norm
-        scale = min(1.0 / largest, linear / quadratic if quadratic > 0 else np.inf)
-        return scale * linear - 0.5 * scale**2 * quadratic
 
 
 def dual_multiple(

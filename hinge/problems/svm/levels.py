@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from hinge.access import BaseGram
 from hinge.compiled import compiled
 from hinge.problems.base import Certificate
+from hinge.problems.svm.examples import weighted_quantiles
 from hinge.problems.svm.kernel_duality import UNIT
 from hinge.problems.svm.kernelized import Expansion, KernelProblem
 from hinge.problems.svm.losses import HINGE, Loss
@@ -364,13 +365,7 @@ class KernelLevels(KernelProblem):
 
 def optimal_level(m: np.ndarray, alpha: np.ndarray, s: np.ndarray, share: float) -> float:
     """The l at which -(share Σs)l + Σ s max(0, l - m) is least."""
-    order = np.argsort(m, kind="stable")
-    below = np.cumsum(s[order])
-    target = share * below[-1]
-    at = min(int(np.searchsorted(below, target * (1 - 1e-12))), len(m) - 1)
-    low = high = float(m[order[at]])
-    if at + 1 < len(m) and below[at] <= target * (1 + 1e-12):
-        high = float(m[order[at + 1]])
+    low, high = map(float, weighted_quantiles(m, s, share * float(s.sum())))
     free = (alpha > 0) & (alpha < s)
     return float(np.clip(m[free].mean(), low, high)) if free.any() else (low + high) / 2
 

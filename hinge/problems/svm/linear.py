@@ -142,18 +142,24 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
 
     def combination(self, alpha: np.ndarray) -> np.ndarray:
         """:math:`\\sum_i c_i\\alpha_i y_i x_i` in one pass over the rows with a positive α."""
+        total = np.zeros(self.d)
+
+        def add(data: Data, lo: int, hi: int, z: np.ndarray) -> np.ndarray:
+            data.combine(alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi), lo, hi, z)
+            return z
+
         if self._by_parts:
-
-            def part(data: Data, lo: int, hi: int) -> np.ndarray:
-                z = np.zeros(self.d)
-                data.combine(alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi), lo, hi, z)
-                return z
-
-            return sum(self.matrix.each_block(part), np.zeros(self.d))
-        z = np.zeros(self.d)
+            return sum(self.matrix.each_block(lambda data, lo, hi: add(data, lo, hi, np.zeros(self.d))), total)
         for lo, hi in self.blocks():
-            self.matrix.combine(alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi), lo, hi, z)
-        return z
+            add(self.matrix, lo, hi, total)
+        return total
+
+    def fine_combination(self, coef: np.ndarray) -> np.ndarray:
+        """:math:`\\sum_i \\mathrm{coef}_i(x_i, 1)` in twice the precision, rounded once; rows are in memory."""
+        sums, rest = np.zeros((2, self.d + 1))
+        for lo, hi in self.blocks():
+            self.matrix.combine_finely(coef[lo:hi], lo, hi, sums, rest)
+        return sums + rest
 
     @property
     def _by_parts(self) -> bool:

@@ -79,7 +79,7 @@ class OneClass(Regularized):
         """ν times the squared norm of the mean of some rows, but not below 1e-6 of a typical row's."""
         some = np.zeros(self.n)
         some[:: max(1, self.n // SOME)] = 1.0
-        mean = self.combination(some) / (float(self._shares() @ some) or 1.0)
+        mean = self.combination(some) / (float(self.row_shares() @ some) or 1.0)
         sq = max(float(mean @ mean), 1e-6 * self.matrix.typical_sq_norm())
         return float(np.clip(self.nu * sq or 1.0, 1 / FAR, FAR))
 
@@ -99,7 +99,7 @@ class OneClass(Regularized):
 
     def best_bias(self, r: np.ndarray) -> float:
         """-ρ, for the best ρ given the responses."""
-        return -optimal_level(r, np.zeros(self.n), self._shares(), self.nu)
+        return -optimal_level(r, np.zeros(self.n), self.row_shares(), self.nu)
 
     def relative(self, primal: float, dual: float) -> float:
         """The bound on the relative error of w = w(α), from P and D in any common unit."""
@@ -120,7 +120,7 @@ class OneClass(Regularized):
         The difference to ν is spread over the rows between their bounds, in proportion to each row's distance to the
         bound; over all rows if that is not enough.
         """
-        c = self._shares()
+        c = self.row_shares()
         counts = c > 0.0
         alpha = np.where(counts, np.clip(alpha, 0.0, 1.0), 0.0)
         for pool in ((alpha > 0.0) & (alpha < 1.0), counts):
@@ -136,7 +136,7 @@ class OneClass(Regularized):
         if solution.alpha is None:
             return Certificate.unknown(solution.b)
         alpha, w = self.restored(solution.alpha)
-        r, c, lam = self.responses(w), self._shares(), self.lam
+        r, c, lam = self.responses(w), self.row_shares(), self.lam
         # Where several levels are optimal, it is chosen by the α that are not within 0.01 of a bound.
         level = optimal_level(r, np.where(np.abs(alpha - 0.5) > 0.5 - 1e-2, 0.0, alpha) * c, c, self.nu)
         r -= level
@@ -165,7 +165,3 @@ class OneClass(Regularized):
     def certificate_cells(self, cost: Cost) -> int:
         """Upper bound on the cells that a certificate (two passes) and `finished` (one pass) read."""
         return 3 * self.pass_cells
-
-    def _shares(self) -> np.ndarray:
-        """The cᵢ, as an array of one for each row."""
-        return np.broadcast_to(np.asarray(self.share()), (self.n,))

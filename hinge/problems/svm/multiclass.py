@@ -1,7 +1,6 @@
 """The SVM of all classes jointly (Crammer and Singer), with a given λ or a given slack: primal, dual, duality gap."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,8 +9,8 @@ from hinge.access import Data, add_row, as_matrix, dots, frozen, read_row
 from hinge.compiled import compiled
 from hinge.problems.base import Certificate, OnData, Solution, rounded_gap, rounding
 from hinge.problems.svm.examples import Examples
-from hinge.problems.svm.penalized import checked_lam, lam_of
-from hinge.problems.svm.slack_constrained import Basins, best_level
+from hinge.problems.svm.penalized import GivenLambda, checked_lam
+from hinge.problems.svm.slack_constrained import Basins, GivenSlack, checked_slack
 from hinge.types import MatrixLike
 
 
@@ -77,7 +76,7 @@ class MulticlassProblem(OnData[Solution], Examples[Solution]):
         return sum(float((mass[lo:hi] * self.share(lo, hi)).sum()) for lo, hi in self.blocks())
 
 
-class Multiclass(MulticlassProblem):
+class Multiclass(GivenLambda[Solution], MulticlassProblem):
     """One weight vector for each class, all found by one problem.
 
     .. math::
@@ -141,15 +140,8 @@ class Multiclass(MulticlassProblem):
         weight: ArrayLike | None = None,
         bias_scale: float = 0.0,
     ) -> None:
-        super().__init__(X, labels, n_classes, weight, bias_scale)
+        MulticlassProblem.__init__(self, X, labels, n_classes, weight, bias_scale)
         self.lam = checked_lam(lam)
-
-    @classmethod
-    def from_C(cls, X: MatrixLike | Data, labels: ArrayLike, C: float, **options: Any) -> "Multiclass":
-        """The same problem by LIBLINEAR's C."""
-        problem = cls(X, labels, 1.0, **options)
-        problem.lam = lam_of(C, problem.total)
-        return problem
 
     def mean_loss(self, W: np.ndarray, error: float = 0.0, billed: bool = True) -> float:
         """The mean loss in one pass; an upper bound on it if margins have errors of up to `error`."""
@@ -184,10 +176,6 @@ class Multiclass(MulticlassProblem):
         size += self.bias_scale * float(largest[-1])
         primal = self.primal(answer.w, rounding(self.matrix.max_row_cells + 1, 2.0 * size + 1.0))
         return Certificate(primal, found.bound, self.relative(primal, found.bound))
-
-    def relative(self, primal: float, dual: float) -> float:
-        """The relative duality gap, the `gap` of a certificate."""
-        return 0.0 if primal == dual else rounded_gap(primal, dual, dual)
 
     def margin_error(self, W: np.ndarray) -> float:
         """Bound on the error of any 1 - mᵢ; a margin is the difference of two responses, each with an error."""
@@ -225,7 +213,7 @@ class Multiclass(MulticlassProblem):
         return p
 
 
-class MulticlassSlackConstrained(MulticlassProblem):
+class MulticlassSlackConstrained(GivenSlack[Solution], MulticlassProblem):
     """Maximise the margin between all classes where the slacks of the rows may have the mean ν.
 
     .. math:: \\max_{\\sum_k\\|w_k\\|^2 \\le 1}\\ \\max_{\\xi \\ge 0,\\ \\frac1n\\sum_i\\xi_i \\le \\nu}\\
@@ -265,22 +253,15 @@ class MulticlassSlackConstrained(MulticlassProblem):
     """
 
     def __init__(self, X: MatrixLike | Data, labels: ArrayLike, nu: float, *, n_classes: int | None = None) -> None:
-        super().__init__(X, labels, n_classes)
-        if not 0 <= nu <= 1:
-            raise ValueError(f"nu must lie in [0, 1], got {nu!r}: it is the mean slack at unit norm.")
-        self.nu = float(nu)
-
-    def objective(self, solution: Solution) -> float:
-        """The largest margin (water level) of any multiple of W in the unit ball; reads not billed."""
-        return best_level(self._basins(solution.w, billed=False), self.nu)[0]
+        MulticlassProblem.__init__(self, X, labels, n_classes)
+        self.nu = checked_slack(nu)
 
     def certificate(self, solution: Solution) -> Certificate:
         """The interval [γ, D(p)], in two passes; all rounding included."""
-        basins = self._basins(solution.w, billed=True)
-        gamma, _, s = best_level(basins, self.nu)
+        basins = self.basins(solution)
+        gamma, _, s = self.level_in(basins, solution)
         error = rounding(self.matrix.max_row_cells + solution.w.size, 2.0 * self.largest_norm())
-        gamma -= s * (error + basins.error(self.nu / s)) if s > 0 else rounding(0, gamma)
-        gamma = max(gamma, self.nu - rounding(0, self.nu))
+        gamma = self.rounded_level(basins, gamma, s, error)
         if solution.alpha is None:
             return Certificate(gamma, np.inf, np.inf)
         Z, mass = self.combination(solution.alpha)
@@ -291,10 +272,15 @@ class MulticlassSlackConstrained(MulticlassProblem):
         upper += rounding(self.terms + 2 * self.k, upper)
         return Certificate(gamma, upper, rounded_gap(upper, gamma, gamma))
 
-    def _basins(self, W: np.ndarray, billed: bool) -> Basins:
-        m = np.concatenate([self.margins(W, np.arange(lo, hi), billed) for lo, hi in self.matrix.row_blocks()])
-        m /= np.sqrt(2.0) * (float(np.linalg.norm(W)) or 1.0)
-        return Basins(m, np.ones(self.n), np.broadcast_to(np.asarray(self.share()), (self.n,)), free=False)
+    def norm_of(self, answer: Solution) -> float:
+        """‖W‖."""
+        return float(np.linalg.norm(answer.w))
+
+    def basins(self, answer: Solution, billed: bool = True) -> Basins:
+        """The margins of an answer at unit norm."""
+        m = np.concatenate([self.margins(answer.w, np.arange(lo, hi), billed) for lo, hi in self.matrix.row_blocks()])
+        m /= np.sqrt(2.0) * (self.norm_of(answer) or 1.0)
+        return Basins(m, np.ones(self.n), self.row_shares(), free=False)
 
 
 def _checked_labels(labels: ArrayLike, n_classes: int | None) -> tuple[np.ndarray, int]:

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import Data
-from hinge.problems.base import EPS, TINY, Certificate, Combination, Solution, rounded_gap, rounding
+from hinge.problems.base import EPS, TINY, Answer, Certificate, Combination, Solution, rounded_gap, rounding
+from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.linear import Bias, LinearProblem
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, Loss
 from hinge.types import MatrixLike
@@ -15,7 +16,24 @@ FAR = 1e120
 """λ must lie between this and its inverse, so that products with squares of the data stay finite."""
 
 
-class Penalized(LinearProblem):
+class GivenLambda(Examples[Answer]):
+    """A problem whose parameter is λ, or C: the relative duality gap."""
+
+    lam: float
+
+    @classmethod
+    def from_C(cls, X: Any, y: ArrayLike, C: float, *others: Any, **options: Any) -> Self:
+        """The problem with LIBLINEAR's and LIBSVM's C in place of λ = 1/(C Σ s)."""
+        problem = cls(X, y, 1.0, *others, **options)
+        problem.lam = lam_of(C, problem.total)
+        return problem
+
+    def relative(self, primal: float, dual: float) -> float:
+        """The relative gap of a certificate."""
+        return relative_gap(primal, dual, self.unit)
+
+
+class Penalized(GivenLambda[Solution], LinearProblem):
     """λ times a penalty on w, plus the mean loss: the parameter λ or C, and the relative duality gap.
 
     Subclasses define `penalty` and the dual objective, `dual`.
@@ -38,15 +56,8 @@ class Penalized(LinearProblem):
         bias_scale: float = 1.0,
         loss: Loss = HINGE,
     ) -> None:
-        super().__init__(X, y, weight=weight, bias=bias, bias_scale=bias_scale, loss=loss)
+        LinearProblem.__init__(self, X, y, weight=weight, bias=bias, bias_scale=bias_scale, loss=loss)
         self.lam = checked_lam(lam)
-
-    @classmethod
-    def from_C(cls, X: MatrixLike | Data, y: ArrayLike, C: float, **options: Any) -> Self:
-        """The problem with LIBLINEAR's C in place of λ = 1/(C Σ s)."""
-        problem = cls(X, y, 1.0, **options)
-        problem.lam = lam_of(C, problem.total)
-        return problem
 
     def penalty(self, w: np.ndarray, b: float) -> float:
         """The penalty of (w, b), which λ multiplies."""
@@ -80,10 +91,6 @@ class Penalized(LinearProblem):
     def primal_at(self, w: np.ndarray, b: float, loss: float) -> float:
         """Upper bound on P(w, b), given the mean loss as a sum over blocks."""
         return primal_value(self.lam, self.penalty(w, b), self.d, loss, self.terms)
-
-    def relative(self, primal: float, dual: float) -> float:
-        """The relative gap of a certificate."""
-        return relative_gap(primal, dual, self.unit)
 
 
 def primal_value(lam: float, paid: float, d: int, loss: float, terms: int) -> float:
@@ -148,20 +155,10 @@ class L1Regularized(Penalized):
     True
     """
 
-    def __init__(
-        self,
-        X: MatrixLike | Data,
-        y: ArrayLike,
-        lam: float,
-        *,
-        weight: ArrayLike | None = None,
-        bias: Bias = "none",
-        bias_scale: float = 1.0,
-        loss: Loss = SQUARED_HINGE,
-    ) -> None:
-        if loss != SQUARED_HINGE:
-            raise ValueError(f"The 1-norm goes with the squared hinge here, not with the {loss.name} loss.")
-        super().__init__(X, y, lam, weight=weight, bias=bias, bias_scale=bias_scale, loss=loss)
+    def __init__(self, X: MatrixLike | Data, y: ArrayLike, lam: float, **options: Any) -> None:
+        super().__init__(X, y, lam, **{"loss": SQUARED_HINGE, **options})
+        if self.loss != SQUARED_HINGE:
+            raise ValueError(f"The 1-norm goes with the squared hinge here, not with the {self.loss.name} loss.")
         if not self.in_memory:
             raise ValueError(
                 "The 1-norm asks for whole columns, again and again: give an array or a sparse matrix in memory, "
@@ -190,10 +187,7 @@ class L1Regularized(Penalized):
         alpha = np.maximum(solution.alpha, 0.0)
         alpha = self.balanced(alpha) if self.bias == "free" else alpha
         coef = alpha * self.y * self.share()
-        sums, rest = np.zeros((2, self.d + 1))
-        for lo, hi in self.blocks():
-            self.matrix.combine_finely(coef[lo:hi], lo, hi, sums, rest)
-        sums = np.abs(sums + rest)
+        sums = np.abs(self.fine_combination(coef))
         np.abs(coef, out=coef)
         linear = float(coef.sum())
         quadratic = 0.25 * float(coef @ alpha)

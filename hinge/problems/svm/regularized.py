@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import Data, Matrix
+from hinge.access import Data
 from hinge.problems.base import EPS, TINY, Certificate, Combination, Solution, rounding
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
@@ -181,18 +181,14 @@ class Regularized(Penalized):
         With many rows and a small λ, z = λw is far smaller than its terms, and ‖z‖²/λ is what the dual pays. α is
         defined by the rounded values of :math:`c_i\\alpha_iy_i`, so that these have no error.
         """
-        alpha, matrix = answer.alpha, self.matrix
-        if alpha is None or self.bias == "free" or self.pull or not isinstance(matrix, Matrix):
+        alpha = answer.alpha
+        if alpha is None or self.bias == "free" or self.pull or not self.in_memory:
             return found
         mass, norm = sum(self.class_mass(alpha)), self.lam * float(np.linalg.norm(answer.w))
         off = self.combination_error(mass)
         if off * (norm + 0.5 * off) / self.lam < 0.5 * (found.objective - found.bound):
             return found
-        coef = alpha * self.y * self.share()
-        z, rest = np.zeros((2, self.d + 1))
-        for lo, hi in self.blocks():
-            matrix.combine_finely(coef[lo:hi], lo, hi, z, rest)
-        z = (z + rest)[:-1]
+        z = self.fine_combination(alpha * self.y * self.share())[:-1]
         lost = (self.n * EPS) ** 2 * mass * self.largest_norm() + 8.0 * self.n * self.d * TINY
         share = self.dual_share(alpha, z)
         share = share._replace(

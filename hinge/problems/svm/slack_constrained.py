@@ -1,19 +1,86 @@
 """The SVM with a given slack, problem (3) of the SIMBA paper, or a given norm; and the conversions of Lemma 2.1."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from hinge.access import Data
-from hinge.problems.base import Certificate, Solution, rounded_gap, rounding
+from hinge.problems.base import Answer, Certificate, Solution, rounded_gap, rounding
+from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.linear import Bias, LinearProblem
 from hinge.problems.svm.regularized import Regularized
 from hinge.types import MatrixLike
 
 
-class SlackConstrained(LinearProblem):
+class GivenSlack(Examples[Answer]):
+    """Examples whose slacks may have the mean ν: the level that their margins reach, and how much slack is too much."""
+
+    nu: float
+    bias: Any = "none"
+
+    def basins(self, answer: Answer, billed: bool = True) -> "Basins":
+        """The margins of an answer at unit norm."""
+        raise NotImplementedError
+
+    def norm_of(self, answer: Answer) -> float:
+        """‖w‖."""
+        raise NotImplementedError
+
+    def objective(self, answer: Answer) -> float:
+        """The largest margin (water level) of any multiple of w in the unit ball, at the best bias if it is free."""
+        return self.level(answer, billed=False)[0]
+
+    def level(self, answer: Answer, billed: bool = True) -> tuple[float, float, float]:
+        """The margin γ (water level), the bias at unit norm, and the norm s in [0, 1] at which w has this margin.
+
+        At norm s the level is s Φ(ν/s), where Φ(ν) is the level at unit norm. It can be largest at some s < 1, if w
+        misclassifies so much that a shorter w makes better use of the slack; w = 0 has level ν.
+        """
+        return self.level_in(self.basins(answer, billed), answer)
+
+    def level_in(self, basins: "Basins", answer: Answer) -> tuple[float, float, float]:
+        """The same, given the margins."""
+        gamma, b, s = best_level(basins, self.nu)
+        return gamma, b if self.bias == "free" else cast(Any, answer).b / (self.norm_of(answer) or 1.0), s
+
+    def rounded_level(self, basins: "Basins", gamma: float, s: float, error: float) -> float:
+        """A lower bound on the level γ at norm s, where each margin at unit norm is off by at most `error`."""
+        gamma -= s * (error + basins.error(self.nu / s)) if s > 0 else rounding(0, gamma)
+        return max(gamma, self.nu - rounding(0, self.nu))  # the margins of w = 0 are exact
+
+    def final_answer(self, answer: Answer, certificate: Certificate) -> Answer:
+        """The answer with the certificate's bias, which is for unit norm, times ‖w‖."""
+        if certificate.is_unknown:
+            return answer
+        return cast(Answer, cast(Any, answer)._replace(b=certificate.b * (self.norm_of(answer) or 1.0)))
+
+    def usable(self, answer: Answer) -> float:
+        """The slack at which all rows of the smaller class use some; with more the bias diverges.
+
+        Infinite without a free bias; reads are not billed.
+        """
+        return self.basins(answer, billed=False).usable
+
+    def flooded(self, usable: float) -> str:
+        """The error message for a slack that covers all of the smaller class."""
+        m = min(int(((self.y == side) & (self.weight > 0)).sum()) for side in (1, -1))
+        known = f" The largest usable slack is about {usable:.2g}." if np.isfinite(usable) else ""
+        return (
+            f"A slack of {self.nu:g} is too large: it covers all {m} rows of the smaller class, and "
+            f"the bias diverges, so that all rows get the label of the other class.{known}"
+        )
+
+
+def checked_slack(nu: float) -> float:
+    """ν as a number in [0, 1]."""
+    if not 0 <= nu <= 1:
+        raise ValueError(f"nu must lie in [0, 1], got {nu!r}: it is the mean slack at unit norm.")
+    return float(nu)
+
+
+class SlackConstrained(GivenSlack[Solution], LinearProblem):
     """Maximise the margin where the slacks of the rows may have the weighted mean ν.
 
     .. math:: \\max_{\\|w\\| \\le 1,\\, b}\\ \\max_{\\xi \\ge 0,\\ \\sum_i c_i\\xi_i \\le \\nu}\\
@@ -42,31 +109,23 @@ class SlackConstrained(LinearProblem):
     def __init__(
         self, X: MatrixLike | Data, y: ArrayLike, nu: float, *, weight: ArrayLike | None = None, bias: Bias = "none"
     ) -> None:
-        super().__init__(X, y, weight=weight, bias=bias)
+        LinearProblem.__init__(self, X, y, weight=weight, bias=bias)
         if bias == "penalized":
             raise ValueError("SlackConstrained takes bias='none' or 'free'; add a constant feature to X.")
-        if not 0 <= nu <= 1:
-            raise ValueError(f"nu must lie in [0, 1], got {nu!r}: it is the mean slack at unit norm.")
-        self.nu = float(nu)
+        self.nu = checked_slack(nu)
 
     def regularized(self, lam: float) -> Regularized:
         """The same examples as a regularised problem."""
         weight = self.weight if len(self.weight) > 1 else None
         return Regularized(self.read_through, self.y, lam, weight=weight, bias=self.bias)
 
-    def objective(self, solution: Solution) -> float:
-        """The largest margin (water level) of any multiple of w in the unit ball, at the best bias if it is free."""
-        return self.level(solution, billed=False)[0]
-
     def certificate(self, solution: Solution) -> Certificate:
         """The interval [γ, D(p)] with p proportional to the solution's cα; `b` is the bias at unit norm."""
-        basins = self._basins(solution, billed=True)
-        gamma, b, s = best_level(basins, self.nu)
-        b = self._bias(solution, b)
-        # Error of the margins at unit norm, with the error of the norm; the margins of w = 0 are exact.
+        basins = self.basins(solution)
+        gamma, b, s = self.level_in(basins, solution)
+        # Error of the margins at unit norm, with the error of the norm.
         error = rounding(self.matrix.max_row_cells + self.d, self.largest_norm() + abs(b))
-        gamma -= s * (error + basins.error(self.nu / s)) if s > 0 else rounding(0, gamma)
-        gamma = max(gamma, self.nu - rounding(0, self.nu))
+        gamma = self.rounded_level(basins, gamma, s, error)
         alpha = solution.alpha
         if alpha is None or alpha.max() <= 0:
             return Certificate(gamma, np.inf, np.inf, b)
@@ -78,44 +137,14 @@ class SlackConstrained(LinearProblem):
         upper += rounding(self.terms, upper)
         return Certificate(gamma, upper, rounded_gap(upper, gamma, gamma), b)
 
-    def final_answer(self, answer: Solution, certificate: Certificate) -> Solution:
-        """The answer with the certificate's bias, which is for unit norm, times ‖w‖."""
-        if certificate.is_unknown:
-            return answer
-        return answer._replace(b=certificate.b * (self.norm(answer.w) or 1.0))
+    def norm_of(self, answer: Solution) -> float:
+        """‖w‖."""
+        return self.norm(answer.w)
 
-    def level(self, solution: Solution, billed: bool = True) -> tuple[float, float, float]:
-        """The margin γ (water level), the bias at unit norm, and the norm s in [0, 1] at which w has this margin.
-
-        At norm s the level is s Φ(ν/s), where Φ(ν) is the level at unit norm. It can be largest at some s < 1, if w
-        misclassifies so much that a shorter w makes better use of the slack; w = 0 has level ν.
-        """
-        gamma, b, s = best_level(self._basins(solution, billed), self.nu)
-        return gamma, self._bias(solution, b), s
-
-    def _bias(self, solution: Solution, b: float) -> float:
-        return b if self.bias == "free" else solution.b / (self.norm(solution.w) or 1.0)
-
-    def usable(self, solution: Solution) -> float:
-        """The slack at which all rows of the smaller class use some; with more the bias diverges.
-
-        Infinite without a free bias; reads are not billed.
-        """
-        return self._basins(solution, billed=False).usable
-
-    def flooded(self, usable: float) -> str:
-        """The error message for a slack that covers all of the smaller class."""
-        m = min(int((self.y == side).sum()) for side in (1, -1))
-        known = f" The largest usable slack is about {usable:.2g}." if np.isfinite(usable) else ""
-        return (
-            f"A slack of {self.nu:g} is too large: it covers all {m} rows of the smaller class, and "
-            f"the bias diverges, so that all rows get the label of the other class.{known}"
-        )
-
-    def _basins(self, solution: Solution, billed: bool) -> "Basins":
-        r = self.responses(solution.w, billed) / (self.norm(solution.w) or 1.0)
-        c = np.broadcast_to(np.asarray(self.share()), (self.n,))
-        return Basins(r, self.y, c, free=self.bias == "free")
+    def basins(self, answer: Solution, billed: bool = True) -> "Basins":
+        """The margins of an answer at unit norm."""
+        r = self.responses(answer.w, billed) / (self.norm(answer.w) or 1.0)
+        return Basins(r, self.y, self.row_shares(), free=self.bias == "free")
 
 
 class Basins:
@@ -305,9 +334,7 @@ def scalarizations(problem: LinearProblem, solution: Solution) -> Scalarization:
     (0.01, True)
     """
     w, b = solution.w, solution.b
-    slack = False
-    if isinstance(problem, SlackConstrained):
-        slack = True
+    if slack := isinstance(problem, SlackConstrained):
         gamma, b, s = problem.level(solution)
         scale = s / (gamma * (problem.norm(w) or 1.0))
         w, b = scale * w, b * s / gamma

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hinge.problems.base import Certificate, Cost, Problem, rounded_gap, rounding
-from hinge.problems.svm.penalized import checked_lam
+from hinge.problems.base import Certificate, Cost, Problem, rounding
+from hinge.problems.svm.penalized import checked_lam, relative_gap
 
 DECODED = 1e-6
 """A relative error of the objective that may come from the rounding of the scores that a decoder compares."""
@@ -157,7 +157,7 @@ class Structured(Problem[StructuredSolution]):
                 f"decode(w, x, y) does not find the maximum: by what it found, the objective is {primal:.6g}, and it "
                 f"is proved to be {dual:.6g} at least. It must maximise loss(y, ŷ) + w @ features(x, ŷ)."
             )
-        return Certificate(primal, dual, 0.0 if primal == dual else rounded_gap(primal, dual, dual))
+        return Certificate(primal, dual, relative_gap(primal, dual, 0.0))
 
     def dual(self, answer: StructuredSolution) -> float:
         """D at the best feasible multiple of the answer's dual point; -inf where it has none."""
@@ -170,10 +170,6 @@ class Structured(Problem[StructuredSolution]):
         quadratic, most = self.lam * norm * norm, float(answer.alpha.max()) * (1.0 + rounding(0, 1.0))
         scale = min(1.0 / most, answer.loss / quadratic if quadratic > 0.0 else np.inf)
         return scale * answer.loss - 0.5 * scale**2 * quadratic - rounding(0, scale * answer.loss)
-
-    def final_answer(self, answer: StructuredSolution, certificate: Certificate) -> StructuredSolution:
-        """The answer as it is: there is no bias."""
-        return answer
 
     def cells_of(self, cost: Cost) -> int:
         """Examples that an iteration decodes at most."""
