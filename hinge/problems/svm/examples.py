@@ -15,8 +15,6 @@ from hinge.threads import each
 from hinge.types import Array
 
 T = TypeVar("T")
-BINS = 4096
-"""Bins of the histograms by which the best bias is located."""
 BLOCK_ROWS = 1 << 16
 """Rows of one block of a pass."""
 ONE = frozen(np.ones(1))
@@ -129,16 +127,9 @@ class Examples(Problem[Answer]):
         """
         if self.loss != HINGE:
             return self._best_offset(r)
-        n_pos = int(np.count_nonzero(self.y > 0))
-        if n_pos in (0, self.n):  # one class only: the outermost kink has no loss, nor has any b beyond it
-            return float((self.y - r).min() if n_pos == 0 else (self.y - r).max())
-        positive = float(self.weight[self.y > 0].sum()) if len(self.weight) > 1 else float(n_pos)
-        kinks, weights, before = self._kinks_about(r, positive)
-        order = np.argsort(kinks)
-        mass = before + np.cumsum(weights[order])
-        at = min(int(np.searchsorted(mass, positive * (1 - 1e-12))), len(order) - 1)
-        flat = at + 1 < len(order) and abs(mass[at] - positive) <= 1e-12 * self.total
-        return float(kinks[order[at]] + kinks[order[at + 1]]) / 2 if flat else float(kinks[order[at]])
+        if not np.isfinite([r.min(), r.max()]).all():
+            raise ValueError("A response is not finite: X has NaN or infinite entries, or entries too large.")
+        return float(sorted_bias(r, self.y, self.share()))
 
     def _best_offset(self, r: np.ndarray) -> float:
         """`best_bias` of other losses: a weighted median of kinks, or Newton's method on a piecewise linear slope."""
@@ -157,39 +148,6 @@ class Examples(Problem[Answer]):
                 break
             b = b + step if low < b + step < high else 0.5 * (low + high)
         return b
-
-    def _kinks_about(self, r: np.ndarray, target: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """The kinks near the one at which the cumulative weight reaches the target, their weights, the weight before.
-
-        Two histograms narrow the range down, so that no second vector of length n is needed.
-        """
-        low, high, before = float(r.min()) * -1.0, float(r.max()) * -1.0, 0.0
-        low, high = min(low, high) - 2.0, max(low, high) + 2.0
-        if not np.isfinite([low, high]).all():
-            raise ValueError("A response is not finite: X has NaN or infinite entries, or entries too large.")
-        for _ in range(2):
-            if not high - low > BINS * np.spacing(max(-low, high)):
-                break  # the interval has fewer floating-point numbers than bins: it cannot be cut further
-            counts = np.zeros(BINS)
-            for lo, hi in self.blocks():
-                weight = None if len(self.weight) == 1 else self.weight[lo:hi]
-                counts += np.histogram(self.y[lo:hi] - r[lo:hi], BINS, (low, high), weights=weight)[0]
-            reached = before + np.cumsum(counts)
-            at = int(np.searchsorted(reached, target * (1 - 1e-9)))
-            # Take the next filled bin on either side too: rounding may have moved a kink by one bin.
-            filled = np.flatnonzero(counts)
-            first = filled[max(0, int(np.searchsorted(filled, at)) - 1)]
-            last = filled[min(len(filled) - 1, int(np.searchsorted(filled, at, side="right")))]
-            before = float(reached[first] - counts[first])
-            edges = np.linspace(low, high, BINS + 1)
-            low, high = float(edges[first]), float(edges[last + 1])
-        picked, weights = [], []
-        for lo, hi in self.blocks():
-            kinks = self.y[lo:hi] - r[lo:hi]
-            inside = (kinks >= low) & (kinks <= high)
-            picked.append(kinks[inside])
-            weights.append(np.ones(len(picked[-1])) if len(self.weight) == 1 else self.weight[lo:hi][inside])
-        return np.concatenate(picked), np.concatenate(weights), before
 
     def class_mass(self, alpha: np.ndarray) -> tuple[float, float]:
         """:math:`\\sum c_i|\\alpha_i|` over the rows where αᵢyᵢ is positive, and where it is negative."""

@@ -38,7 +38,6 @@ def test_many_rows_go_by_blocks(monkeypatch):
     examples, r = some(0, 500, weighted=True)
     expected = examples.best_bias(r), examples.class_mass(np.abs(r)), examples.balanced(np.abs(r))
     monkeypatch.setattr(module, "BLOCK_ROWS", 64)
-    monkeypatch.setattr(module, "BINS", 16)
     assert list(examples.blocks())[-1] == (448, 500)
     assert examples.best_bias(r) == expected[0]
     np.testing.assert_allclose(examples.class_mass(np.abs(r)), expected[1])
