@@ -7,13 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _WHERE = {"LinearSVC": "hinge.dask.linear", "LinearSVR": "hinge.dask.linear", "SVC": "hinge.dask.svc"}
+"""Their modules, which call them `DaskLinearSVC` and so on: there the local machines have these names."""
 
 __all__ = ["SVC", "LinearSVC", "LinearSVR"]
 
 if TYPE_CHECKING:
-    from hinge.dask.linear import LinearSVC as LinearSVC
-    from hinge.dask.linear import LinearSVR as LinearSVR
-    from hinge.dask.svc import SVC as SVC
+    from hinge.dask.linear import DaskLinearSVC as LinearSVC
+    from hinge.dask.linear import DaskLinearSVR as LinearSVR
+    from hinge.dask.svc import DaskSVC as SVC
 
 
 def __getattr__(name: str) -> Any:
@@ -23,7 +24,7 @@ def __getattr__(name: str) -> Any:
         import_module("distributed")  # which needs dask
     except ModuleNotFoundError as error:
         raise ImportError(f"hinge.dask needs dask and distributed: pip install 'hinge[dask]' ({error}).") from error
-    return getattr(import_module(_WHERE[name]), name)
+    return getattr(import_module(_WHERE[name]), f"Dask{name}")
 
 
 def __dir__() -> list[str]:

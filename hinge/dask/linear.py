@@ -11,8 +11,7 @@ from hinge.dask.machine import OnCluster, Spread, against_the_rest
 from hinge.dask.newton_rounds import NewtonRounds
 from hinge.dask.parts import ClusterTask, Facts, is_distributed
 from hinge.dask.rounds import Rounds, first_kappa
-from hinge.estimators import LinearSVC as LocalLinearSVC
-from hinge.estimators import LinearSVR as LocalLinearSVR
+from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.decorators import atomic, with_callbacks
 from hinge.estimators.fitting.reports import Report, how_all_ended, reports_of
@@ -122,7 +121,7 @@ class LinearOnCluster(OnCluster, LinearMachine):
 
 
 @declares
-class LinearSVC(LinearOnCluster, LocalLinearSVC):
+class DaskLinearSVC(LinearOnCluster, LinearSVC):
     """`hinge.LinearSVC` where the rows lie with the workers of a cluster: the same problem, certified in the same way.
 
     Rows are cut into parts, which stay where they are. Where there are many rows for each feature a round is a Newton
@@ -177,7 +176,7 @@ class LinearSVC(LinearOnCluster, LocalLinearSVC):
 
     @atomic
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVC":
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DaskLinearSVC":
         """Fit the model.
 
         Parameters
@@ -220,7 +219,7 @@ class LinearSVC(LinearOnCluster, LocalLinearSVC):
         """
         if not is_distributed(X):
             return super().decision_function(X)
-        return self._lazily(X, LocalLinearSVC.decision_function, np.float64, self.coef_.shape[0])
+        return self._lazily(X, LinearSVC.decision_function, np.float64, self.coef_.shape[0])
 
     def predict(self, X: Any, *, confidence: float | None = None, max_cost: float | None = None) -> Any:
         """The class of each row; of chunks, to be computed: a dask array, or a list.
@@ -237,13 +236,13 @@ class LinearSVC(LinearOnCluster, LocalLinearSVC):
         """
         if not is_distributed(X):
             return super().predict(X, confidence=confidence, max_cost=max_cost)
-        return self._lazily(X, LocalLinearSVC.predict, self.classes_.dtype, 1)
+        return self._lazily(X, LinearSVC.predict, self.classes_.dtype, 1)
 
     # --- parts of fit ---------------------------------------------------------------------
 
 
 @declares
-class LinearSVR(LinearOnCluster, LocalLinearSVR):
+class DaskLinearSVR(LinearOnCluster, LinearSVR):
     """`hinge.LinearSVR` where the rows lie with the workers of a cluster: the same problem, certified in the same way.
 
     The method, and the differences from the local estimator, are the same as for `hinge.dask.LinearSVC`.
@@ -280,7 +279,7 @@ class LinearSVR(LinearOnCluster, LocalLinearSVR):
 
     @atomic
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVR":
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DaskLinearSVR":
         """Fit the model.
 
         Parameters
@@ -315,4 +314,4 @@ class LinearSVR(LinearOnCluster, LocalLinearSVR):
         """
         if not is_distributed(X):
             return super().predict(X)
-        return self._lazily(X, LocalLinearSVR.predict, np.float64, 1)
+        return self._lazily(X, LinearSVR.predict, np.float64, 1)

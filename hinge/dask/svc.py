@@ -15,7 +15,7 @@ from hinge.dask.cluster import Cluster, ClusterFit, LoopResult, RoundRecord, byt
 from hinge.dask.machine import OnCluster, Spread, against_the_rest
 from hinge.dask.newton_rounds import DualPlace, NewtonRounds
 from hinge.dask.parts import ClusterTask, is_distributed
-from hinge.estimators import SVC as LocalSVC
+from hinge.estimators import SVC
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.attributes import Answers, expanded
@@ -58,7 +58,7 @@ class Certified(NamedTuple):
 
 
 @declares
-class SVC(OnCluster, LocalSVC):
+class DaskSVC(OnCluster, SVC):
     """`hinge.SVC` with landmarks where the rows lie with the workers of a cluster, certified for the exact kernel.
 
     Rows are cut into parts, which stay where they are. Landmarks are drawn from all rows; every part makes the features
@@ -122,7 +122,7 @@ class SVC(OnCluster, LocalSVC):
 
     @atomic
     @with_callbacks
-    def fit(self, X: object, y: object, sample_weight: object = None) -> "SVC":
+    def fit(self, X: object, y: object, sample_weight: object = None) -> "DaskSVC":
         """Fit the model.
 
         Parameters
@@ -183,7 +183,7 @@ class SVC(OnCluster, LocalSVC):
         """
         if not is_distributed(X):
             return super().decision_function(cast(Items, X))
-        return self._lazily(X, LocalSVC.decision_function, np.float64, len(self.intercept_))
+        return self._lazily(X, SVC.decision_function, np.float64, len(self.intercept_))
 
     def predict(self, X: object) -> Any:
         """The class of each row; of chunks, to be computed: a dask array, or a list.
@@ -198,7 +198,7 @@ class SVC(OnCluster, LocalSVC):
         """
         if not is_distributed(X):
             return super().predict(cast(Items, X))
-        return self._lazily(X, LocalSVC.predict, self.classes_.dtype, 1)
+        return self._lazily(X, SVC.predict, self.classes_.dtype, 1)
 
     # --- parts of fit ---------------------------------------------------------------------
 

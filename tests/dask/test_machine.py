@@ -21,7 +21,7 @@ dX = da.from_array(X, chunks=(100, 6))
 
 @pytest.mark.parametrize("machine", [LinearSVC, LinearSVR])
 def test_the_constructor_is_that_of_the_local_machine_and_two_more(machine):
-    local = getattr(hinge, machine.__name__)
+    local = getattr(hinge, machine.__name__.removeprefix("Dask"))
     own = dict(inspect.signature(machine).parameters)
     assert [own.pop(name).default for name in ("client", "parts")] == [None, None]
     assert own == dict(inspect.signature(local).parameters)

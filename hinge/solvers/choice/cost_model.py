@@ -14,14 +14,14 @@ from hinge.problems import Multiclass, Regularized
 from hinge.problems.base import EPS
 from hinge.solvers.ascent.sdca import TYPICAL
 from hinge.solvers.newton.newton import begins_with
-from hinge.solvers.newton.systems import CURVED, DIRECT, form_of
+from hinge.solvers.newton.systems import DIRECT, form_of
 from hinge.solvers.unit_costs import CELL, FLOP, NONZERO, ROW, SPARSE_FLOP, STEP, factor_cost, hessian_cost, pass_cost
 
 LEAST_TOL = 1e-16  # a relative gap of rounding
 ROOT = 3.5  # passes of the ascent with subspace steps, per digit and unit of the root of R²/Λ
 SUPPORT = 0.5  # share of the rows that take part in the answer, about
 STEPS, CROWDED = 3.0, 80.0  # steps of Newton's method in a stage with many rows a feature, and more by √(d/n)
-CG_PASSES = 5.0  # passes that the products of a step without a Hessian take; fewer by the sample of rows they read
+CG_PASSES = 5.0  # passes that the products of a step without a Hessian take; fewer the more rows a feature has
 SEPARABLE = 16.0  # rows for each feature below which a plane may separate them, and steps are hard to foresee
 SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing
 CLASS_STEPS = 15.0  # of MulticlassNewton, whatever the scales and λ: `benchmarks/costs.py` prints the median
@@ -123,7 +123,7 @@ def newton_cost(problem: Regularized) -> float:
     """The cost of Newton's method: its steps on all rows, the Hessian and its factors; or products without it."""
     n, d, form, steps = float(problem.n), float(problem.d), form_of(problem), newton_steps(problem)
     if form == "products":
-        return steps * (STEP + (1.0 + CG_PASSES * min(1.0, CURVED * d / n)) * pass_cost(problem))
+        return steps * (STEP + (1.0 + CG_PASSES * min(1.0, 3.0 * d / n)) * pass_cost(problem))
     if form == "rows":
         return FLOP * n * n * d + steps * (STEP + 2.0 * pass_cost(problem) + factor_cost(SUPPORT * n))
     return steps * (STEP + pass_cost(problem) + factor_cost(d)) + hessian_cost(problem)

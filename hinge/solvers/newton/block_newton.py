@@ -21,7 +21,7 @@ from hinge.sampling import key_of
 from hinge.solvers.ascent.block_ascent import cut_of, next_block, numbers_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.driver import solve
-from hinge.solvers.newton.newton import PROGRESS, RARE, Newton
+from hinge.solvers.newton.newton import PROGRESS, Newton
 from hinge.solvers.newton.pass_sums import PassQuery, PassSums, add_sums, dual_bound, no_sums, small_answer, sums_of
 from hinge.solvers.newton.systems import MOST_DIRECT, Outline, by_features, penalty_of
 
@@ -232,8 +232,8 @@ def sampled_start(part: Regularized | None, lam: float) -> np.ndarray | None:
     wanted = max(ROWS * d, SAMPLE // cells)
     rows = np.arange(0, part.n, max(1, part.n // wanted))
     y, weight = part.y[rows], part.weight if len(part.weight) == 1 else part.weight[rows]
-    rare = min(np.count_nonzero(y > 0), np.count_nonzero(y < 0))
-    if len(rows) < 2 * d or (rare < RARE and not part.loss.two_sided) or not weight.any():
+    one_class = not part.loss.two_sided and bool((y == y[0]).all())
+    if len(rows) < 2 * d or one_class or not weight.any():
         return None
     sample = part.with_rows(part.matrix.gather(rows), rows)
     sample.lam = lam

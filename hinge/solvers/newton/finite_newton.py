@@ -19,7 +19,6 @@ from hinge.solvers.newton.newton import PROGRESS, STALLED
 from hinge.solvers.newton.row_sums import SLOPE, Trial, next_trial
 from hinge.solvers.newton.systems import CANCELLED, MOST_DIRECT, MOST_MOVES, solved
 
-CHEAP = 1e6  # multiplications that take as long as a call of NumPy: a smaller Hessian is summed up anew at each step
 SMALL = 1 << 20  # cells up to which a copy of all rows is kept, with the constant feature
 HALVED = 0.5  # the whole step is taken where the slope on it is at most this share of that at its start
 FEW = 1 << 16  # cells of the squares of these rows up to which they are kept, too: a Hessian is one product with them
@@ -388,13 +387,11 @@ def _minimise_along(
 def _hessian(
     matrix: Matrix, loss: Loss, share: np.ndarray | float, alpha: np.ndarray, state: FiniteNewtonState, j: int
 ) -> np.ndarray:
-    """Σ cᵢℓ''(gᵢ)(xᵢ, 1)(xᵢ, 1)ᵀ of a member; of many rows with a loss, updated for those whose loss began or ended."""
+    """Σ cᵢℓ''(gᵢ)(xᵢ, 1)(xᵢ, 1)ᵀ of a member; of squared losses, updated for rows whose loss began or ended."""
     H, held, rows = state.H[j], state.held[j], state.rows
     if not loss.piecewise:
         return _squares(matrix, rows, np.arange(matrix.shape[0]), loss.second(alpha) * share)
     share, curved = share * (1.0 / loss.curvature), alpha.nonzero()[0]
-    if len(curved) * H.size <= CHEAP:
-        return _squares(matrix, rows, curved, share)
     came, went = np.flatnonzero((alpha != 0.0) > held), np.flatnonzero((alpha != 0.0) < held)
     state.moved[j] += len(came) + len(went)
     held[:] = alpha != 0.0

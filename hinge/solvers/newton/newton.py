@@ -16,7 +16,6 @@ from hinge.solvers.newton.systems import form_of, most_products, penalty_of
 from hinge.solvers.unit_costs import STEP, factor_cost, hessian_cost, pass_cost
 
 GROWTH = 4  # factor by which the rows in use grow from stage to stage
-RARE = 25  # rows of the rarer class in the first sample, or all if there are fewer
 STALLED = 50  # steps without progress, on all rows, that end a run: rounding is all that is left
 PROGRESS = 0.999  # progress is a gap or an objective below this share of the least one so far
 NOTHING = 1e-14  # a decrease of the objective, which is at most about one, that is not worth a step
@@ -120,7 +119,7 @@ class Newton(Solver[Regularized, NewtonState]):
     An iteration reads the rows in use once, and again those whose dual moves; it costs their nonzeros,
     plus d² for each row that comes to the parabola or leaves it, and d³/3. Of fewer rows than features the inner
     products are kept instead, and factored. Where a factorisation would cost more than products with the rows, none
-    is made: conjugate gradients multiply with the rows on the parabola, or a sample of them. See
+    is made: conjugate gradients multiply with the rows on the parabola. See
     :mod:`hinge.solvers.newton.systems`.
 
     Squared losses are parabolas themselves: μ = 0, and stages differ by their rows alone. For losses of
@@ -184,9 +183,8 @@ class Newton(Solver[Regularized, NewtonState]):
             while 0.0 < mu <= 2.0 * problem.spread:
                 mu /= self.shrink
             level = begins_with(problem, n)
-            rare = problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1)
-            enough = min(RARE, int(np.count_nonzero(rare)))
-            while level < n and np.count_nonzero(rare[:level]) < enough:
+            positive = problem.y[rows] > 0
+            while level < n and (positive[:level] == positive[0]).all():
                 level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
         else:
             x[:d], x[d] = start.w, start.b

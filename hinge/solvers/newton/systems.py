@@ -26,7 +26,6 @@ MOST_DIRECT = 2048  # features beyond which it never is; and rows beyond which t
 FACTOR_PAYS = 2400  # a factorisation costs as much as conjugate gradients where d³ is this many times the cells
 MOST_MOVES = 8  # H is made anew once this many rows were added or removed for each row in it
 CANCELLED = 1e-6  # after rows are removed, H is kept only if this share of its largest trace remains
-CURVED = 3  # rows per feature that represent the Hessian where it is not formed
 
 Form = Literal["features", "rows", "products"]
 
@@ -169,31 +168,30 @@ def by_rows(
 
 
 def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: float, parts: int = 1) -> np.ndarray:
-    """The same by conjugate gradients, which multiply with the rows on the parabola, or a sample of them.
+    """The same by conjugate gradients, which multiply with the rows on the parabola.
 
-    If they have not converged after `most_products` products, the Hessian of the sample is factored.
+    If they have not converged after `most_products` products, the Hessian is factored.
     """
-    every = max(1, len(curved) // (CURVED * problem.d))
-    sample, penalty, out = curved[::every], penalty_of(problem), np.empty_like(g)
+    penalty, out = penalty_of(problem), np.empty_like(g)
     if problem.bias == "free":
         penalty[-1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
 
     def times(v: np.ndarray) -> np.ndarray:
-        add_products(problem, sample, v, out, parts)
+        add_products(problem, curved, v, out, parts)
         if problem.bias == "none":
             out[-1] = 0.0
-        return out * (every * scale) + penalty * v
+        return out * scale + penalty * v
 
     own = np.empty_like(g)
-    diagonal(problem.matrix.rows, sample, problem.weight, own)
-    own = own * (every * scale) + penalty
+    diagonal(problem.matrix.rows, curved, problem.weight, own)
+    own = own * scale + penalty
     own[own == 0.0] = 1.0  # a bias that is not penalised, where no row is on the parabola
     x, converged = conjugate_gradient(times, g, most_products(problem), own)
     if converged or problem.d > MOST_DIRECT:
         return x
     H = np.zeros((problem.d + 1, problem.d + 1))
-    add_squares(problem, sample, 1.0, H, is_full(problem), parts)
-    return by_features(problem, H, g, every * scale)
+    add_squares(problem, curved, 1.0, H, is_full(problem), parts)
+    return by_features(problem, H, g, scale)
 
 
 def most_products(problem: Regularized) -> int:

@@ -41,7 +41,6 @@ def test_a_batch_equals_its_members(weight, small, monkeypatch):
     if not small:  # Hessians one by one, updated by the rows that come and go
         monkeypatch.setattr(finite_newton, "SMALL", 0)
         monkeypatch.setattr(finite_newton, "FEW", 0)
-        monkeypatch.setattr(finite_newton, "CHEAP", 0)
     matrix = as_matrix(X)
     members = [made(C, rows=matrix, column=k, weight=weight) for k, C in enumerate((0.01, 1.0, 100.0))]
     together = solve(Batch(members), FiniteNewton(1e-8), stop=Stop(1e-8))
