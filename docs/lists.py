@@ -62,9 +62,7 @@ def _solvers(kind: solvers.Solves) -> str:
 
 
 def _kernels() -> str:
-    lines = [
-        (f'`"{name}"`', f"`{entry.class_name}`", _first_line(entry.load())) for name, entry in kernels.BY_NAME.items()
-    ]
+    lines = [(f'`"{name}"`', f"`{cls.__name__}`", _first_line(cls)) for name, cls in kernels.BY_NAME.items()]
     return _table(("`kernel=`", "class", "K(x, z)"), lines)
 
 

@@ -22,6 +22,7 @@ from hinge.calibration.sigmoid import fit_sigmoid, probabilities
 from hinge.column_table import ColumnTable
 from hinge.constraints import count
 from hinge.estimators.fitting.tasks import class_pairs
+from hinge.estimators.mixins.fitted_rows import FittedRows
 from hinge.estimators.pipelines import examined
 from hinge.problems.svm.idle_rows import idle_margins
 from hinge.types import Items, MatrixLike
@@ -257,10 +258,10 @@ def row_table(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Array
     model, X = examined(model, X)
     if not hasattr(model, "_left_out"):
         raise TypeError(f"Tables of rows are for LinearSVC, SVC and NuSVC, not for a {type(model).__name__}.")
-    rows, labels, codes, weight = model._rows_to_judge(X, y, sample_weight, False)
+    rows, _, codes, weight = checked = model._rows_to_judge(FittedRows(X, y, sample_weight), False)
     weight = np.ones(len(codes)) if weight is None else weight
     scores = model._scores_of(rows)
-    judged = model._left_out(rows, labels, codes, weight, scores, every=True)
+    judged = model._left_out(checked, scores, every=True)
     n_classes = len(model.classes_)
     pairs = class_pairs(n_classes) if model._one_vs_one else None
     of, dual = np.full(len(codes), "", dtype=object), np.zeros(len(codes))
@@ -435,7 +436,7 @@ def removable_rows(
             raise ValueError(f"With {name}, {why}.")
     if isinstance(getattr(model, "class_weight", None), str):
         raise ValueError("class_weight='balanced' changes with the number of rows: give the weights as a dict.")
-    labels, answers = model._certified_answers(X, y, sample_weight)
+    labels, answers = model._certified_answers(FittedRows(X, y, sample_weight))
     slack, change = np.full(len(labels), np.inf), np.zeros(len(labels))
     for rows, answer in answers:
         own, moved = idle_margins(answer)

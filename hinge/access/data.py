@@ -68,7 +68,7 @@ class Data(ABC):
         """Ranges of rows that cover the matrix."""
 
     @abstractmethod
-    def responses(self, w: Vector, lo: int, hi: int, out: Vector | None = None, billed: bool = True) -> Vector:
+    def responses(self, w: Vector, lo: int, hi: int, billed: bool = True) -> Vector:
         """``X[lo:hi] @ w`` in float64."""
 
     @abstractmethod

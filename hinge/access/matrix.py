@@ -173,11 +173,9 @@ class Matrix(Data):
             self._measured[:] = self.n, max(float(fork._measured[1]) for fork in forks)
         return results
 
-    def responses(
-        self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
-    ) -> np.ndarray:
+    def responses(self, w: np.ndarray, lo: int, hi: int, billed: bool = True) -> np.ndarray:
         """``X[lo:hi] @ w`` in float64."""
-        out = np.empty(hi - lo) if out is None else out
+        out = np.empty(hi - lo)
         A = self.rows if billed else self.unbilled
         new = bool(lo <= self._measured[0] < hi)  # the first pass also finds the largest norm
         if (X := self._few_cells(lo, hi)) is not None:

@@ -10,7 +10,6 @@ import numpy as np
 from hinge.access.matrix import Matrix, frozen
 from hinge.access.rows import CSRRows
 from hinge.access.tables.table import Table
-from hinge.compiled import compiled
 
 MANY_CELLS = 16  # cells per column from which on vectors of all columns cost little compared with a pass over the cells
 WORTH = 1 << 20  # cells from which on that saves more time than its compilation may take
@@ -67,12 +66,16 @@ def occupied(matrix: Matrix | Table, *, compress: bool = True) -> Occupied:
     indices = matrix.rows.indices
     if width > MANY_CELLS * matrix.n_cells:  # to sort few cells takes less time and memory than a vector of all columns
         columns, numbers = np.unique(indices, return_inverse=True)
-        columns, numbers = columns.astype(np.int64), numbers.astype(indices.dtype)
     else:
-        columns, numbers = _renumbered(indices, width, int(0.5 * width))
+        used = np.zeros(width, bool)
+        used[indices] = True
+        columns = np.flatnonzero(used)
+        if len(columns) > 0.5 * width:
+            return Occupied(matrix, None, width)
+        numbers = (np.cumsum(used, dtype=indices.dtype) - indices.dtype.type(1))[indices]
     if not len(columns):
         return Occupied(matrix, None, width)
-    numbers = frozen(numbers)
+    columns, numbers = columns.astype(np.int64), frozen(numbers.astype(indices.dtype, copy=False))
     other = matrix.fork()
     other.shape = n, len(columns)
     for rows in ("rows", "unbilled"):
@@ -80,21 +83,3 @@ def occupied(matrix: Matrix | Table, *, compress: bool = True) -> Occupied:
     other._by_columns = []
     return Occupied(other, columns, width)
 
-
-@compiled
-def _renumbered(indices, width, most):
-    """The columns that have cells, and the indices as places among them; nothing if they are more than `most`."""
-    flags, place = np.zeros(width, np.uint8), np.empty(width, indices.dtype)
-    for p in range(np.uint64(len(indices))):
-        flags[indices[p]] = 1
-    columns, count = np.empty(min(width, most + 1), np.int64), 0
-    for j in range(width):  # without a branch, which no processor could predict
-        if count > most:
-            return columns[:0], place[:0]
-        columns[count] = j
-        place[j] = count
-        count += flags[j]
-    numbers = np.empty(len(indices), indices.dtype)
-    for p in range(np.uint64(len(indices))):
-        numbers[p] = place[indices[p]]
-    return columns[:count], numbers

@@ -216,19 +216,12 @@ def _descent(times: Callable[[np.ndarray], np.ndarray], e: np.ndarray, u: np.nda
         p = r + rr / max(before, tiny) * p
 
 
-@compiled
-def _factor(guess, rho, mean, high):
+def _factor(guess: np.ndarray, rho: np.ndarray, mean: float, high: float) -> float:
     """The c for which the mean of :math:`1/(c S^2 + \\rho)` is `mean`; at most `high`."""
     low = 0.0
     for _ in range(12):
         c = 0.5 * (low + high)
-        total = 0.0
-        for i in range(len(guess)):
-            total += 1.0 / (c * guess[i] + rho[i])
-        if total > mean * len(guess):
-            low = c
-        else:
-            high = c
+        low, high = (c, high) if float(np.mean(1.0 / (c * guess + rho))) > mean else (low, c)
     return high
 
 

@@ -11,6 +11,7 @@ Machines*, 2007).
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 
 class PlattSigmoid(NamedTuple):
@@ -53,9 +54,7 @@ def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Plat
 
 def probabilities(f: np.ndarray, sigmoid: PlattSigmoid) -> np.ndarray:
     """The probability of each decision value."""
-    z = sigmoid.A * f + sigmoid.B
-    small = np.exp(-np.abs(z))  # cannot overflow
-    return np.where(z >= 0.0, small, 1.0) / (1.0 + small)
+    return expit(-(sigmoid.A * f + sigmoid.B))
 
 
 def _newton(
@@ -65,34 +64,26 @@ def _newton(
 
     It ends when the predicted decrease is less than `tol` times the loss.
     """
-    slope = 0.0
-    loss, p = _loss(z, t, weight, slope, offset)
-    ridge = 1e-12 * float(weight.sum())
+    Z, u, ridge = np.stack([z, np.ones(len(z))]), np.array([0.0, offset]), 1e-12 * float(weight.sum()) * np.eye(2)
+    x = u @ Z
+    loss = _loss(x, t, weight)
     for _ in range(steps):
-        off, curve = weight * (p - t), weight * p * (1.0 - p)
-        g0, g1 = float(off @ z), float(off.sum())
-        h01, h11 = float(curve @ z), float(curve.sum()) + ridge
-        h00 = float((curve * z) @ z) + ridge
-        det = h00 * h11 - h01 * h01
-        step0, step1 = -(h11 * g0 - h01 * g1) / det, -(h00 * g1 - h01 * g0) / det
-        gain = -(g0 * step0 + g1 * step1)
+        p = expit(x)
+        g, H = Z @ (weight * (p - t)), (Z * (weight * p * (1.0 - p))) @ Z.T + ridge
+        step = np.linalg.solve(H, -g)
+        gain = -float(g @ step)
         if gain <= tol * loss:
             break
-        length = 1.0
-        while length > 1e-10:
-            new, p = _loss(z, t, weight, slope + length * step0, offset + length * step1)
+        for length in 0.5 ** np.arange(34.0):
+            x = (u + length * step) @ Z
+            new = _loss(x, t, weight)
             if new < loss - 1e-4 * length * gain:
                 break
-            length *= 0.5
         else:
             break
-        slope, offset, loss = slope + length * step0, offset + length * step1, new
-    return slope, offset
+        u, loss = u + length * step, new
+    return float(u[0]), float(u[1])
 
 
-def _loss(z: np.ndarray, t: np.ndarray, weight: np.ndarray, slope: float, offset: float) -> tuple[float, np.ndarray]:
-    """The loss, and the probability of each row."""
-    x = slope * z + offset
-    small = np.exp(-np.abs(x))  # cannot overflow
-    p = np.where(x >= 0.0, 1.0, small) / (1.0 + small)
-    return float(weight @ (np.maximum(x, 0.0) + np.log1p(small) - t * x)), p
+def _loss(x: np.ndarray, t: np.ndarray, weight: np.ndarray) -> float:
+    return float(weight @ (np.logaddexp(0.0, x) - t * x))

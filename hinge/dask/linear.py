@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 
 from hinge.constraints import declares
-from hinge.dask.cluster import ClientLoop, ClusterFit, LoopResult, RoundRecord
-from hinge.dask.machine import OnCluster, Spread, against_the_rest
+from hinge.dask.cluster import ClientLoop, ClusterFit, LoopResult
+from hinge.dask.machine import ClassifierOnCluster, OnCluster, Spread, report_to
 from hinge.dask.newton_rounds import NewtonRounds
-from hinge.dask.parts import ClusterTask, Facts, is_distributed
+from hinge.dask.parts import ClusterTask, Facts
 from hinge.dask.rounds import Rounds, first_kappa
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.decorators import atomic, with_callbacks
-from hinge.estimators.fitting.reports import Report, how_all_ended, reports_of
+from hinge.estimators.fitting.reports import Report, reports_of
 from hinge.estimators.linear.linear_machine import LinearMachine
 from hinge.estimators.linear.linear_svc import LOSSES as HINGES
 from hinge.estimators.linear.linear_svr import LOSSES as TUBES
@@ -58,26 +58,19 @@ class LinearOnCluster(OnCluster, LinearMachine):
         """The task of a class, by C or by λ."""
         bias: Bias = self.intercept if self.fit_intercept else "none"
         lam = lam_of(self.C, total) if self.lam is None else checked_lam(self.lam)
-        typical = float(np.median([spread.facts[k].typical for k in spread.used]))
-        kappa = 0.0 if bias == "none" else first_kappa(lam, typical, spread.width)
-        return ClusterTask(
-            code, per_class, lam, total, loss, bias, float(self.intercept_scaling), kappa, len(spread.used)
-        )
+        typical = float(np.median([fact.typical for fact in spread.facts]))
+        kappa, parts = 0.0 if bias == "none" else first_kappa(lam, typical, spread.width), len(spread.facts)
+        return ClusterTask(code, per_class, lam, total, loss, bias, float(self.intercept_scaling), kappa, parts)
 
     def _run(
         self, spread: Spread, parts: Sequence[Any], tasks: Sequence[ClusterTask], reports: Sequence[Report]
     ) -> LoopResult:
-        """The rounds, on the parts that have rows."""
-        facts = [spread.facts[k] for k in spread.used]
+        """The rounds."""
+        facts = spread.facts
         masses = np.array([fact.masses.sum() for fact in facts])
         centre = float(np.average([fact.centre for fact in facts], weights=masses)) if masses.any() else 0.0
-
-        def report_round(record: RoundRecord, answers: list[Solution]) -> bool:
-            asked = [report(0, record, answers[0], None) for report in reports]  # type: ignore[arg-type]
-            return any(asked)
-
         stop, d = Stop(self.tol, int(self.max_iter), self.max_time), facts[0].columns
-        fit = ClusterFit(spread.cluster, parts, tuple(tasks), d, spread.width, stop, spread.began, report_round)
+        fit = ClusterFit(spread.cluster, parts, tuple(tasks), d, spread.width, stop, spread.began, report_to(reports))
         rounds: ClientLoop
         if self._by_newton(facts, tasks, len(parts)):
             rows, cells = (sum(counts) for counts in zip(*((fact.rows, fact.cells) for fact in facts), strict=True))
@@ -104,24 +97,18 @@ class LinearOnCluster(OnCluster, LinearMachine):
         return isinstance(self.solver, BlockNewton) or self.solver == "blocknewton"
 
     def _keep_outcome(self, outcome: LoopResult, total: float) -> None:
-        """Set the attributes of a fit, and warn if it was cut off."""
+        """Set the attributes of a fit."""
         self.coef_ = np.array([answer.w for answer in outcome.answers])
         self.intercept_ = np.array([answer.b for answer in outcome.answers])
-        self.gap_ = float(max(certificate.gap for certificate in outcome.certificates))
-        objectives = np.array([certificate.objective for certificate in outcome.certificates])
-        self.objective_ = float(objectives[0]) if len(objectives) == 1 else objectives
         self.n_iter_, self.n_feature_reads_ = max(1, outcome.passes), outcome.reads
-        self.history_, self._mass = outcome.history, total
-        self.bytes_moved_ = outcome.moved
-        self.stop_reason_ = how_all_ended([outcome.status], self.gap_, self.tol).name.lower()
+        self.bytes_moved_, self._mass = outcome.moved, total
         for name in ("dual_coef_", "support_", "_streams", "_answers"):
             self.__dict__.pop(name, None)
-        if getattr(self, "_skl_callbacks", None):
-            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)
+        self._end_fit(outcome, outcome.certificates, outcome.status)
 
 
 @declares
-class DaskLinearSVC(LinearOnCluster, LinearSVC):
+class DaskLinearSVC(ClassifierOnCluster, LinearOnCluster, LinearSVC):
     """`hinge.LinearSVC` where the rows lie with the workers of a cluster: the same problem, certified in the same way.
 
     Rows are cut into parts, which stay where they are. Where there are many rows for each feature a round is a Newton
@@ -190,9 +177,7 @@ class DaskLinearSVC(LinearOnCluster, LinearSVC):
         -------
         self
         """
-        spread = self._spread(X, y, sample_weight, targets=False)
-        classes, masses = self._classes(spread)
-        per_class, totals = against_the_rest(self.class_weight, classes, masses)
+        spread, classes, per_class, totals = self._spread_classes(X, y, sample_weight)
         tasks = [self._task(spread, k, per_class, total, HINGES[self.loss]) for k, total in totals.items()]
         parts = spread.parts(classes)
 
@@ -205,40 +190,6 @@ class DaskLinearSVC(LinearOnCluster, LinearSVC):
         self._forget_probabilities()
         self._keep_outcome(outcome, tasks[0].total)
         return self
-
-    def decision_function(self, X: Any) -> Any:
-        """Signed distances in units of the margin; of chunks, those to be computed: a dask array, or a list.
-
-        Parameters
-        ----------
-        X : as for `fit`, or {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-        """
-        if not is_distributed(X):
-            return super().decision_function(X)
-        return self._lazily(X, LinearSVC.decision_function, np.float64, self.coef_.shape[0])
-
-    def predict(self, X: Any, *, confidence: float | None = None, max_cost: float | None = None) -> Any:
-        """The class of each row; of chunks, to be computed: a dask array, or a list.
-
-        Parameters
-        ----------
-        X : as for `fit`, or {array-like, sparse matrix} of shape (n_samples, n_features)
-        confidence, max_cost : float, optional
-            Limits of what is read of rows that are here: see `hinge.LinearSVC`.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        if not is_distributed(X):
-            return super().predict(X, confidence=confidence, max_cost=max_cost)
-        return self._lazily(X, LinearSVC.predict, self.classes_.dtype, 1)
-
-    # --- parts of fit ---------------------------------------------------------------------
 
 
 @declares
@@ -293,25 +244,10 @@ class DaskLinearSVR(LinearOnCluster, LinearSVR):
         self
         """
         spread = self._spread(X, y, sample_weight, targets=True)
-        total = float(sum(spread.facts[k].masses.sum() for k in spread.used))
+        total = float(sum(fact.masses.sum() for fact in spread.facts))
         task = self._task(spread, 0, None, total, TUBES[self.loss](float(self.epsilon)))
         reports = reports_of(self, X, y, [], lambda answer: {"coef_": answer.w, "intercept_": np.array([answer.b])})
         outcome = self._run(spread, spread.parts(None), [task], reports)
         self._keep_outcome(outcome, total)
         self.coef_ = self.coef_.ravel()
         return self
-
-    def predict(self, X: Any) -> Any:
-        """The target of each row; of chunks, to be computed: a dask array, or a list.
-
-        Parameters
-        ----------
-        X : as for `fit`, or {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        if not is_distributed(X):
-            return super().predict(X)
-        return self._lazily(X, LinearSVR.predict, np.float64, 1)

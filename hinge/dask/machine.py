@@ -12,18 +12,20 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.constraints import count, declares, parameter
-from hinge.dask.cluster import Cluster, cluster_of, placed
-from hinge.dask.parts import Facts, chunks_of, part_of, prepared, row_chunks
+from hinge.dask.cluster import Cluster, LoopResult, RoundRecord, cluster_of, placed
+from hinge.dask.parts import Facts, chunks_of, is_distributed, part_of, prepared, row_chunks
 from hinge.estimators.data import validation as checks
-from hinge.estimators.fitting.parameters import ClassWeight
+from hinge.estimators.fitting.reports import Report, how_all_ended
 from hinge.estimators.fitting.tasks import class_weights, per_class_weights, positive_classes
+from hinge.monitoring import Status
+from hinge.problems import Certificate, Solution
 
 OWN = ("client", "parts")
 """Parameters that the local machines do not have."""
 
 
 class Spread(NamedTuple):
-    """Rows that are spread over a cluster: jobs that give parts, what is known of each, and when the fit began."""
+    """Rows that are spread over a cluster: jobs that give parts with rows, what is known of each, and when it began."""
 
     cluster: Cluster
     loaded: list[Any]
@@ -31,20 +33,15 @@ class Spread(NamedTuple):
     began: float
 
     def parts(self, classes: np.ndarray | None) -> list[Any]:
-        """Jobs that give the parts that have rows; what they are made from is not held here any longer."""
-        made = [self.cluster.submit("part", part_of, self.loaded[k], classes) for k in self.used]
+        """Jobs that give the parts; what they are made from is not held here any longer."""
+        made = self.cluster.map("part", part_of, self.loaded, shared=(classes,))
         self.loaded.clear()
         return made
 
     @property
-    def used(self) -> list[int]:
-        """The parts that have rows."""
-        return [k for k, fact in enumerate(self.facts) if fact.rows]
-
-    @property
     def width(self) -> float:
         """The loss of rows before anything is learned: the spread of targets, 1 for labels."""
-        return max(self.facts[k].spread for k in self.used)
+        return max(fact.spread for fact in self.facts)
 
 
 @declares
@@ -100,7 +97,8 @@ class OnCluster(BaseEstimator):
         loaded = cluster.load(prepared, [(k, targets, *group) for k, group in enumerate(groups)], where)
         facts = cluster.gather([cluster.submit("facts", itemgetter(1), job) for job in loaded])
         self._check_columns(facts)
-        return Spread(cluster, loaded, facts, began)
+        used = [(job, fact) for job, fact in zip(loaded, facts, strict=True) if fact.rows]
+        return Spread(cluster, [job for job, _ in used], [fact for _, fact in used], began)
 
     def _check_columns(self, facts: Sequence[Facts]) -> None:
         first = facts[0]
@@ -121,16 +119,36 @@ class OnCluster(BaseEstimator):
         if first.names is not None:
             self.feature_names_in_ = np.array(first.names, dtype=object)
 
-    def _classes(self, spread: Spread) -> tuple[np.ndarray, np.ndarray]:
-        """The classes of all parts, and what the rows of each weigh together."""
-        facts = [spread.facts[k] for k in spread.used]
-        classes, codes = checks.encoded_labels(np.concatenate([fact.labels for fact in facts]))
-        return classes, np.bincount(codes, np.concatenate([fact.masses for fact in facts]), len(classes))
+    def _end_fit(self, outcome: LoopResult, certificates: Sequence[Certificate], status: Status) -> None:
+        """Set the attributes that all machines have, and warn if the fit was cut off."""
+        self.gap_ = float(max(certificate.gap for certificate in certificates))
+        objectives = np.array([certificate.objective for certificate in certificates])
+        self.objective_ = float(objectives[0]) if len(objectives) == 1 else objectives
+        self.history_, self.stop_reason_ = outcome.history, how_all_ended([status], self.gap_, self.tol).name.lower()
+        if getattr(self, "_skl_callbacks", None):
+            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)
 
-    def _lazily(self, X: Any, function: Callable[[Any, Any], np.ndarray], dtype: Any, columns: int) -> Any:
-        """What a function of the local machine and of rows gives for chunks, when these are computed."""
+    def predict(self, X: Any, **limits: Any) -> Any:
+        """The class or the target of each row; of chunks, to be computed: a dask array, or a list.
+
+        Parameters
+        ----------
+        X : as for `fit`, or {array-like, sparse matrix} of shape (n_samples, n_features)
+        **limits
+            What the local machine takes for rows that are here, such as `confidence` and `max_cost`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        if not is_distributed(X):
+            return super().predict(X, **limits)
+        return self._lazily(X, "predict", self.classes_.dtype if hasattr(self, "classes_") else np.float64, 1)
+
+    def _lazily(self, X: Any, method: str, dtype: Any, columns: int) -> Any:
+        """What a method of the local machine gives for chunks, when these are computed."""
         check_is_fitted(self, self._fitted)
-        local = delayed(self.to_local())
+        local, function = delayed(self.to_local()), getattr(_local_of(type(self)), method)
         chunks, rows = row_chunks(X)
         made = [delayed(function)(local, chunk) for chunk in chunks]
         if isinstance(X, list | tuple):
@@ -145,19 +163,50 @@ class OnCluster(BaseEstimator):
         )
 
 
-def against_the_rest(
-    class_weight: ClassWeight, classes: np.ndarray, masses: np.ndarray
-) -> tuple[np.ndarray | None, dict[int, float]]:
-    """The weights of classes; and of each positive class, what the rows of its problem weigh together."""
-    per_class, totals = per_class_weights(class_weight, classes, classes, masses), {}
-    for k in positive_classes(len(classes)):
-        positive = np.arange(len(classes)) == k
-        mass = class_weights(positive, masses, per_class, k)
-        assert mass is not None
-        if min(mass[positive].sum(), mass[~positive].sum()) <= 1e-12 * mass.sum():
-            raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
-        totals[k] = float(mass.sum())
-    return per_class, totals
+class ClassifierOnCluster(OnCluster):
+    """What classifiers have besides."""
+
+    def _spread_classes(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Spread, np.ndarray, np.ndarray | None, dict[int, float]]:
+        """Rows, classes, the weights of classes; and of each positive class, what the rows of its problem weigh."""
+        spread = self._spread(X, y, sample_weight, targets=False)
+        classes, codes = checks.encoded_labels(np.concatenate([fact.labels for fact in spread.facts]))
+        masses = np.bincount(codes, np.concatenate([fact.masses for fact in spread.facts]), len(classes))
+        per_class, totals = per_class_weights(self.class_weight, classes, classes, masses), {}
+        for k in positive_classes(len(classes)):
+            positive = np.arange(len(classes)) == k
+            mass = class_weights(positive, masses, per_class, k)
+            assert mass is not None
+            if min(mass[positive].sum(), mass[~positive].sum()) <= 1e-12 * mass.sum():
+                raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
+            totals[k] = float(mass.sum())
+        return spread, classes, per_class, totals
+
+    def decision_function(self, X: Any) -> Any:
+        """Signed distances in units of the margin; of chunks, those to be computed: a dask array, or a list.
+
+        Parameters
+        ----------
+        X : as for `fit`, or {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        if not is_distributed(X):
+            return super().decision_function(X)
+        return self._lazily(X, "decision_function", np.float64, len(self.intercept_))
+
+
+def report_to(reports: Sequence[Report]) -> Callable[[RoundRecord, list[Solution]], bool]:
+    """A function that calls all of them after a round, and says whether one of them ends the fit."""
+
+    def report_round(record: RoundRecord, answers: list[Solution]) -> bool:
+        asked = [report(0, record, answers[0], None) for report in reports]  # type: ignore[arg-type]
+        return any(asked)
+
+    return report_round
 
 
 def _local_of(machine: type) -> Any:

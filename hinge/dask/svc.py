@@ -11,21 +11,21 @@ from scipy.linalg import solve_triangular
 from hinge.access import Gram, as_points
 from hinge.constraints import choice, count, declares, parameter
 from hinge.dask import landmarks as jobs
-from hinge.dask.cluster import Cluster, ClusterFit, LoopResult, RoundRecord, bytes_of, same
-from hinge.dask.machine import OnCluster, Spread, against_the_rest
+from hinge.dask.cluster import Cluster, ClusterFit, LoopResult, bytes_of, same
+from hinge.dask.machine import ClassifierOnCluster, Spread, report_to
 from hinge.dask.newton_rounds import DualPlace, NewtonRounds
-from hinge.dask.parts import ClusterTask, is_distributed
+from hinge.dask.parts import ClusterTask
 from hinge.estimators import SVC
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.attributes import Answers, expanded
 from hinge.estimators.fitting.decorators import atomic, with_callbacks
 from hinge.estimators.fitting.parameters import is_linear
-from hinge.estimators.fitting.reports import Report, how_all_ended, reports_of
+from hinge.estimators.fitting.reports import Report, reports_of
 from hinge.estimators.kernel.kernel_machine import FLOAT64_POINTS
 from hinge.kernels import Kernel
 from hinge.monitoring import Status, Stop
-from hinge.problems import Certificate, Solution
+from hinge.problems import Certificate
 from hinge.problems.svm.losses import HINGE
 from hinge.problems.svm.penalized import lam_of
 from hinge.sampling import key_of
@@ -58,7 +58,7 @@ class Certified(NamedTuple):
 
 
 @declares
-class DaskSVC(OnCluster, SVC):
+class DaskSVC(ClassifierOnCluster, SVC):
     """`hinge.SVC` with landmarks where the rows lie with the workers of a cluster, certified for the exact kernel.
 
     Rows are cut into parts, which stay where they are. Landmarks are drawn from all rows; every part makes the features
@@ -136,10 +136,8 @@ class DaskSVC(OnCluster, SVC):
         -------
         self
         """
-        spread = self._spread(X, y, sample_weight, targets=False)
-        cluster, rows = spread.cluster, [spread.facts[k].rows for k in spread.used]
-        classes, masses = self._classes(spread)
-        per_class, totals = against_the_rest(self.class_weight, classes, masses)
+        spread, classes, per_class, totals = self._spread_classes(X, y, sample_weight)
+        cluster, rows = spread.cluster, [fact.rows for fact in spread.facts]
         bias: Literal["free", "none"] = "free" if self.fit_intercept else "none"
         tasks = tuple(
             ClusterTask(k, per_class, lam_of(self.C, total), total, HINGE, bias, 1.0, 0.0, len(rows))
@@ -169,36 +167,6 @@ class DaskSVC(OnCluster, SVC):
         self._forget_probabilities()
         self._keep_outcome(outcome, found._replace(evals=found.evals + m * (sum(rows) + m)), tasks)
         return self
-
-    def decision_function(self, X: object) -> Any:
-        """Signed distances in units of the margin; of chunks, those to be computed: a dask array, or a list.
-
-        Parameters
-        ----------
-        X : as for `fit`, or {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-        """
-        if not is_distributed(X):
-            return super().decision_function(cast(Items, X))
-        return self._lazily(X, SVC.decision_function, np.float64, len(self.intercept_))
-
-    def predict(self, X: object) -> Any:
-        """The class of each row; of chunks, to be computed: a dask array, or a list.
-
-        Parameters
-        ----------
-        X : as for `fit`, or {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        if not is_distributed(X):
-            return super().predict(cast(Items, X))
-        return self._lazily(X, SVC.predict, self.classes_.dtype, 1)
 
     # --- parts of fit ---------------------------------------------------------------------
 
@@ -250,14 +218,9 @@ class DaskSVC(OnCluster, SVC):
         self, spread: Spread, parts: Sequence[Any], tasks: tuple[ClusterTask, ...], m: int, reports: Sequence[Report]
     ) -> LoopResult:
         """The passes over m features."""
-
-        def report_round(record: RoundRecord, answers: list[Solution]) -> bool:
-            asked = [report(0, record, answers[0], None) for report in reports]  # type: ignore[arg-type]
-            return any(asked)
-
-        rows = sum(spread.facts[k].rows for k in spread.used)
+        rows = sum(fact.rows for fact in spread.facts)
         stop = Stop(SHARE * self.tol, None if self.max_iter == -1 else int(self.max_iter), self.max_time)
-        fit = ClusterFit(spread.cluster, parts, tasks, m, 1.0, stop, spread.began, report_round)
+        fit = ClusterFit(spread.cluster, parts, tasks, m, 1.0, stop, spread.began, report_to(reports))
         return NewtonRounds(fit, rows, rows * m).run(self.on_interrupt == "keep")
 
     def _dual_of(
@@ -280,10 +243,10 @@ class DaskSVC(OnCluster, SVC):
             DualPlace(np.append(w, b), float(h), -np.inf)
             for w, b, (h,) in zip(answers.w, answers.b, choice.places.widths, strict=True)
         ]
-        m, rows = answers.w.shape[1], sum(spread.facts[k].rows for k in spread.used)
+        m, rows = answers.w.shape[1], sum(fact.rows for fact in spread.facts)
         tol = max(SHARE * self.tol, 0.5 * SHARE * float((choice.lost / primal).min()))
         stop = Stop(tol, SMOOTH_PASSES)
-        fit = ClusterFit(cluster, inside, tasks, m, 1.0, stop, spread.began, lambda record, answers: False)
+        fit = ClusterFit(cluster, inside, tasks, m, 1.0, stop, spread.began, report_to([]))
         rounds = NewtonRounds(fit, rows, rows * m, starts)
         rounds.run(False)
         u = np.array([place.u for place in rounds.duals])
@@ -291,26 +254,20 @@ class DaskSVC(OnCluster, SVC):
         return jobs.better(choice, _chosen(cluster, features, jobs.DualPlaces(tasks, u[:, :-1], u[:, -1], near)))
 
     def _keep_outcome(self, outcome: LoopResult, found: Certified, tasks: Sequence[ClusterTask]) -> None:
-        """Set the attributes that describe the fit, and warn if it was cut off."""
-        several = len(tasks) > 1
-        objectives = np.array([one.objective for one in found.certificates])
-        lam = np.array([task.lam for task in tasks])
-        self.gap_ = float(max(one.gap for one in found.certificates))
-        self.objective_ = objectives if several else float(objectives[0])
-        self.lam_ = lam if several else float(lam[0])
-        self.solver_, self.history_ = Nystroem(int(self.n_components)), outcome.history
+        """Set the attributes that describe the fit."""
+        lam, gap = np.array([task.lam for task in tasks]), max(one.gap for one in found.certificates)
+        self.lam_ = lam if len(tasks) > 1 else float(lam[0])
+        self.solver_ = Nystroem(int(self.n_components))
         self.n_iter_ = np.full(len(tasks), max(1, outcome.passes), np.int32)
         self.n_kernel_evals_ = self.n_kernel_asked_ = found.evals
         self.bytes_moved_ = outcome.moved + found.moved
         status = outcome.status
-        if status in (Status.CONVERGED, Status.STALLED) and np.isfinite(self.gap_):
-            status = Status.CONVERGED if self.gap_ <= self.tol else Status.FINISHED
+        if status in (Status.CONVERGED, Status.STALLED) and np.isfinite(gap):
+            status = Status.CONVERGED if gap <= self.tol else Status.FINISHED
         self.fit_status_ = int(not status.is_success)
-        self.stop_reason_ = how_all_ended([status], self.gap_, self.tol).name.lower()
         self._answers = None
         self.__dict__.pop("slack_", None)
-        if getattr(self, "_skl_callbacks", None):
-            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)
+        self._end_fit(outcome, found.certificates, status)
 
 
 def _chosen(cluster: Cluster, features: Sequence[Any], places: jobs.DualPlaces) -> jobs.DualChoice:

@@ -155,7 +155,9 @@ def registered(kind: str, name: str | None) -> Any:
     """The solver or kernel whose class has this name: only what is registered is ever made from a file."""
     if name is None:
         return None
-    entry = kernels.of_class(name) if kind == "kernel" else solvers.of_class(name)
+    if kind == "kernel":
+        return kernels.of_class(name)
+    entry = solvers.of_class(name)
     return None if entry is None else entry.load()
 
 

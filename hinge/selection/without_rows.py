@@ -11,6 +11,7 @@ from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans
 from hinge.estimators.linear.linear_machine import LinearMachine
 from hinge.estimators.mixins.conformal import Conformal
+from hinge.estimators.mixins.fitted_rows import FittedRows
 from hinge.estimators.mixins.probabilities import features_of
 from hinge.problems import Regularized
 from hinge.selection.scoring import Tunable
@@ -67,7 +68,7 @@ def left_out_scores(model: Tunable, X: Items, y: ArrayLike, sample_weight: Array
         raise TypeError(
             f"There is no leave-one-out of {type(model).__name__}: give a fitted machine for classes or targets."
         )
-    return model._left_out_scores(X, y, sample_weight, every=isinstance(model, LinearMachine))[0]
+    return model._left_out_scores(FittedRows(X, y, sample_weight), every=isinstance(model, LinearMachine))[0]
 
 
 def estimate(model: Tunable, y: np.ndarray, values: np.ndarray, weight: np.ndarray | None) -> Estimate:

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from hinge import SVR, LinearSVR
+from hinge.estimators.mixins.fitted_rows import FittedRows
 
 
 def problem(n, d, seed=0):
@@ -20,7 +21,7 @@ def without(model, X, t):
 def test_squared_losses_do_not_depend_on_the_unit_of_targets(unit):
     X, t = problem(40, 5)
     model = LinearSVR(loss="squared_epsilon_insensitive", tol=1e-9).fit(X, unit * t)
-    found, truth = model._left_out_scores(X, unit * t, None, every=True)[0][:, 0], without(model, X, unit * t)
+    found, truth = model._left_out_scores(FittedRows(X, unit * t), every=True)[0][:, 0], without(model, X, unit * t)
     np.testing.assert_allclose(found, truth, atol=1e-3 * unit)
 
 
@@ -29,7 +30,7 @@ def test_a_prediction_moves_as_far_as_targets_do_where_every_target_is_reached()
     X, t = problem(60, 10)
     model = SVR(C=1e4, epsilon=1e-3, tol=1e-6).fit(X, t)
     assert np.abs(model.predict(X) - t).max() < 0.01
-    found, truth = model._left_out_scores(X, t, None)[0][:, 0], without(model, X, t)
+    found, truth = model._left_out_scores(FittedRows(X, t))[0][:, 0], without(model, X, t)
     assert np.abs(found - truth).mean() < 0.1 * np.abs(t - truth).mean()
 
 
@@ -37,6 +38,6 @@ def test_coefficients_of_targets_that_are_nearly_reached_are_not_taken_from_resi
     """With 40 times as many features as rows, residuals are as small as the error that the tolerance allows."""
     X, t = problem(40, 1600)
     model = LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1).fit(X, t)
-    found = model._left_out_scores(X, t, None)[0][:, 0]
+    found = model._left_out_scores(FittedRows(X, t))[0][:, 0]
     truth = without(LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1, tol=1e-8), X, t)
     assert np.abs(found - truth).mean() < 0.05 * np.abs(t - truth).mean()

@@ -16,14 +16,13 @@ from hinge.files import model_files
 from hinge.kernels import registry
 
 ROOT = Path(__file__).resolve().parents[2]
-ENTRY = registry.RegisteredKernel(Throwaway.__module__, "Throwaway")
 POINTS = sorted(set(registry.BY_NAME) - {"precomputed"})
 
 
 @pytest.fixture
 def throwaway(monkeypatch):
     """One kernel more."""
-    monkeypatch.setitem(registry.BY_NAME, "throwaway", ENTRY)
+    monkeypatch.setitem(registry.BY_NAME, "throwaway", Throwaway)
 
 
 @pytest.fixture
@@ -65,7 +64,7 @@ def check_laws(kernel, X):
 
 @pytest.mark.parametrize("name", POINTS)
 def test_every_kernel_obeys_the_laws(name):
-    check_laws(registry.BY_NAME[name].load()(), points_of())
+    check_laws(registry.BY_NAME[name](), points_of())
 
 
 def test_a_new_kernel_stands_under_the_laws():
@@ -84,10 +83,8 @@ def test_a_kernel_that_is_more_off_than_it_says_is_found_out(monkeypatch):
 
 @pytest.mark.parametrize("name", registry.BY_NAME)
 def test_a_line_is_true(name):
-    entry = registry.BY_NAME[name]
-    cls = entry.load()
-    assert (cls.__name__, cls.__module__) == (entry.class_name, entry.module)
-    assert getattr(hinge.kernels, entry.class_name) is cls
+    cls = registry.BY_NAME[name]
+    assert getattr(hinge.kernels, cls.__name__) is cls is registry.of_class(cls.__name__)
 
 
 @pytest.mark.slow

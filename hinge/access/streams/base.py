@@ -293,11 +293,9 @@ class Streamed(Data):
             found.append(work(self, *block))
         return found
 
-    def responses(
-        self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
-    ) -> np.ndarray:
+    def responses(self, w: np.ndarray, lo: int, hi: int, billed: bool = True) -> np.ndarray:
         matrix = self.take(((lo, hi),))
-        found = matrix.responses(w, 0, hi - lo, out, billed)
+        found = matrix.responses(w, 0, hi - lo, billed)
         self.largest_sq = max(self.largest_sq, matrix.largest_norm() ** 2)
         return found
 

@@ -224,11 +224,9 @@ class Stretched(Fetched):
     def _recipe(self) -> dict[str, Any]:
         """Arguments that create such a table, except `keep` and `prices`."""
 
-    def responses(
-        self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
-    ) -> np.ndarray:
+    def responses(self, w: np.ndarray, lo: int, hi: int, billed: bool = True) -> np.ndarray:
         """``X[lo:hi] @ w``; billed even with ``billed=False``, since the cells have to be fetched."""
-        out = np.empty(hi - lo) if out is None else out
+        out = np.empty(hi - lo)
         for a, b in self._cut(lo, hi):
             out[a - lo : b - lo] = self._measured_rows(a, b) @ w[: self.shape[1]]
         return out

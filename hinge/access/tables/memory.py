@@ -52,11 +52,9 @@ class MemoryTable(Table):
         """Ranges of rows that cover the matrix."""
         return self.matrix.row_blocks()
 
-    def responses(
-        self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
-    ) -> np.ndarray:
+    def responses(self, w: np.ndarray, lo: int, hi: int, billed: bool = True) -> np.ndarray:
         """``X[lo:hi] @ w``."""
-        return self.matrix.responses(w, lo, hi, out, billed)
+        return self.matrix.responses(w, lo, hi, billed)
 
     def responses_at(self, rows: np.ndarray, w: np.ndarray, billed: bool = True) -> np.ndarray:
         """``X[rows] @ w``."""

@@ -347,11 +347,9 @@ class Table(Data):
         for lo in range(0, n, step):
             yield lo, min(lo + step, n)
 
-    def responses(
-        self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
-    ) -> np.ndarray:
+    def responses(self, w: np.ndarray, lo: int, hi: int, billed: bool = True) -> np.ndarray:
         """``X[lo:hi] @ w``; cells that are not in memory are always billed."""
-        out = np.empty(hi - lo) if out is None else out
+        out = np.empty(hi - lo)
         for i in range(lo, hi):
             index, values = self._measured(self.row(i))
             out[i - lo] = values @ (w[index] if len(index) else w[: len(values)])

@@ -166,7 +166,7 @@ def kernel_of(model: BaseEstimator, X: KernelData) -> Kernel:
         return replace(kernel, **numbers) if numbers else kernel
     if callable(kernel):
         return Function(kernel, on="pairs" if isinstance(X, list) else "blocks")
-    named = registry.BY_NAME[kernel].load()
+    named = registry.BY_NAME[kernel]
     has: dict[str, Callable[[], Any]] = {
         "degree": lambda: int(model.degree),
         "gamma": lambda: gamma_value(model.gamma, X),

@@ -14,7 +14,7 @@ from hinge.estimators.data.any_arrays import any_arrays, labels_at
 from hinge.estimators.data.sources import set_names
 from hinge.estimators.fitting.attributes import Answers, Runs, expanded, values_of
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
-from hinge.estimators.fitting.parameters import PAIRS, KernelData, VoteParameters
+from hinge.estimators.fitting.parameters import PAIRS, VoteParameters
 from hinge.estimators.fitting.reports import warn_of_answers
 from hinge.estimators.fitting.tasks import (
     check_mass,
@@ -27,6 +27,7 @@ from hinge.estimators.fitting.tasks import (
 )
 from hinge.estimators.kernel.kernel_machine import KernelMachine
 from hinge.estimators.mixins.conformal import PredictionSets
+from hinge.estimators.mixins.fitted_rows import CheckedRows, FittedRows
 from hinge.estimators.mixins.probabilities import Judged, coefficients_of, without_kernel_rows
 from hinge.kernels import Kernel
 from hinge.monitoring.clock import now
@@ -101,7 +102,7 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
         known = values_of(runs.answers, len(codes), len(classes) - 1 if ovo else len(tasks))
         self._remember_rows(*given, known)
         if self.probability not in (False, "deprecated"):
-            self._calibrate_fit(lambda: self._left_out(on_host(X), y, codes, weight, known), codes, weight)
+            self._calibrate_fit(lambda: self._left_out(CheckedRows(on_host(X), y, codes, weight), known), codes, weight)
         f = runs.answers.f
         if self._warns_if_constant and len(classes) == 2 and self.stop_reason_ == "converged" and np.isfinite(f).all():
             warn_of_answers(codes[runs.answers.rows], classes, f > 0)
@@ -167,31 +168,22 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
 
     # --- parts of calibrate ---------------------------------------------------------------
 
-    def _rows_to_judge(
-        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
-    ) -> tuple[KernelData, np.ndarray, np.ndarray, np.ndarray | None]:
+    def _rows_to_judge(self, given: FittedRows, held_out: bool) -> CheckedRows:
         check_is_fitted(self, "support_")
-        X = kernel_input.new_data(self, X)
-        labels = column_or_1d(y, warn=True)
+        X = kernel_input.new_data(self, given.X)
+        labels = column_or_1d(given.y, warn=True)
         check_consistent_length(X, labels)
         _, codes = checks.encoded_labels(labels, self.classes_)
         if not held_out:
             self._check_rows(X)
-        return X, labels, codes, row_weights(sample_weight, X)
+        return CheckedRows(X, labels, codes, row_weights(given.sample_weight, X))
 
     def _left_out(
-        self,
-        X: KernelData,
-        y: np.ndarray,
-        codes: np.ndarray,
-        weight: np.ndarray | None,
-        scores: np.ndarray | None = None,
-        *,
-        every: bool = False,
-        counted: bool = False,
+        self, checked: CheckedRows, scores: np.ndarray | None = None, *, every: bool = False, counted: bool = False
     ) -> list[Judged]:
         """Leave-one-out values for each binary problem; `scores` are decision values, if they are known."""
         self._require_dual()
+        X, y, codes, weight = checked
         factors = per_class_weights(self.class_weight, y, self.classes_) if self._weighs_classes else None
         tasks = tasks_of(codes, len(self.classes_), weight, factors, None, one_vs_one=self._one_vs_one)
         scores = self._scores_of(X) if scores is None else scores

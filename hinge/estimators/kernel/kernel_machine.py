@@ -56,6 +56,7 @@ from hinge.estimators.fitting.tasks import (
 from hinge.estimators.kernel.expansions import kernel_sums, linear_sums, weights_of
 from hinge.estimators.mixins.compression import compress_machine
 from hinge.estimators.mixins.conformal import PredictionIntervals
+from hinge.estimators.mixins.fitted_rows import FittedRows, ScoredRows
 from hinge.estimators.mixins.html import FittedHTML
 from hinge.estimators.mixins.probabilities import EXACT_POINTS, kernel_values
 from hinge.estimators.mixins.to_sklearn import ToSklearn
@@ -601,28 +602,17 @@ class KernelRegressor(KernelMachine, PredictionIntervals):
         """
         return self._scores(X).ravel()
 
-    def _left_out_scores(
-        self,
-        X: Items,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        scores: np.ndarray | None = None,
-        *,
-        every: bool = False,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def _left_out_scores(self, rows: FittedRows, *, every: bool = False) -> ScoredRows:
         self._require_dual()
-        (X, t, weight), kernel = self._rows_of_fit(X, y, sample_weight), self.kernel_
-        f = (self._scores_of(X) if scores is None else scores)[:, 0]
+        (X, t, weight), kernel = self._rows_of_fit(rows.X, rows.y, rows.sample_weight), self.kernel_
+        f = (self._scores_of(X) if rows.scores is None else rows.scores)[:, 0]
         beta, bound = np.zeros(len(t)), float(self._bound or 1.0) * (np.ones(len(t)) if weight is None else weight)
         beta[self.support_] = self._dense_dual[0]
         points = as_points(points_on_host(X), of_items(kernel), exact=len(t) <= EXACT_POINTS)
         diag = points.diag()
         spans = partial(spans_by_kernel, partial(kernel_values, points), lambda i: diag[i], bool(self.fit_intercept))
-        return (
-            left_out_targets(f, t, beta, bound, self._tube(t - f, np.abs(beta), bound), 0.0, spans)[:, None],
-            t,
-            weight,
-        )
+        epsilon = self._tube(t - f, np.abs(beta), bound)
+        return left_out_targets(f, t, beta, bound, epsilon, 0.0, spans)[:, None], t, weight
 
     def _rows_of_fit(
         self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None

@@ -1,7 +1,6 @@
 """`SVC` and `NuSVC`: kernel support vector machines for scikit-learn pipelines."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from hinge.access import Gram, Points
@@ -11,12 +10,12 @@ from hinge.estimators.fitting.parameters import NuSVCParameters, SVCParameters
 from hinge.estimators.fitting.tasks import PackedTasks, Task, class_pairs, per_class_weights, tasks_of
 from hinge.estimators.kernel.kernel_classifier import KernelClassifier
 from hinge.estimators.kernel.kernel_machine import HARD, NuMachine
+from hinge.estimators.mixins.fitted_rows import FittedRows
 from hinge.estimators.mixins.probabilities import coefficients_of
 from hinge.problems import KernelNuClassification
 from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.kernel_batch import NuClassificationBatch
 from hinge.problems.svm.nu_forms import check_feasible
-from hinge.types import Items
 
 
 class SVC(ScoreOfArrays, CallbackSupportMixin, SVCParameters, KernelClassifier, ClassifierMixin, BaseEstimator):
@@ -165,19 +164,17 @@ class_weight_
             return (C,)
         return 1e4, 1e6, 1e8, C
 
-    def _certified_answers(
-        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
+    def _certified_answers(self, rows: FittedRows) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
         """The classes of rows; and for each binary problem, its rows and what the certificate proves of them."""
-        X, labels, codes, weight = self._rows_to_judge(X, y, sample_weight, False)
+        X, labels, codes, weight = self._rows_to_judge(rows, False)
         factors, scores = per_class_weights(self.class_weight, labels, self.classes_), self._scores_of(X, exact=True)
         found = []
         for k, task in enumerate(
             tasks_of(codes, len(self.classes_), weight, factors, None, one_vs_one=self._one_vs_one)
         ):
-            rows = slice(None) if task.rows is None else task.rows
-            beta = coefficients_of(self, k, len(codes))[rows]
-            found.append(self._certified_answer(X, task, k, scores[rows, k], beta))
+            used = slice(None) if task.rows is None else task.rows
+            beta = coefficients_of(self, k, len(codes))[used]
+            found.append(self._certified_answer(X, task, k, scores[used, k], beta))
         return codes, found
 
 

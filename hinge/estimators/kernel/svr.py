@@ -1,7 +1,6 @@
 """`SVR` and `NuSVR`: kernel support vector regression for scikit-learn pipelines."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from hinge.access import Gram, Points
@@ -11,11 +10,11 @@ from hinge.estimators.fitting.decorators import CallbackSupportMixin
 from hinge.estimators.fitting.parameters import NuSVRParameters, SVRParameters
 from hinge.estimators.fitting.tasks import PackedTasks, Task, regression_task
 from hinge.estimators.kernel.kernel_machine import KernelRegressor, NuMachine
+from hinge.estimators.mixins.fitted_rows import FittedRows
 from hinge.problems import KernelNuRegression
 from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.kernel_batch import NuRegressionBatch
 from hinge.problems.svm.losses import Loss, epsilon_insensitive
-from hinge.types import Items
 
 
 class SVR(ScoreOfArrays, CallbackSupportMixin, SVRParameters, KernelRegressor, RegressorMixin, BaseEstimator):
@@ -123,15 +122,13 @@ class SVR(ScoreOfArrays, CallbackSupportMixin, SVRParameters, KernelRegressor, R
     def _loss(self) -> Loss:  # type: ignore[override]
         return epsilon_insensitive(float(self.epsilon))
 
-    def _certified_answers(
-        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
+    def _certified_answers(self, rows: FittedRows) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
         """The targets; and the rows of positive weight, with what the certificate proves of them."""
-        X, t, weight = self._rows_of_fit(X, y, sample_weight)
+        X, t, weight = self._rows_of_fit(rows.X, rows.y, rows.sample_weight)
         task, beta = regression_task(t, weight, None), np.zeros(len(t))
         beta[self.support_] = self._dense_dual[0]
-        rows = slice(None) if task.rows is None else task.rows
-        return t, [self._certified_answer(X, task, 0, self._scores_of(X, exact=True)[rows, 0], beta[rows])]
+        used = slice(None) if task.rows is None else task.rows
+        return t, [self._certified_answer(X, task, 0, self._scores_of(X, exact=True)[used, 0], beta[used])]
 
 
 class NuSVR(

@@ -28,6 +28,7 @@ from hinge.estimators.linear import crammer_singer
 from hinge.estimators.linear.linear_machine import LinearMachine, linear_scores
 from hinge.estimators.mixins.conformal import PredictionSets
 from hinge.estimators.mixins.few_cells import FewCells
+from hinge.estimators.mixins.fitted_rows import CheckedRows, FittedRows
 from hinge.estimators.mixins.probabilities import Judged, without_linear_rows
 from hinge.monitoring.clock import now
 from hinge.prediction import first_class
@@ -408,25 +409,16 @@ class LinearSVC(
 
     # --- parts of calibrate ---------------------------------------------------------------
 
-    def _rows_to_judge(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
-    ) -> tuple[Stored, np.ndarray, np.ndarray, np.ndarray | None]:
+    def _rows_to_judge(self, given: FittedRows, held_out: bool) -> CheckedRows:
         check_is_fitted(self, "coef_")
-        X, labels = checks.validated(self, X, y, reset=False)
+        X, labels = checks.validated(self, given.X, given.y, reset=False)
         _, codes = checks.encoded_labels(labels, self.classes_)
-        return X, labels, codes, row_weights(sample_weight, X)
+        return CheckedRows(X, labels, codes, row_weights(given.sample_weight, X))
 
     def _left_out(
-        self,
-        X: Stored,
-        y: np.ndarray,
-        codes: np.ndarray,
-        weight: np.ndarray | None,
-        scores: np.ndarray | None = None,
-        *,
-        every: bool = False,
-        counted: bool = False,
+        self, checked: CheckedRows, scores: np.ndarray | None = None, *, every: bool = False, counted: bool = False
     ) -> list[Judged]:
+        X, y, codes, weight = checked
         slack = self.slack is not None or isinstance(getattr(self, "solver_", None), Simba)
         if self.multi_class == "crammer_singer" or slack:
             what = "slack" if slack else "multi_class='crammer_singer'"
@@ -444,13 +436,11 @@ class LinearSVC(
             judged.append(without_linear_rows(X, problem, w, b, a, f=r + b, every=every, counted=counted))
         return judged
 
-    def _certified_answers(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
+    def _certified_answers(self, rows: FittedRows) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
         """The classes of rows; and for each binary problem, its rows and what the certificate proves of them."""
         if self.penalty != "l2" or self.multi_class == "crammer_singer":
             raise ValueError("Rows are proven idle by the strong convexity of penalty='l2', with multi_class='ovr'.")
-        X, labels, codes, weight = self._rows_to_judge(X, y, sample_weight, False)
+        X, labels, codes, weight = self._rows_to_judge(rows, False)
         per_class = per_class_weights(self.class_weight, labels, self.classes_, weight)
         matrix, every = as_matrix(X, checked=True), np.arange(len(codes))
         found = []

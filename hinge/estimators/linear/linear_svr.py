@@ -25,6 +25,7 @@ from hinge.estimators.fitting.runs import run_all
 from hinge.estimators.fitting.tasks import row_weights
 from hinge.estimators.linear.linear_machine import LinearMachine
 from hinge.estimators.mixins.conformal import PredictionIntervals
+from hinge.estimators.mixins.fitted_rows import FittedRows, ScoredRows
 from hinge.estimators.mixins.probabilities import features_of
 from hinge.monitoring.clock import now
 from hinge.problems import Regularized, Solution
@@ -232,18 +233,10 @@ class LinearSVR(
         """
         return self._scores(X).ravel()
 
-    def _left_out_scores(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        scores: np.ndarray | None = None,
-        *,
-        every: bool = False,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def _left_out_scores(self, rows: FittedRows, *, every: bool = False) -> ScoredRows:
         check_is_fitted(self, "coef_")
-        X, y = checks.validated(self, X, y, reset=False)
-        t, weight = checks.checked_targets(y), row_weights(sample_weight, X)
+        X, y = checks.validated(self, rows.X, rows.y, reset=False)
+        t, weight = checks.checked_targets(y), row_weights(rows.sample_weight, X)
         problem = self._problem(as_matrix(X, checked=True), t, weight)
         (_, b, r), loss = self._checked_responses(problem, 0), problem.loss
         f = r + b
@@ -263,12 +256,10 @@ class LinearSVR(
         spans = partial(linear_spans, features_of(X, problem), kept=Squares() if every else None, counted=True)
         return left_out_targets(f, t, beta, bound, loss.epsilon, loss.curvature, spans)[:, None], t, weight
 
-    def _certified_answers(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
+    def _certified_answers(self, rows: FittedRows) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
         """The targets; and all rows, with what the certificate proves of them."""
-        X, y = checks.validated(self, X, y, reset=False)
-        t, weight = checks.checked_targets(y), row_weights(sample_weight, X)
+        X, y = checks.validated(self, rows.X, rows.y, reset=False)
+        t, weight = checks.checked_targets(y), row_weights(rows.sample_weight, X)
         problem = self._problem(as_matrix(X, checked=True), t, weight)
         return t, [(np.arange(len(t)), self._certified_answer(problem, X, 0))]
 

@@ -13,7 +13,7 @@ from hinge.constraints import FLAG, number
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.any_arrays import any_arrays
 from hinge.estimators.fitting.tasks import class_pairs, positive_classes, row_weights
-from hinge.estimators.mixins.fitted_rows import FittedRows, RefersToRows
+from hinge.estimators.mixins.fitted_rows import FittedRows, RefersToRows, ScoredRows
 from hinge.estimators.mixins.probabilities import Probabilities
 from hinge.types import Items
 
@@ -60,10 +60,7 @@ class Conformal(RefersToRows):
         check_is_fitted(self)
         FLAG.check("held_out", held_out)
         rows = self._rows_to_use("conformalize", FittedRows(X, y, sample_weight), held_out)
-        if held_out:
-            values, labels, weight = self._held_out_scores(rows.X, rows.y, rows.sample_weight)
-        else:
-            values, labels, weight = self._left_out_scores(rows.X, rows.y, rows.sample_weight, rows.scores)
+        values, labels, weight = self._held_out_scores(rows) if held_out else self._left_out_scores(rows)
         self._conformity_scores, self._conformity_codes = self._nonconformity(values, labels)
         self._conformity_weight = np.ones(len(labels)) if weight is None else weight
         return self
@@ -86,30 +83,15 @@ class Conformal(RefersToRows):
         if not hasattr(self, "_conformity_scores"):
             self.conformalize()
 
-    def _left_out_scores(
-        self,
-        X: Items,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        scores: np.ndarray | None = None,
-        *,
-        every: bool = False,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Leave-one-out decision values of all runs, the indices of classes or the targets, and the weights of rows.
+    _left_out_scores: Callable[..., ScoredRows]
+    """Leave-one-out decision values of the rows of the fit, given as `FittedRows`.
 
-        Values of single rows are more accurate if `every` is set, at a higher cost.
-        """
-        raise NotImplementedError
-
-    def _held_out_scores(
-        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """The same of rows that took no part in the fit."""
-        raise NotImplementedError
-
-    def _nonconformity(self, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The nonconformity of each row's own label, and the index of its class."""
-        raise NotImplementedError
+    Values of single rows are more accurate if `every` is set, at a higher cost.
+    """
+    _held_out_scores: Callable[[FittedRows], ScoredRows]
+    """The decision values of rows that took no part in the fit."""
+    _nonconformity: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    """The nonconformity of each row's own label, and the index of its class."""
 
 
 class PredictionSets(Probabilities, Conformal):
@@ -153,27 +135,17 @@ class PredictionSets(Probabilities, Conformal):
         every = class_nonconformity(scores, len(self.classes_), one_vs_one=self._one_vs_one)
         return every[np.arange(len(labels)), labels], labels
 
-    def _held_out_scores(
-        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        X, _, codes, weight = self._rows_to_judge(X, y, sample_weight, True)
+    def _held_out_scores(self, rows: FittedRows) -> ScoredRows:
+        X, _, codes, weight = self._rows_to_judge(rows, True)
         return self._scores_of(X), codes, weight
 
-    def _left_out_scores(
-        self,
-        X: Items,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        scores: np.ndarray | None = None,
-        *,
-        every: bool = False,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        X, labels, codes, weight = self._rows_to_judge(X, y, sample_weight, False)
-        values = np.array(self._scores_of(X) if scores is None else scores, np.float64)
-        judged = self._left_out(X, labels, codes, weight, values, every=every, counted=True)
-        for k, (one, label) in enumerate(zip(judged, self._labels(codes), strict=True)):
+    def _left_out_scores(self, rows: FittedRows, *, every: bool = False) -> ScoredRows:
+        checked = self._rows_to_judge(rows, False)
+        values = np.array(self._scores_of(checked.X) if rows.scores is None else rows.scores, np.float64)
+        judged = self._left_out(checked, values, every=every, counted=True)
+        for k, (one, label) in enumerate(zip(judged, self._labels(checked.codes), strict=True)):
             values[:, k] = spread_over(values[:, k], label, one.rows, one.f)
-        return values, codes, weight
+        return values, checked.codes, checked.weight
 
     def _labels(self, codes: np.ndarray) -> list[np.ndarray]:
         """The label -1 or +1 of every row in each binary problem; 0 of rows that take no part in it."""
@@ -217,9 +189,7 @@ class PredictionIntervals(Conformal):
     def _nonconformity(self, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.abs(labels - scores[:, 0]), np.zeros(len(labels), np.int64)
 
-    def _held_out_scores(
-        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        t, scores = checks.checked_targets(column_or_1d(y)), self._scores(X)
+    def _held_out_scores(self, rows: FittedRows) -> ScoredRows:
+        t, scores = checks.checked_targets(column_or_1d(rows.y)), self._scores(rows.X)
         check_consistent_length(scores, t)
-        return scores, t, row_weights(sample_weight, scores)
+        return scores, t, row_weights(rows.sample_weight, scores)

@@ -1,12 +1,25 @@
 """The rows of a fit, to which the model refers for what is computed from them later."""
 
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from hinge.access.arrays import on_host
 from hinge.access.streams.opening import is_source
 from hinge.access.tables.oracle import as_oracle
+
+
+class CheckedRows(NamedTuple):
+    """Rows of a classifier as they were validated, their labels, the indices of their classes, and their weights."""
+
+    X: Any
+    labels: np.ndarray
+    codes: np.ndarray
+    weight: np.ndarray | None
+
+
+ScoredRows: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+"""Decision values of all runs, the indices of classes or the targets, and the weights of rows."""
 
 
 class FittedRows:
@@ -25,7 +38,7 @@ class FittedRows:
     sample_weight: Any = None
     scores: np.ndarray | None = None
 
-    def __init__(self, X: object, y: object, sample_weight: object, scores: np.ndarray | None = None) -> None:
+    def __init__(self, X: object, y: object, sample_weight: object = None, scores: np.ndarray | None = None) -> None:
         self.X, self.y, self.sample_weight, self.scores = X, y, sample_weight, scores
 
     def __getstate__(self) -> None:

@@ -23,7 +23,7 @@ from hinge.estimators.data.kernel_input import of_items, part_of, points_on_host
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.reports import warn_caller
 from hinge.estimators.fitting.tasks import Task, class_pairs, tasks_of
-from hinge.estimators.mixins.fitted_rows import FittedRows, RefersToRows
+from hinge.estimators.mixins.fitted_rows import CheckedRows, FittedRows, RefersToRows
 from hinge.kernels import Kernel
 from hinge.monitoring.interrupts import attempt
 from hinge.problems import L1Regularized, Penalized
@@ -365,9 +365,9 @@ class Probabilities(RefersToRows):
             raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
         check_is_fitted(self, "classes_")
         rows = self._rows_to_use("calibrate", FittedRows(X, y, sample_weight), held_out)
-        X, labels, codes, weight = self._rows_to_judge(rows.X, rows.y, rows.sample_weight, held_out)
-        judged = self._held_out(X, codes) if held_out else self._left_out(X, labels, codes, weight, rows.scores)
-        self._keep_probabilities(judged, codes, weight, method)
+        checked = self._rows_to_judge(rows, held_out)
+        judged = self._held_out(checked) if held_out else self._left_out(checked, rows.scores)
+        self._keep_probabilities(judged, checked.codes, checked.weight, method)
         return self
 
     # --- for estimators -------------------------------------------------------------------
@@ -383,8 +383,8 @@ class Probabilities(RefersToRows):
     """The same for validated rows."""
     _codes_of: Callable[[np.ndarray], np.ndarray]
     """The index of the predicted class, from decision values."""
-    _rows_to_judge: Callable[..., tuple[Any, np.ndarray, np.ndarray, np.ndarray | None]]
-    """From X, y, sample_weight and held_out: validated rows, labels, the indices of their classes, and weights."""
+    _rows_to_judge: Callable[[FittedRows, bool], CheckedRows]
+    """The rows, validated, from what was given and whether it took no part in the fit."""
     _left_out: Callable[..., list[Judged]]
     """Leave-one-out decision values of the training rows, for each binary problem, from what `_rows_to_judge` returns.
 
@@ -393,10 +393,10 @@ class Probabilities(RefersToRows):
     common error.
     """
 
-    def _held_out(self, X: Items, codes: np.ndarray) -> list[Judged]:
+    def _held_out(self, rows: CheckedRows) -> list[Judged]:
         """The same form for rows that took no part in the fit."""
-        tasks = tasks_of(codes, len(self.classes_), None, None, None, one_vs_one=self._one_vs_one)
-        each = zip(tasks, self._scores_of(X).T, strict=True)
+        tasks = tasks_of(rows.codes, len(self.classes_), None, None, None, one_vs_one=self._one_vs_one)
+        each = zip(tasks, self._scores_of(rows.X).T, strict=True)
         return [as_they_are(task, f if task.rows is None else f[task.rows]) for task, f in each]
 
     def _steps(self, scores: np.ndarray) -> list[tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]]:

@@ -23,7 +23,7 @@ from hinge.estimators.data.any_arrays import host_model
 from hinge.kernels import Function, Kernel, Laplacian, registry
 from hinge.types import Stored
 
-NAMES: dict[type[Kernel], str] = {entry.load(): name for name, entry in registry.BY_NAME.items() if name != "laplacian"}
+NAMES: dict[type[Kernel], str] = {kernel: name for name, kernel in registry.BY_NAME.items() if name != "laplacian"}
 """Kernels that LIBSVM has, by its names for them."""
 AS_THEY_ARE = ("n_features_in_", "feature_names_in_", "classes_", "class_weight_", "n_iter_", "fit_status_")
 

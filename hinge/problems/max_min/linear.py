@@ -88,10 +88,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
 
     def values(self, x: np.ndarray) -> np.ndarray:
         """A x, summed in float64, for certificates."""
-        out = np.empty(self.n)
-        for lo, hi in self.matrix.row_blocks():
-            self.matrix.responses(x, lo, hi, out[lo:hi])
-        return _finite(out)
+        return _finite(np.concatenate([self.matrix.responses(x, lo, hi) for lo, hi in self.matrix.row_blocks()]))
 
     def combine(self, p: np.ndarray) -> np.ndarray:
         """Aᵀp, summed in float64; rows without weight are not read."""

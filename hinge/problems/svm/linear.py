@@ -132,9 +132,8 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
 
     def responses(self, w: np.ndarray, billed: bool = True) -> np.ndarray:
         """All ⟨w, xᵢ⟩."""
-        r = np.empty(self.n)
-        self.matrix.each_block(lambda data, lo, hi: data.responses(w, lo, hi, r[lo:hi], billed))
-        return r
+        parts = self.matrix.each_block(lambda data, lo, hi: data.responses(w, lo, hi, billed))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Row ranges of one pass."""
