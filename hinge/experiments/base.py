@@ -19,10 +19,11 @@ Cell = dict[str, Any]
 
 
 @cache
-def _table() -> dict[str, dict[str, dict[str, Any]]]:
+def _table() -> dict[str, dict[str, Any]]:
     return tomllib.loads(resources.files("hinge.experiments").joinpath("claims.toml").read_text("utf-8"))
 
 
+@cache
 def read_sentence(experiment: str, name: str) -> Sentence:
     """A sentence of ``claims.toml``, or a measurement of ours there, which has no quotation and no rule."""
     said = dict(_table()[experiment][name])
@@ -33,9 +34,13 @@ def read_sentence(experiment: str, name: str) -> Sentence:
 class Claims(list[Claim]):
     """What an experiment found, each sentence once, in the order in which they are reported."""
 
+    def __init__(self, experiment: str = "") -> None:
+        super().__init__()
+        self.experiment = experiment
+
     def add(
         self,
-        sentence: Sentence,
+        sentence: Sentence | str,
         on: str,
         ours: float | None,
         paper: float | str | None = None,
@@ -49,6 +54,8 @@ class Claims(list[Claim]):
 
         Parameters
         ----------
+        sentence : Sentence or str
+            Or its name in ``claims.toml``: "faster", or "pegasos-table1.faster" where it is another experiment's.
         on : str
             The data set or the problem.
         ours : float or None
@@ -62,6 +69,9 @@ class Claims(list[Claim]):
         sure : str
             Why the claim can hardly fail: where it is met, that says nothing; where it is not, it counts.
         """
+        if isinstance(sentence, str):
+            experiment, _, name = sentence.rpartition(".")
+            sentence = read_sentence(experiment or self.experiment, name)
         why = unmeasured or silent
         if ours is None or math.isnan(ours):
             verdict, ours, why = Verdict.UNKNOWN, None, why or "this run has no number for it"
@@ -135,7 +145,7 @@ class Experiment:
     title, paper, place : str
         As the registry has them.
     question : str
-        What the paper says there, in a sentence or two of our own.
+        What the paper says there, as ``claims.toml`` has it.
     timed : bool
         Whether cells measure seconds: then they run one at a time, on an otherwise idle machine.
     version : int
@@ -143,7 +153,6 @@ class Experiment:
     """
 
     name: ClassVar[str]
-    question: ClassVar[str]
     timed: ClassVar[bool] = False
     version: ClassVar[int] = 1
 
@@ -161,6 +170,11 @@ class Experiment:
     def place(self) -> str:
         """Where in the paper."""
         return registry.BY_NAME[self.name].place
+
+    @property
+    def question(self) -> str:
+        """What the paper says there, in a sentence or two of our own."""
+        return str(_table()[self.name]["question"])
 
     def cells(self, scale: Scale) -> list[Cell]:
         """What to measure."""

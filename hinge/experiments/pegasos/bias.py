@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
@@ -22,15 +22,6 @@ ROWS = {"tiny": 1500, "full": None}
 BUDGET = {"tiny": 20_000, "full": 1_000_000}  # rows read, k of them in an iteration
 BATCHES = {"tiny": (10, 1000), "full": (10, 100, 1000)}
 LARGEST = "exact, k = 1000"
-
-PLACE = "section 4"
-CRUCIAL = read_sentence("pegasos-bias", "crucial")
-DIFFERENT = read_sentence("pegasos-bias", "different")
-ROOT = read_sentence("pegasos-bias", "root")
-ETA = read_sentence("pegasos-bias", "eta")
-SLOWER = read_sentence("pegasos-bias", "slower")
-BOTH = read_sentence("pegasos-bias", "both")
-LARGE_K = read_sentence("pegasos-bias", "large_k")
 
 
 class BiasMethod(NamedTuple):
@@ -57,11 +48,6 @@ class PegasosBias(Experiment):
     """The objective with a free bias and the test error, against the rows read."""
 
     name = "pegasos-bias"
-    question = (
-        "A bias matters where labels are uneven. A constant feature is simple but solves a slightly "
-        "different problem; the bias' sub-gradient loses the fast rate; the exact minimum over each batch "
-        "keeps it, for large batches only. The paper measures none of this."
-    )
 
     def cells(self, scale: Scale) -> list[Cell]:
         """The three optima, and every way over the seeds."""
@@ -103,7 +89,7 @@ class PegasosBias(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Curves for each set, a table of where they end, and what is claimed of each way."""
-        panels, rows, claims, seeds = [], [], Claims(), results.seeds
+        panels, rows, claims, seeds = [], [], Claims(self.name), results.seeds
         for name, part in results.by("set"):
             values = part.first
             optima = {o: found.first for o in OPTIMA if (found := part.where(optimum=o))}
@@ -120,8 +106,8 @@ class PegasosBias(Experiment):
                 ends = {key: float(np.median([one[-1][key] for one in looks])) for key in ("objective", "error")}
                 rows.append(_row(title, f"Pegasos, {w}", ends["objective"], best, ends["error"]))
             where = f"λ = {LAMS[name]:g}, {BUDGET[scale]:,} rows read, last iterate, median of {seeds} seeds"
-            claims += _optima_claims(optima, title, f"λ = {LAMS[name]:g}, optima to a gap of 1e-4")
-            claims += _way_claims(runs, optima, curves, title, where)
+            _optima_claims(claims, optima, title, f"λ = {LAMS[name]:g}, optima to a gap of 1e-4")
+            _way_claims(claims, runs, optima, curves, title, where)
         caption = (
             "Objective (11), with a free bias, above its optimum. λ = "
             + ", ".join(f"{LAMS[s]:g} ({s})" for s in SETS[scale])
@@ -146,23 +132,22 @@ def _row(title: str, method: str, objective: float, best: float, wrong: float) -
     return [title, method, objective, 100 * (objective / best - 1), 100 * wrong]
 
 
-def _optima_claims(optima: dict[str, dict[str, Any]], title: str, where: str) -> Claims:
+def _optima_claims(claims: Claims, optima: dict[str, dict[str, Any]], title: str, where: str) -> None:
     free, none, constant = (optima.get(o) for o in ("free bias", "no bias", "constant feature"))
-    claims = Claims()
     crucial = none["error"] / free["error"] if none and free and free["error"] else None
-    claims.add(CRUCIAL, title, crucial, "often crucial", where)
+    claims.add("crucial", title, crucial, "often crucial", where)
     different = constant["objective"] / free["bound"] - 1 if constant and free else None
-    claims.add(DIFFERENT, title, different, "slightly different", where)
-    return claims
+    claims.add("different", title, different, "slightly different", where)
 
 
 def _way_claims(
+    claims: Claims,
     runs: dict[str, list[list[Evaluation]]],
     optima: dict[str, dict[str, Any]],
     curves: dict[str, Series],
     title: str,
     where: str,
-) -> Claims:
+) -> None:
     ends = {way: curve.y[-1] for way, curve in curves.items()}
     slower = both = batch = None
     if "sub-gradient" in curves and "constant feature" in runs and "constant feature" in optima:
@@ -173,13 +158,11 @@ def _way_claims(
         both = ends[LARGEST] / min(others) if len(others) == 2 else None
         small = f"exact, k = {BATCHES['full'][0]}"
         batch = ends[small] / ends[LARGEST] if small in ends else None
-    claims = Claims()
-    for sentence, way in ((ROOT, "sub-gradient"), (ETA, "sub-gradient, η")):
+    for sentence, way in (("root", "sub-gradient"), ("eta", "sub-gradient, η")):
         claims.add(sentence, title, _rate(curves[way]) if way in curves else None, 0.5, where)
-    claims.add(SLOWER, title, slower, "slower", where)
-    claims.add(BOTH, title, both, "advantages of both", where)
-    claims.add(LARGE_K, title, batch, "large k only", where)
-    return claims
+    claims.add("slower", title, slower, "slower", where)
+    claims.add("both", title, both, "advantages of both", where)
+    claims.add("large_k", title, batch, "large k only", where)
 
 
 def _rate(curve: Series) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hinge.display.figure import Beside, ReportTable
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.sets import choose
 
 ROWS = {"tiny": 1000, "full": None}
@@ -29,17 +29,11 @@ PRINTED = {
 }
 """The table's rows: the name of a set, and its rows to learn from and to test on."""
 
-SLACK = read_sentence("sbp-table2", "slack")
-
 
 class SBPTable2(Experiment):
     """ν = mean hinge loss over norm, at the optimum of the problem with λ."""
 
     name = "sbp-table2"
-    question = (
-        "The paper takes ν from the optimum w* of the problem with λ, as the mean hinge loss over the norm, "
-        "and prints it for each data set. Does the same ν come out of our optimum?"
-    )
 
     cache_mb = 2000  # MB
     separable = 1e-4
@@ -83,7 +77,7 @@ class SBPTable2(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Each line of the table beside ours."""
-        claims = Claims()
+        claims = Claims(self.name)
         rows: list[dict[str, str | float | int | None]] = []
         for line in LINES:
             part = results.where(set=line["set"], bias=line["bias"])
@@ -102,7 +96,7 @@ class SBPTable2(Experiment):
             elif found["hinge"] < self.separable:
                 silent = "the classes are separable: ν is what a solver's tolerance leaves of 0"
             on = f"{found['label']}, {bias}"
-            claims.add(SLACK, on, found["nu"], line["paper"], where, unmeasured=unmeasured, silent=silent)
+            claims.add("slack", on, found["nu"], line["paper"], where, unmeasured=unmeasured, silent=silent)
             rows.append(
                 {
                     "data set": found["label"],

@@ -12,7 +12,7 @@ import numpy as np
 from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear_perceptron_runtime
 from hinge.datasets import make_separable
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import Evaluation, evaluate_at, first_below, log_spaced, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
@@ -61,20 +61,10 @@ def rows_of(family: str, n: int = 300, d: int = 50, seed: int = 0) -> tuple[np.n
     return A, (exact.lower + exact.upper) / 2
 
 
-HALF = read_sentence("survey-perceptron", "half")
-AT_LEAST = read_sentence("survey-perceptron", "at_least")
-READS = read_sentence("survey-perceptron", "reads")
-FEWER = read_sentence("survey-perceptron", "fewer")
-
-
 class SurveyPerceptron(Experiment):
     """Losses after T = c² log n / ε² iterations, and the reads of the classical perceptron beside them."""
 
     name = "survey-perceptron"
-    question = (
-        "After 200² log n / ε² iterations, each of which reads a row and a column, the margin is within ε of "
-        "the widest with probability 1/2. The classical perceptron takes 1/ε² passes."
-    )
 
     accuracies = (0.2, 0.1, 0.05)
     constants = (0.5, 1.0, 2.0, 4.0)
@@ -122,17 +112,16 @@ class SurveyPerceptron(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Losses and their bound, shares within ε, and reads."""
-        claims = Claims()
+        claims = Claims(self.name)
         figures, tables = [], []
         guarantee = results.where(part="guarantee")
         if guarantee:
-            claims += _claims(guarantee)
+            _claims(claims, guarantee)
             figures.append(_losses(self.name, guarantee))
             tables.append(_shares(guarantee))
         reads = results.where(part="reads")
         if reads:
-            more, panel = _reads(reads, scale)
-            claims += more
+            panel = _reads(claims, reads, scale)
             caption = (
                 f"Entries read until all rows are separated (ε = the margin); n = d synthetic rows, {RARE} "
                 f"of which need a second direction. Median of {reads.seeds} draws, the band is "
@@ -169,19 +158,17 @@ def _shares(results: CellResults) -> ReportTable:
     )
 
 
-def _claims(results: CellResults) -> Claims:
+def _claims(claims: Claims, results: CellResults) -> None:
     looks, parts = losses.all_looks(results), [part for _, part in results.by("family")]
     two = losses.shares_within(parts, 2.0, experiment.accuracies)
     where = f"300 × 50 rows and the digits, ε = .2, .1, .05, {results.seeds} seeds each; c up to 4"
     sizes = {look["T"] for look in looks}
-    claims = Claims()
     on = "300 × 50 rows, and the digits"
-    claims.add(HALF, on, min(two) if two else None, "1/2 at c = 200", where)
+    claims.add("half", on, min(two) if two else None, "1/2 at c = 200", where)
     exponent = losses.median_exponent(parts)
-    claims.add(AT_LEAST, on, exponent, 0.5, f"{where}; T from {min(sizes)} to {max(sizes)}")
+    claims.add("at_least", on, exponent, 0.5, f"{where}; T from {min(sizes)} to {max(sizes)}")
     known = f"exact by construction, or by a certified gap of {experiment.tolerance:g}"
-    claims += losses.certificates_hold("margins", looks, f"{where}; {known}")
-    return claims
+    losses.certificates_hold(claims, "margins", looks, f"{where}; {known}")
 
 
 def _losses(name: str, results: CellResults) -> Figure:
@@ -199,7 +186,7 @@ def _losses(name: str, results: CellResults) -> Figure:
     return Figure(name, caption, panels)
 
 
-def _reads(results: CellResults, scale: Scale) -> tuple[Claims, Panel]:
+def _reads(claims: Claims, results: CellResults, scale: Scale) -> Panel:
     """Reads to the same loss, and how they grow with n = d."""
     series, exponent, last = [], {}, {}
     for method in results.values_of("method"):
@@ -229,12 +216,10 @@ def _reads(results: CellResults, scale: Scale) -> tuple[Claims, Panel]:
         f"{missed} of {len(results)} runs did not separate"
     )
     law = slope(at.tolist(), (at * np.log(at)).tolist())  # of n log n over the same sizes
-    claims = Claims()
-    claims.add(READS, "synthetic, the sublinear perceptron", exponent.get("sublinear"), round(law, 3), where)
-    claims.add(READS, "synthetic, the classical perceptron", exponent.get("classical"), 2.0, where)
-    claims.add(FEWER, f"synthetic, n = d = {n:,}", ratio, theory, f"{where}; the paper's number by the bounds")
-    panel = loglog(f"Synthetic, {RARE} rows need a second direction", "n = d", "entries read until separated", series)
-    return claims, panel
+    claims.add("reads", "synthetic, the sublinear perceptron", exponent.get("sublinear"), round(law, 3), where)
+    claims.add("reads", "synthetic, the classical perceptron", exponent.get("classical"), 2.0, where)
+    claims.add("fewer", f"synthetic, n = d = {n:,}", ratio, theory, f"{where}; the paper's number by the bounds")
+    return loglog(f"Synthetic, {RARE} rows need a second direction", "n = d", "entries read until separated", series)
 
 
 experiment = SurveyPerceptron()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import Evaluation, evaluate_at, spread_of
 from hinge.experiments.sets import choose
 from hinge.experiments.talk.sgd_dca import curve_panel, least, prepare
@@ -29,19 +29,12 @@ METHODS: dict[str, Solver] = {
 LARGE = 10.0
 """From this λm on, gradient steps begin better than the dual ascent."""
 ASKED = "Can we somehow combine SGD and DCA ?"
-SAVED = read_sentence("talk-combination", "saved")
-BETTER = read_sentence("talk-combination", "better")
 
 
 class TalkCombination(Experiment):
     """Suboptimality of SGD, of DCA, and of DCA begun by a gradient pass that leaves a feasible dual point."""
 
     name = "talk-combination"
-    question = (
-        "The talk asks whether the two can be combined, and leaves it open. A first pass that takes the "
-        "exact dual step of the rows seen so far is a gradient pass whose end is a feasible dual point of "
-        "the whole problem, from which the ascent goes on."
-    )
 
     shown = (1.0, 10.0)
     quarters = 3  # epochs with four evaluations each; later epochs have one
@@ -74,7 +67,7 @@ class TalkCombination(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Epochs to the target over λm, and the curves behind them."""
-        claims = Claims()
+        claims = Claims(self.name)
         rows: list[list[Any]] = []
         over, curves = [], []
         for _, part in results.by("set"):
@@ -84,7 +77,7 @@ class TalkCombination(Experiment):
                 [label, lam_m, *(_format_epochs(found[method], scale) for method in METHODS)]
                 for lam_m, found in needed.items()
             ]
-            claims += _claims(needed, label, f"m = {m:,} rows are learned from", scale)
+            _claims(claims, needed, label, f"m = {m:,} rows are learned from", scale)
             panel = _needed_panel(needed, label)
             over += [panel] if panel.series else []
             panel = curve_panel(part, METHODS, self.shown)
@@ -145,7 +138,7 @@ def _needed_panel(needed: dict[float, dict[str, list[float]]], label: str) -> Pa
     return loglog(label, "λm", f"epochs to ρ = {TARGET:g}", series)
 
 
-def _claims(needed: dict[float, dict[str, list[float]]], label: str, where: str, scale: Scale) -> Claims:
+def _claims(claims: Claims, needed: dict[float, dict[str, list[float]]], label: str, where: str, scale: Scale) -> None:
     """What is saved against DCA where λm is large, and how far from the better of the two at worst."""
     cap = float(EPOCHS[scale])  # one that never arrives took at least so long
     saved, ratios = [], []
@@ -160,10 +153,8 @@ def _claims(needed: dict[float, dict[str, list[float]]], label: str, where: str,
             saved.append(min(dca, cap) - both)
     seeds = f"ρ = {TARGET:g}, at most {EPOCHS[scale]} epochs, median of {SEEDS[scale]} seeds"
     reached = f"{len(ratios)} of {len(needed)} values of λm, of which one of the methods gets there"
-    claims = Claims()
-    claims.add(SAVED, label, float(np.median(saved)) if saved else None, ASKED, f"{where}, {seeds}")
-    claims.add(BETTER, label, max(ratios) if ratios else None, ASKED, f"{where}, {seeds}; {reached}")
-    return claims
+    claims.add("saved", label, float(np.median(saved)) if saved else None, ASKED, f"{where}, {seeds}")
+    claims.add("better", label, max(ratios) if ratios else None, ASKED, f"{where}, {seeds}; {reached}")
 
 
 experiment = TalkCombination()

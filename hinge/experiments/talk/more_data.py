@@ -10,17 +10,7 @@ import numpy as np
 from hinge.access import as_matrix
 from hinge.bounds import sgd_runtime_more_data
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResult,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    grid,
-    read_sentence,
-)
+from hinge.experiments.base import Cell, CellResult, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import error, evaluate_at, log_spaced
 from hinge.experiments.sets import choose, hold_out
 from hinge.monitoring import Stop
@@ -39,8 +29,6 @@ SLACK = {"tiny": 1.5, "full": 1.07}
 at full scale, and no smaller sample would reach it at all."""
 WAYS = {"last iterate": Pegasos(output="last"), "average": Pegasos(), "average, blocks": Pegasos(block_rows=32)}
 RULES = {"test": "λ and stop on test rows, as the talk", "validation": "λ and stop on validation rows"}
-
-FALLS = read_sentence("talk-more-data", "falls")
 
 
 class Pool(NamedTuple):
@@ -94,10 +82,7 @@ class TalkMoreData(Experiment):
     """Iterations and seconds of Pegasos to one fixed test error, over the size of the training set."""
 
     name = "talk-more-data"
-    question = (
-        "With more examples the same test error may be reached by a less accurate optimisation, and an "
-        "iteration of Pegasos costs the same whatever m is: so its running time falls as m grows."
-    )
+
     timed = True
 
     def cells(self, scale: Scale) -> list[Cell]:
@@ -148,7 +133,7 @@ class TalkMoreData(Experiment):
         """Iterations and seconds over m, each with λ and stop chosen in both ways."""
         if not results:
             return Outcome([])
-        first, tables, claims = results.first, [], Claims()
+        first, tables, claims = results.first, [], Claims(self.name)
         iterations: list[Series] = []
         seconds: list[Series] = []
         fitted = ""
@@ -173,7 +158,7 @@ class TalkMoreData(Experiment):
                     more = len(reached) > 1
                     for key in ("iterations", "seconds")[: 1 if way == "average" else 2]:
                         fall = getattr(reached[0], key) / getattr(reached[-1], key) if more else None
-                        claims.add(FALLS, f"{on}, {key}", fall, "decreases", where)
+                        claims.add("falls", f"{on}, {key}", fall, "decreases", where)
                 if way == "average" and rule == "test" and len(reached) > 2:
                     law, fitted = _law(reached)
                     iterations.append(law)

@@ -10,7 +10,7 @@ import numpy as np
 from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
 from hinge.display.figure import Beside, Figure, ReportTable, Series, Value, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import Evaluation, evaluate_at, log_spaced, mean_hinge, slope
 from hinge.experiments.sets import hold_out
 from hinge.kernels import Linear
@@ -38,10 +38,6 @@ PRINTED = {
     "SGD": ("SGD (S, Srebro, Singer '07)", "1/(λT)", "(B/ε)²"),
 }
 """The talk's table, row by row."""
-
-TABLE = read_sentence("talk-runtimes", "table")
-MUCH_BETTER = read_sentence("talk-runtimes", "much_better")
-SAME = read_sentence("talk-runtimes", "same")
 
 
 class Sample(NamedTuple):
@@ -74,11 +70,6 @@ class TalkRuntimes(Experiment):
     """Inner products to an excess ε of the test hinge loss, each method with its best m and λ."""
 
     name = "talk-runtimes"
-    question = (
-        "With as many examples as wanted, and the best m and λ, an excess loss of ε takes SMO and SVM-Perf a "
-        "time of (B/ε)⁴ by their bounds, and stochastic gradient descent (B/ε)². Dual coordinate ascent takes B²/ε³, "
-        '"Is this really the case?", and (B/ε)² by a refined analysis.'
-    )
 
     words, noise, held = 300, 0.05, 10_000
     """Narrow, noisy text: the norm of its best separator is bounded, so that a decade of ε is in reach of SMO."""
@@ -167,17 +158,17 @@ class TalkRuntimes(Experiment):
             if len(kept) == len(EPS[scale]):
                 exponents[solver] = -slope(eps, work)
                 last[solver] = work[-1]
-        claims, least = Claims(), f"{data}; at ε = {EPS[scale][-1]:g}"
+        claims, least = Claims(self.name), f"{data}; at ε = {EPS[scale][-1]:g}"
         for solver, exponent in EXPONENTS.items():
             bound = float(learning_runtime(BOUNDS[solver], B, EPS[scale][-1]))
             times = bound / last.get(solver, bound)
             above = f"an upper bound, {times:,.0f} times what was needed" if times > self.most_above else ""
-            claims.add(TABLE, solver, exponents.get(solver), exponent, data, silent=above)
+            claims.add("table", solver, exponents.get(solver), exponent, data, silent=above)
         rivals = [last[solver] for solver in ("SMO", "SVM-Perf") if solver in last]
         better = min(rivals) / last["SGD"] if rivals and "SGD" in last else None
-        claims.add(MUCH_BETTER, "synthetic text", better, "(B/ε)² by the bounds", least)
+        claims.add("much_better", "synthetic text", better, "(B/ε)² by the bounds", least)
         same = last["DCA"] / last["SGD"] if {"DCA", "SGD"} <= set(last) else None
-        claims.add(SAME, "synthetic text", same, "B²/ε² for both", least)
+        claims.add("same", "synthetic text", same, "B²/ε² for both", least)
         for label, solver in (("bound of SGD, ε⁻²", "SGD"), ("bound of the others, ε⁻⁴", "SMO")):
             first = next((one for one in series if one.label == solver), None)
             if first is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from hinge.access import as_matrix
 from hinge.bounds import dca_gap, dca_over_sgd
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, spread_of
 from hinge.experiments.sets import choose, hold_out
 from hinge.monitoring import Stop
@@ -22,11 +22,6 @@ SETS = {"tiny": (("ccat", 1500), ("adult", 1500)), "full": (("ccat", 100_000), (
 LAM_M = {"tiny": (0.1, 1.0, 10.0, 100.0), "full": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
 SEEDS = {"tiny": 2, "full": 5}
 EPOCHS = (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
-
-AHEAD = read_sentence("talk-sgd-dca", "ahead")
-BOUND = read_sentence("talk-sgd-dca", "bound")
-LEVEL = read_sentence("talk-sgd-dca", "level")
-REFINED = read_sentence("talk-sgd-dca", "refined")
 
 
 class Prepared(NamedTuple):
@@ -64,10 +59,6 @@ class TalkSgdDca(Experiment):
     """Suboptimality ρ and test error of both after each epoch, for λm from 0.1 to 100."""
 
     name = "talk-sgd-dca"
-    question = (
-        "The bounds on ρ are log(T)/(λT) for SGD and (1/λ + m)/T for DCA: DCA should be ahead where λm is "
-        "below log T, SGD above it. In test error both should need about the same number of iterations."
-    )
 
     shown = (1.0, 10.0, 100.0)
     judged = (1.0, 3.0)
@@ -104,7 +95,7 @@ class TalkSgdDca(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Who is ahead where, beside who should be; and the same in test error."""
-        claims = Claims()
+        claims = Claims(self.name)
         rows: list[tuple[Any, ...]] = []
         ratios, curves, errors = [], [], []
         for _, part in results.by("set"):
@@ -114,7 +105,7 @@ class TalkSgdDca(Experiment):
                 found = _points(part, m, label, epochs)
                 rows += found
                 claims.add(
-                    AHEAD,
+                    "ahead",
                     f"{label}, {when}",
                     float(np.mean([row[4] == row[5] for row in found])),
                     "depends on λm against log T",
@@ -125,14 +116,14 @@ class TalkSgdDca(Experiment):
                 )
             above = "for most λ and T the bound is more than w = 0 has"
             said = f"{where}, δ = {self.delta:g}, every λ, T and seed"
-            claims.add(BOUND, label, _of_bound(part, m), 1.0, said, sure=above)
-            claims.add(REFINED, label, _of_refined_bound(part, m), None, f"{where}, every λ and seed, T > m")
+            claims.add("bound", label, _of_bound(part, m), 1.0, said, sure=above)
+            claims.add("refined", label, _of_refined_bound(part, m), None, f"{where}, every λ and seed, T > m")
             ratios.append(_ratio_panel(part, m, label))
             panel = curve_panel(part, METHODS, self.shown)
             curves += [panel] if panel.series else []
             panel, ratio, chosen = _error_panel(part, label)
             errors.append(panel)
-            claims.add(LEVEL, label, ratio, "both alike", f"{where}; λ chosen on validation rows: {chosen}")
+            claims.add("level", label, ratio, "both alike", f"{where}; λ chosen on validation rows: {chosen}")
         if not claims:
             return Outcome([])
         seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."
