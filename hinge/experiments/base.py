@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib import resources
 from typing import Any, ClassVar, Literal
 
 from hinge.experiments import registry
@@ -19,14 +17,9 @@ Cell = dict[str, Any]
 
 
 @cache
-def _table() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(resources.files("hinge.experiments").joinpath("claims.toml").read_text("utf-8"))
-
-
-@cache
 def read_sentence(experiment: str, name: str) -> Sentence:
     """A sentence of ``claims.toml``, or a measurement of ours there, which has no quotation and no rule."""
-    said = dict(_table()[experiment][name])
+    said = dict(registry.TABLE[experiment][name])
     rule = next((RULES[kind](*said.pop(kind)) for kind in RULES if kind in said), NO_RULE)
     return Sentence(**{"quote": "", "place": "", **said}, rule=rule)
 
@@ -142,10 +135,8 @@ class Experiment:
     ----------
     name : str
         What to type: paper and place, as in "pegasos-table1".
-    title, paper, place : str
+    title, paper, place, question : str
         As the registry has them.
-    question : str
-        What the paper says there, as ``claims.toml`` has it.
     timed : bool
         Whether cells measure seconds: then they run one at a time, on an otherwise idle machine.
     version : int
@@ -174,7 +165,7 @@ class Experiment:
     @property
     def question(self) -> str:
         """What the paper says there, in a sentence or two of our own."""
-        return str(_table()[self.name]["question"])
+        return registry.BY_NAME[self.name].question
 
     def cells(self, scale: Scale) -> list[Cell]:
         """What to measure."""

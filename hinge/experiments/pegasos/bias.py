@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,23 +24,14 @@ BATCHES = {"tiny": (10, 1000), "full": (10, 100, 1000)}
 LARGEST = "exact, k = 1000"
 
 
-class BiasMethod(NamedTuple):
-    """One way to learn a bias: the bias of the problem, and the solver."""
-
-    bias: Bias
-    solver: Pegasos
-
-
-WAYS = {
-    "no bias": BiasMethod("none", Pegasos(output="last")),
-    "constant feature": BiasMethod("penalized", Pegasos(output="last")),
-    "sub-gradient": BiasMethod("free", Pegasos(output="last", bias="subgradient")),
-    "sub-gradient, η": BiasMethod("free", Pegasos(output="last", bias="eta")),
-    **{
-        f"exact, k = {k}": BiasMethod("free", Pegasos(output="last", bias="exact", batch_size=k))
-        for k in BATCHES["full"]
-    },
+WAYS: dict[str, tuple[Bias, Pegasos]] = {
+    "no bias": ("none", Pegasos(output="last")),
+    "constant feature": ("penalized", Pegasos(output="last")),
+    "sub-gradient": ("free", Pegasos(output="last", bias="subgradient")),
+    "sub-gradient, η": ("free", Pegasos(output="last", bias="eta")),
+    **{f"exact, k = {k}": ("free", Pegasos(output="last", bias="exact", batch_size=k)) for k in BATCHES["full"]},
 }
+"""Ways to learn a bias: the bias of the problem, and the solver."""
 OPTIMA: dict[str, Bias] = {"no bias": "none", "constant feature": "penalized", "free bias": "free"}
 
 
@@ -55,7 +46,7 @@ class PegasosBias(Experiment):
         for name in SETS[scale]:
             common: dict[str, Any] = {"set": [name], "rows": [ROWS[scale]], "lam": [LAMS[name]]}
             cells += grid(**common, optimum=list(OPTIMA), seed=[0])
-            ways = [w for w, way in WAYS.items() if way.solver.batch_size in (1, *BATCHES[scale])]
+            ways = [w for w, (_, solver) in WAYS.items() if solver.batch_size in (1, *BATCHES[scale])]
             cells += grid(**common, way=ways, seed=range(SEEDS[scale]), budget=[BUDGET[scale]])
         return cells
 
@@ -63,7 +54,7 @@ class PegasosBias(Experiment):
         """Each answer by the objective (11), in which the bias is free, and by the objective of its own problem."""
         data = choose(cell["set"], cell["rows"])
         X, y, X_test, y_test = data.parts
-        bias = OPTIMA[cell["optimum"]] if "optimum" in cell else WAYS[cell["way"]].bias
+        bias = OPTIMA[cell["optimum"]] if "optimum" in cell else WAYS[cell["way"]][0]
         problem = Regularized(X, y, cell["lam"], bias=bias)
         free = Regularized(X, y, cell["lam"], bias="free")
         said = {**data.about, "positive": float(np.mean(y > 0))}
@@ -80,7 +71,7 @@ class PegasosBias(Experiment):
             exact: Solver = Newton() if few else SDCA()
             result = solve(problem, exact, stop=Stop(tol=1e-4, max_time=60.0))
             return {**evaluate(result.solution), "bound": float(result.certificate.bound), **said}
-        solver = WAYS[cell["way"]].solver
+        solver = WAYS[cell["way"]][1]
         k = solver.cost(problem).rows
         looks = evaluate_at(
             problem, solver, [rows // k for rows in log_spaced(1000, cell["budget"])], evaluate, cell["seed"]

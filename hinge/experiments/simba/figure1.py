@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from hinge.access.tables.table import Bill
 from hinge.display.figure import Figure, Panel, ReportTable, Series, level_line
 from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced
-from hinge.experiments.sets import choose, hold_out
+from hinge.experiments.sets import choose, split
 from hinge.problems import Regularized, SlackConstrained, Solution
 from hinge.solvers import SDCA, Frugal, Pegasos, Perceptron, Simba, trace
 
@@ -43,11 +43,9 @@ CONVENTIONS = {"cells": "every cell counts", "nonzeros": "nonzeros count"}
 
 
 @lru_cache(maxsize=2)
-def parts_of(name: str, rows: int | None) -> tuple[Any, ...]:
-    """Rows to learn from, by rows and by columns, and labels; to validate on; to report."""
-    X, y, X_test, y_test = choose(name, rows).parts
-    X, y, X_val, y_val = hold_out(X, y)
-    return X, cast(sp.csr_matrix, X).tocsc(), y, X_val, y_val, X_test, y_test
+def _columns(name: str, rows: int | None) -> sp.csc_matrix:
+    """The rows to learn from, by columns."""
+    return split(name, rows).X.tocsc()
 
 
 class SimbaFigure1(Experiment):
@@ -85,7 +83,7 @@ class SimbaFigure1(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """Validation and test error against cells and nonzeros read."""
         chosen = choose(cell["set"], cell["rows"])
-        X, columns, y, X_val, y_val, X_test, y_test = parts_of(cell["set"], cell["rows"])
+        X, y, X_val, y_val, X_test, y_test = split(cell["set"], cell["rows"])
         n, d = X.shape
 
         def errors(solution: Solution) -> Evaluation:
@@ -95,7 +93,7 @@ class SimbaFigure1(Experiment):
         if cell["method"] == "Frugal":
             looks = _frugal(Regularized.from_C(X, y, setting), errors, seed)
         elif cell["method"] in ("SIMBA", "capped"):
-            table = SparseTable(X, columns)
+            table = SparseTable(X, _columns(cell["set"], cell["rows"]))
             if cell["method"] == "SIMBA":
                 solver = Simba("lazy", refresh_every=1, certify=False)  # ξ as in the paper
                 problem = SlackConstrained(table, y, setting, bias="free")

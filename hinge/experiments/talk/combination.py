@@ -9,10 +9,8 @@ import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
-from hinge.experiments.measure import Evaluation, evaluate_at, spread_of
-from hinge.experiments.sets import choose
-from hinge.experiments.talk.sgd_dca import curve_panel, least, prepare
-from hinge.problems import Regularized, Solution
+from hinge.experiments.measure import Evaluation, spread_of
+from hinge.experiments.talk.sgd_dca import curve_panel, run_methods
 from hinge.solvers import SDCA, Pegasos, Solver
 
 SETS = {"tiny": (("ccat", 3000), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
@@ -49,21 +47,8 @@ class TalkCombination(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """ρ at each evaluation."""
-        chosen, data = choose(cell["set"], cell["rows"]), prepare(cell["set"], cell["rows"])
-        m = len(data.y)
-        lam = cell["lam_m"] / m
-        problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
-
-        def evaluate(solution: Solution) -> Evaluation:
-            return {"rho": max(problem.objective(solution) - best, 1e-12)}
-
         epochs = [k / 4 for k in range(1, 4 * self.quarters)] + list(range(self.quarters, cell["epochs"] + 1))
-        at = [round(epoch * m) for epoch in epochs]
-        values: dict[str, Any] = {"m": m, **chosen.about}
-        for name, solver in METHODS.items():
-            looks = evaluate_at(problem, solver, at, evaluate, cell["seed"])
-            values[name] = [{"epoch": look["iteration"] / m, "rho": look["rho"]} for look in looks]
-        return values
+        return run_methods(cell, METHODS, epochs)
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Epochs to the target over λm, and the curves behind them."""
@@ -72,7 +57,10 @@ class TalkCombination(Experiment):
         over, curves = [], []
         for _, part in results.by("set"):
             label, m = part.first["label"], part.first["m"]
-            needed = {lam_m: _epochs_needed(part.where(lam_m=lam_m)) for lam_m in part.values_of("lam_m")}
+            needed = {
+                lam_m: {method: [*map(_crossing, some.column(method))] for method in METHODS}
+                for lam_m, some in part.by("lam_m")
+            }
             rows += [
                 [label, lam_m, *(_format_epochs(found[method], scale) for method in METHODS)]
                 for lam_m, found in needed.items()
@@ -108,12 +96,8 @@ class TalkCombination(Experiment):
         return Outcome(claims, figures, [table], results.notes())
 
 
-def _epochs_needed(some: CellResults) -> dict[str, list[float]]:
-    """Epochs to the target of each method and seed, infinite where it is not reached."""
-    return {method: [_crossing(looks) for looks in some.column(method)] for method in METHODS}
-
-
 def _crossing(looks: list[Evaluation]) -> float:
+    """Epochs to the target, infinite where it is not reached."""
     before: Evaluation | None = None
     for look in looks:
         if look["rho"] <= TARGET:

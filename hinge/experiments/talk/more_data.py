@@ -12,7 +12,7 @@ from hinge.bounds import sgd_runtime_more_data
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResult, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import error, evaluate_at, log_spaced
-from hinge.experiments.sets import choose, hold_out
+from hinge.experiments.sets import choose, split
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.solvers import SDCA, Pegasos, solve
@@ -31,15 +31,6 @@ WAYS = {"last iterate": Pegasos(output="last"), "average": Pegasos(), "average, 
 RULES = {"test": "λ and stop on test rows, as the talk", "validation": "λ and stop on validation rows"}
 
 
-class Pool(NamedTuple):
-    """All rows to draw samples from, and what stops are chosen by."""
-
-    X: Any
-    y: np.ndarray
-    X_val: Any
-    y_val: np.ndarray
-
-
 class Row(NamedTuple):
     """The best λ of one sample size, and the medians there."""
 
@@ -53,14 +44,8 @@ class Row(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _pool(rows: int | None, share: float) -> Pool:
-    X, y, _, _ = choose(NAME, rows).parts
-    return Pool(*hold_out(X, y, share))
-
-
-@lru_cache(maxsize=1)
 def _sample(rows: int | None, share: float, m: int, seed: int) -> tuple[Any, np.ndarray]:
-    pool = _pool(rows, share)
+    pool = split(NAME, rows, share)
     taken = np.random.default_rng(seed).permutation(len(pool.y))[:m]
     return as_matrix(pool.X[taken]), pool.y[taken]
 
@@ -68,12 +53,10 @@ def _sample(rows: int | None, share: float, m: int, seed: int) -> tuple[Any, np.
 @lru_cache
 def _best_errors(rows: int | None, share: float, lams: tuple[float, ...]) -> dict[str, float]:
     """The errors of the SVM on the whole pool, λ by validation rows."""
-    pool = _pool(rows, share)
-    _, _, X_test, y_test = choose(NAME, rows).parts
-    found = []
+    pool, found = split(NAME, rows, share), []
     for lam in lams:
         result = solve(Regularized(pool.X, pool.y, lam), SDCA(), stop=Stop(tol=1e-3, max_time=60.0))
-        found.append((error(result.solution, pool.X_val, pool.y_val), error(result.solution, X_test, y_test)))
+        found.append((error(result.solution, pool.X_val, pool.y_val), error(result.solution, pool.X_test, pool.y_test)))
     validation, test = min(found)
     return {"validation": validation, "test": test}
 
@@ -103,14 +86,13 @@ class TalkMoreData(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """The first evaluations at which the error on test rows, and on validation rows, is low enough."""
         data = choose(NAME, cell["rows"])
-        X_test, y_test = data.parts[2:]
-        pool = _pool(cell["rows"], cell["share"])
+        pool = split(NAME, cell["rows"], cell["share"])
         X, y = _sample(cell["rows"], cell["share"], cell["m"], cell["seed"])
         looks = evaluate_at(
             Regularized(X, y, cell["lam"]),
             WAYS[cell["way"]],
             log_spaced(*cell["looks"]),
-            lambda s: {"test": error(s, X_test, y_test), "validation": error(s, pool.X_val, pool.y_val)},
+            lambda s: {"test": error(s, pool.X_test, pool.y_test), "validation": error(s, pool.X_val, pool.y_val)},
             cell["seed"],
         )
         best = _best_errors(cell["rows"], cell["share"], tuple(cell["lams"]))
@@ -120,7 +102,7 @@ class TalkMoreData(Experiment):
             "target": targets["test"],
             "pool": len(pool.y),
             **data.about,
-            "n_test": len(y_test),
+            "n_test": len(pool.y_test),
             "n_val": len(pool.y_val),
         }
         for rows in RULES:

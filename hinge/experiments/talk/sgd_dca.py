@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from hinge.bounds import dca_gap, dca_over_sgd
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, spread_of
-from hinge.experiments.sets import choose, hold_out
+from hinge.experiments.sets import choose, split
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
 from hinge.solvers import SDCA, Newton, Pegasos, Solver, UniformDCA, solve
+from hinge.types import Stored
 
 SETS = {"tiny": (("ccat", 1500), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
 LAM_M = {"tiny": (0.1, 1.0, 10.0, 100.0), "full": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
@@ -24,29 +25,10 @@ SEEDS = {"tiny": 2, "full": 5}
 EPOCHS = (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 
 
-class Prepared(NamedTuple):
-    """Rows to learn from, validation rows, test rows."""
-
-    X: Any
-    y: np.ndarray
-    X_val: Any
-    y_val: np.ndarray
-    X_test: Any
-    y_test: np.ndarray
-
-
-@lru_cache(maxsize=2)
-def prepare(name: str, rows: int | None) -> Prepared:
-    """A set with a fifth of its training rows held out."""
-    X, y, X_test, y_test = choose(name, rows).parts
-    X, y, X_val, y_val = hold_out(X, y)
-    return Prepared(as_matrix(X), y, X_val, y_val, X_test, y_test)
-
-
 @lru_cache
 def least(name: str, rows: int | None, lam: float) -> float:
-    """The minimum over the rows that `prepared` leaves, from below, within a relative gap of 1e-6."""
-    data = prepare(name, rows)
+    """The minimum over the rows that `split` leaves, from below, within a relative gap of 1e-6."""
+    data = split(name, rows)
     solver: Solver = Newton() if data.X.shape[1] <= 200 else SDCA()  # whichever finds the minimum sooner
     result = solve(Regularized(data.X, data.y, lam), solver, stop=Stop(tol=1e-6, max_time=60.0))
     return float(result.certificate.bound)
@@ -75,23 +57,8 @@ class TalkSgdDca(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """ρ and the errors of the last iterate at each evaluation."""
-        chosen, data = choose(cell["set"], cell["rows"]), prepare(cell["set"], cell["rows"])
-        m = len(data.y)
-        lam = cell["lam_m"] / m
-        problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
-
-        def evaluate(solution: Solution) -> Evaluation:
-            return {
-                "rho": max(problem.objective(solution) - best, 1e-12),
-                "validation": error(solution, data.X_val, data.y_val),
-                "test": error(solution, data.X_test, data.y_test),
-            }
-
-        values: dict[str, Any] = {"m": m, **chosen.about}
-        for name, solver in METHODS.items():
-            looks = evaluate_at(problem, solver, [round(e * m) for e in EPOCHS], evaluate, cell["seed"])
-            values[name] = [{**look, "epoch": look["iteration"] / m} for look in looks]
-        return values
+        data = split(cell["set"], cell["rows"])
+        return run_methods(cell, METHODS, EPOCHS, validation=(data.X_val, data.y_val), test=(data.X_test, data.y_test))
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Who is ahead where, beside who should be; and the same in test error."""
@@ -149,6 +116,26 @@ class TalkSgdDca(Experiment):
             rows,
         )
         return Outcome(claims, figures, [table], results.notes())
+
+
+def run_methods(
+    cell: Cell, methods: Mapping[str, Solver], epochs: Iterable[float], **judged: tuple[Stored, np.ndarray]
+) -> dict[str, Any]:
+    """ρ of each method after these epochs, and the errors on the rows by which it is judged."""
+    chosen, data = choose(cell["set"], cell["rows"]), split(cell["set"], cell["rows"])
+    m = len(data.y)
+    lam = cell["lam_m"] / m
+    problem, best = Regularized(as_matrix(data.X), data.y, lam), least(cell["set"], cell["rows"], lam)
+
+    def evaluate(solution: Solution) -> Evaluation:
+        errors = {name: error(solution, X, y) for name, (X, y) in judged.items()}
+        return {"rho": max(problem.objective(solution) - best, 1e-12), **errors}
+
+    values: dict[str, Any] = {"m": m, **chosen.about}
+    for name, solver in methods.items():
+        looks = evaluate_at(problem, solver, [round(e * m) for e in epochs], evaluate, cell["seed"])
+        values[name] = [{**look, "epoch": look["iteration"] / m} for look in looks]
+    return values
 
 
 def _median(part: CellResults, method: str, epoch: float, key: str) -> float:
