@@ -167,6 +167,10 @@ class Experiment:
         """What the paper says there, in a sentence or two of our own."""
         return registry.BY_NAME[self.name].question
 
+    def text(self, name: str, **values: object) -> str:
+        """A text of ``claims.toml``, such as a caption, with values in their places."""
+        return str(registry.TABLE[self.name][name]).format(self=self, **values)
+
     def cells(self, scale: Scale) -> list[Cell]:
         """What to measure."""
         raise NotImplementedError

@@ -107,7 +107,7 @@ class PegasosBias(Experiment):
         )
         table = ReportTable(
             self.name,
-            f"After {BUDGET[scale]:,} rows read, and at the optima.",
+            self.text("table_caption", budget=BUDGET[scale]),
             ("set", "method", "objective (11)", "above the optimum, %", "test error, %"),
             rows,
             4,

@@ -76,10 +76,7 @@ class PegasosConfidence(Experiment):
                 rows.append([label, words, mean, median, _sure(excess[way]), excess[way][-1]])
             bound = float(pegasos_gap(T[scale], self.lam, first["R"]))
             _claims(claims, label, excess, bound, 1.0 - first["best"], where)
-        caption = (
-            f"Excess of the objective after T = {T[scale]:,} iterations in all, λ = {self.lam:g}, sorted; the best of "
-            "several runs is chosen by the objective."
-        )
+        caption = self.text("caption", T=T[scale])
         table = ReportTable(
             self.name,
             caption,

@@ -75,10 +75,7 @@ class PegasosFigure2(Experiment):
                     (f"{label}: fixed steps", "objective", objective, [*right, "optimum"]),
                 )
             ]
-            caption = (
-                f"{label}, λ = {self.lam:g}, optimum {part.first['optimum']:.4f}: last iterates. "
-                f"Median of {seeds} seeds; the band is their range."
-            )
+            caption = self.text("caption", label=label, optimum=part.first["optimum"], seeds=seeds)
             figures.append(Figure(f"{self.name}-{name}", caption, panels))
             where = f"{label}, λ = {self.lam:g}, T = {LAST[scale]:,}, last iterate, median of {seeds} seeds"
             hindsight = f"{where}, η of {', '.join(f'{eta:g}' for eta in ETAS)} judged by the training objective"

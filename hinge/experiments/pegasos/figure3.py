@@ -67,10 +67,7 @@ class PegasosFigure3(Experiment):
                 for largest in (self.wide, max(BATCHES[scale])):
                     on = f"{label}, k up to {largest:,}"
                     claims.add("constant", on, _spread_of(series, largest), "about constant", where)
-        caption = (
-            f"Objective of the last iterate, λ = {self.lam:g}. Median of {SEEDS[scale]} seeds; "
-            "the band is their range. astro-ph is not public: each panel names the set it shows."
-        )
+        caption = self.text("caption", seeds=SEEDS[scale])
         return Outcome(claims, [Figure(self.name, caption, panels)], notes=results.notes())
 
 

@@ -77,11 +77,7 @@ class PegasosKernel(Experiment):
             )
             for what, words in (("iteration", "T, iterations"), ("evaluations", "kernel evaluations"))
         ]
-        caption = (
-            f"Until the last iterate is within ε of the optimum; {results.first['label']}, Gaussian kernel with "
-            f"σ² = {VARIANCE:g}, λ = {LAM:g}, median of {results.seeds} seeds. An inner product is charged "
-            "the support vectors so far."
-        )
+        caption = self.text("caption", label=results.first["label"], variance=VARIANCE, lam=LAM, seeds=results.seeds)
         where = f"σ² = {VARIANCE:g}, λ = {LAM:g}, last iterate, projected, median of {results.seeds} seeds"
         figures = [Figure(self.name, caption, panels)] if any(panel.series for panel in panels) else []
         claims = Claims(self.name)

@@ -71,10 +71,7 @@ class PegasosProjection(Experiment):
                 claims.add("important", f"{label}, T = {T:,}", _ratio(lines, "Pegasos", T), "important", said)
             for T in (self.early[-1], last):
                 claims.add("improves", f"{label}, T = {T:,}", _ratio(lines, "Norma", T), "improves", where)
-        caption = (
-            f"Objective of the last iterate above the optimum, λ = {self.lam:g}, k = 1, with the projection on "
-            f"the ball of radius 1/√λ and without. Median of {seeds} seeds; the band is their range."
-        )
+        caption = self.text("caption", seeds=seeds)
         return Outcome(claims, [Figure(self.name, caption, panels)], notes=results.notes())
 
 

@@ -78,10 +78,7 @@ class PegasosRegret(Experiment):
                 share = float((np.array(found[name]) / bound)[kept].max())
                 far = "the bound is far above what is needed" if share < FAR else ""
                 claims.add(sentence, on, share, 1.0, where, silent=loose, sure=far)
-        caption = (
-            "Mean objective of the iterates up to T, and objective of their average, above the minimum; all rows in "
-            "each iteration, so that nothing is drawn. Judged where the bound is below what w = 0 has."
-        )
+        caption = self.text("caption")
         return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], notes=results.notes())
 
 

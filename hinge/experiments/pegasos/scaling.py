@@ -81,11 +81,7 @@ class PegasosScaling(Experiment):
                 if measured.x:
                     lines = [measured, _fit_law(measured, np.asarray(law(np.array(measured.x))))]
                 panels.append(loglog(f"{label}: {title}", axis, "T, iterations", lines))
-            caption = (
-                f"{label}: iterations until the last iterate is within ε of the optimum, {seeds}, the band "
-                "is their range. The theorem's count is scaled by the factor in the legend, so that it "
-                "passes through the middle of the measurements."
-            )
+            caption = self.text("caption", label=label, seeds=seeds)
             figures.append(Figure(f"{self.name}-{name}", caption, panels))
             where = f"last iterate, first T with an excess of ε, {seeds}, "
             of_m = _exponent(by_m, len(SIZES[scale]), abs)

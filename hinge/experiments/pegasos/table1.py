@@ -108,9 +108,14 @@ class PegasosTable1(Experiment):
                 printed.append(_printed_row(name, label, part, goal))
             panels.append(loglog(label, "seconds", "objective above the optimum", lines))
             gap, pegasos = max(perf.column("gap")), part.where(method=PEGASOS)
-            where = (
-                f"{label}, λ = {LAMS[name]:g}, no bias, one thread, medians of {len(perf)} runs of SVM-Perf, "
-                f"to a gap of {gap:.2g}, and {len(pegasos)} of Pegasos, last iterate, to {ACCURACY:g} above"
+            where = self.text(
+                "conditions",
+                label=label,
+                lam=LAMS[name],
+                of_perf=len(perf),
+                gap=gap,
+                of_pegasos=len(pegasos),
+                accuracy=ACCURACY,
             )
             beside_perf(claims, name, label, part, goal, where)
             reached = bool(pegasos) and _is_reached(pegasos, goal)

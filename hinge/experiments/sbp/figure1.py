@@ -65,17 +65,11 @@ class SBPFigure1(Experiment):
             panels.append(
                 loglog("Synthetic responses", "n", "milliseconds", [line, Series("∝ n", line.x, law, kind="theory")])
             )
-            where = (
-                f"normal responses, 10% slack, n from {line.x[0]:,} to {line.x[-1]:,}, Newton's method from no guess"
-            )
+            where = self.text("conditions", least=line.x[0], most=line.x[-1])
             claims.add(
                 "linear", "synthetic", slope(line.x, line.y), 1.0, f"{where}, {seconds.seeds} seeds, processor's time"
             )
-        caption = (
-            f"Left: the responses of an iterate in order, after {ITERATIONS} iterations on {ROWS} rows of Adult, mean "
-            f"slack {NU:g}, and the level γ of the water. Middle: p*, uniform on the points under water. Right: the "
-            "time of a level, and a first power of n."
-        )
+        caption = self.text("caption", iterations=ITERATIONS, rows=ROWS, nu=NU)
         return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], notes=notes)
 
 

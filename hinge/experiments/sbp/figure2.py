@@ -223,22 +223,18 @@ class SBPFigure2(Experiment):
                     100 * svm + 5
                 )  # of the linear axis, on which SMO's early errors would leave no room for the others
                 panels[axis].append(Panel(label, words, "test error, %", _series(part, axis), log_x=True, top=top))
-            where = (
-                f"σ² = {VARIANCE[name]:g}, λ = 1/n, ν = {part.first['nu']:.3g} of the optimum, "
-                f"no bias, {min(part.values_of('epochs'))} epochs, median of {_seeds(part)}, nothing tuned"
+            where = self.text(
+                "conditions",
+                variance=VARIANCE[name],
+                nu=part.first["nu"],
+                epochs=min(part.values_of("epochs")),
+                seeds=_seeds(part),
             )
             _ahead(claims, part, svm, where)
             _smo(claims, part, where)
             _perceptron(claims, part, where)
             rows += _rows(part, label, svm)
-        caption = (
-            "Test error of the SVM without bias, λ = 1/n, on all rows or as many as the titles say. Median of the "
-            "seeds on the same rows, ten as in the paper unless the claims say fewer; the band is their range. "
-            "An update of the responses costs n evaluations; the paper does not say whether visits without an update "
-            "count, nor which iterate it shows: here are the last and the average with weights t. The Perceptron gives "
-            "the average of its hypotheses, grey and dashed after the first epoch. Errors more than 5% above the "
-            "SVM's, as most of SMO's are at first, are above the frame."
-        )
+        caption = self.text("caption")
         figures = [Figure(f"{self.name}-{axis}", caption, panels[axis]) for axis in AXES]
         said = f"To arrive: to the first median error within {100 * NEAR:g}% absolute of the SVM's own."
         return Outcome(claims, figures, [ReportTable.from_rows(self.name, said, rows)], results.notes())

@@ -96,10 +96,7 @@ class SBPRate(Experiment):
             where = f"σ² = {SETS[name][0]:g}, no bias, mean iterate, {len(part)} seeds, T to {LAST[scale]:,}"
             _claims(claims, line, part, where, title)
             rows.append([title, line.x[-1], line.y[-1], line.y[-1] * math.sqrt(line.x[-1])])
-        caption = (
-            f"What the plain mean of T iterates loses. Median of {SEEDS[scale]} seeds; the band is their range. The "
-            f"optimum is that of an SVM to a gap of {self.tol:g}."
-        )
+        caption = self.text("caption", seeds=SEEDS[scale])
         table = ReportTable(self.name, "At the last T.", ["set", "T", "loss", "loss × √T"], rows)
         return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], [table], results.notes())
 

@@ -140,15 +140,7 @@ class SBPRuntimes(Experiment):
             _claims(claims, part, name)
             printed.append(_printed_row(part, name))
             rows += _rows(part)
-        caption = (
-            f"Test error against seconds in one thread, a cache of {self.cache_mb} MB for each. SBP draws "
-            f"{self.batch_size} "
-            f"points in an iteration and gives the average; median of {SEEDS[scale]} seeds, the band is "
-            "their range. The time to find its ν, from the optimum as in the paper, is not in it. All of Forest is "
-            "learned on a GPU, where LIBSVM would take a day. hinge.SVC "
-            "is the block dual method, to a relative duality gap of 1e-3. What the paper states is marked; "
-            "its seconds are those of an Intel E7500."
-        )
+        caption = self.text("caption", seeds=SEEDS[scale])
         columns = ["data set", "method", "seconds", "LIBSVM's over these", "test error %", "support vectors"]
         table = ReportTable(self.name, "To the end of each run; medians over the seeds.", columns, rows)
         said = "Section 5, whose numbers stand in a sentence: test errors and LIBSVM's seconds, the paper's / ours."

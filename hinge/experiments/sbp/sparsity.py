@@ -54,13 +54,10 @@ class SBPSparsity(Experiment):
             arrived = {m: _on_arrival(some, first["svm"]) for m, some in found.items()}
             rows += [[first["label"], m, count, first["support"], first["n"]] for m, count in arrived.items()]
             _claims(claims, name, found.get("SBP"), arrived.get("SBP"), part.seeds)
-        caption = (
-            f"Test error of averages over their support vectors, λ = 1/n, {ROWS[scale]:,} rows at most, median of "
-            f"{SEEDS[scale]} seeds; the band is their range."
-        )
+        caption = self.text("caption", rows=ROWS[scale], seeds=SEEDS[scale])
         table = ReportTable(
             self.name,
-            f"Support vectors at the first look within {100 * NEAR:g}% absolute of the SVM's error (median).",
+            self.text("table_caption", near=100 * NEAR),
             ["set", "method", "support vectors", "of the SVM", "rows"],
             rows,
         )
@@ -81,9 +78,8 @@ def _claims(claims: Claims, name: str, runs: CellResults | None, arrived: float 
     if runs:
         first, ends = runs.first, [looks[-1] for looks in runs.column("looks")]
         support, error = (float(np.median([end[key] for end in ends])) for key in ("support", "error"))
-        where = (
-            f"σ² = {VARIANCE[name]:g}, λ = 1/n, no bias, averages, {100 * error:.2f}% of test rows wrong, the SVM "
-            f"{100 * first['svm']:.2f}%, median of {seeds} seeds"
+        where = experiment.text(
+            "conditions", variance=VARIANCE[name], error=100 * error, svm=100 * first["svm"], seeds=seeds
         )
         if arrived is not None:
             where += f"; {arrived / first['support']:.2f} on arrival within {100 * NEAR:g}% of the SVM's error"

@@ -179,11 +179,15 @@ class SBPTable1(Experiment):
             B, loss = _teacher(name).norm, _loss(name, noise)
             on = f"synthetic, ‖u‖ = {B:.1f}, {100 * noise:g}% of labels wrong"
             title = f"synthetic teacher, {100 * noise:g}% of labels wrong: L(u) = {loss:.2g}, ‖u‖ = {B:.1f}"
-            where = (
-                f"synthetic teacher in a Gaussian kernel, {WORLDS[name].features} features, {100 * noise:g}% wrong "
-                f"labels, L(u) = {loss:.2g}, ‖u‖ = {B:.1f}, n from {min(part.values_of('n'))} to "
-                f"{max(part.values_of('n'))}, λ = 1/n, ν of the optimum, median of {part.seeds} "
-                "samples, nothing tuned; ε is the excess over the least possible error"
+            where = self.text(
+                "conditions",
+                features=WORLDS[name].features,
+                noise=100 * noise,
+                loss=loss,
+                B=B,
+                least=min(part.values_of("n")),
+                most=max(part.values_of("n")),
+                seeds=part.seeds,
             )
             promised = {
                 method: {float(eps): float(bound(method, eps, noise, name)) for eps in EPSILONS} for method in METHODS
@@ -204,13 +208,7 @@ class SBPTable1(Experiment):
                 least = min(need)
                 share = need[least] / promised[method][least]
                 rows.append([B, 100 * noise, method, least, need[least], share, _exponent(need), of_bound])
-        caption = (
-            "Lines: the least evaluations over all sample sizes and all times of stopping at which the "
-            f"median error of {SEEDS[scale]} samples is within ε of the least possible. Dashed: the bounds "
-            "without constants and logarithms, for the teacher's ‖u‖ and L(u). They promise L(u) + ε, which "
-            "is weaker where labels are wrong. SBP, Pegasos and Perceptron (one pass) give the average, SDCA "
-            "and SMO the last iterate. Synthetic data."
-        )
+        caption = self.text("caption", seeds=SEEDS[scale])
         columns = [
             "‖u‖",
             "wrong labels %",
@@ -269,11 +267,7 @@ def _printed(found: dict[tuple[str | None, float], dict[str, dict[float, float]]
     for shown, method, overall, small in PRINTED:
         cells = [ours(method, noise) for noise in reversed(NOISE)] if method else [(None, "")] * 2
         rows.append([shown, Beside(overall, *cells[0]), Beside(small, *cells[1])])
-    said = (
-        "Table 1. Upper bounds, up to log factors, on the kernel evaluations to an error of L(u) + ε: the paper's / "
-        "how those that were needed grew, for a synthetic teacher of ‖u‖ = 68 with 10% of wrong labels, and with none. "
-        "The dual decomposition of the table is that of Hush et al., which is not built here."
-    )
+    said = experiment.text("table_caption")
     return ReportTable(f"{experiment.name}-printed", said, ["", "Overall", "ε = Ω(L(u))"], rows)
 
 

@@ -85,10 +85,8 @@ class SBPTable2(Experiment):
                 continue
             cell, found = part[0].cell, part.first
             bias = "with a free bias" if line["bias"] else "without bias"
-            where = (
-                f"{found['label']}, σ² = {cell['variance']:g}, λ = 1/({cell['C']:g} n), kernel "
-                f"exp(-|x-x'|²/(2σ²)), {bias}, relative duality gap {found['gap']:.0e}; one seed, as the "
-                "optimum has none"
+            where = self.text(
+                "conditions", label=found["label"], variance=cell["variance"], C=cell["C"], bias=bias, gap=found["gap"]
             )
             unmeasured = silent = ""
             if cell["rows"] is not None or found["note"]:
@@ -109,10 +107,7 @@ class SBPTable2(Experiment):
                     "support vectors": found["support"],
                 }
             )
-        caption = (
-            "ν = mean hinge loss over ‖w‖ at the optimum, λ = 1/(C n). The paper's n is 7,770, 31,562 and "
-            "60,000; the public Adult has 32,561 rows."
-        )
+        caption = self.text("caption")
         notes = [
             *results.notes(),
             "Forest of Table 2 (522,910 rows, ν = 7.62e-10) is left out: its optimum takes hours on a CPU, and "

@@ -137,18 +137,11 @@ class SimbaFigure1(Experiment):
                         rows.append(_row(part, best, of, tuned, level))
                 if level is not None and "SIMBA" in best:
                     _claims(claims, best, tuned, level)
-            caption = (
-                f"Test error against feature accesses, ν and λ tuned on {on}. Every access counts, but for "
-                f"Frugal, which keeps its cells. Median of {results.seeds} seeds (Frugal on "
-                f"news20: {min(SEEDS[scale], FRUGAL_SEEDS['news20'])}), the band is their range. The panels "
-                "name the sets that they show, which need not be those of the paper."
+            caption = self.text(
+                "caption", on=on, seeds=results.seeds, of_frugal=min(SEEDS[scale], FRUGAL_SEEDS["news20"])
             )
             figures.append(Figure(self.name if tuned == "test" else f"{self.name}-validation", caption, panels))
-        caption = (
-            f"Feature accesses until {self.within:g} times the lowest mean test error of Pegasos; the "
-            "last column has those of Pegasos over those of SIMBA in the form and at the ν fastest in "
-            "hindsight."
-        )
+        caption = self.text("caption_2")
         columns = ["set", "counted", "tuned on", "error", *LABELS.values(), "Pegasos / SIMBA in hindsight"]
         return Outcome(claims, figures, [ReportTable(self.name, caption, columns, rows)], results.notes())
 
@@ -212,9 +205,14 @@ def _row(
 def _claims(claims: Claims, best: dict[str, CellResults], tuned: str, level: float) -> None:
     first = best["SIMBA"][0].values
     settings = ", ".join(f"{m} at {best[m][0].cell['setting']:g}" for m in ("SIMBA", "Pegasos"))
-    where = (
-        f"{first['n']:,} × {first['d']:,} to learn from, ν and λ tuned on {TUNED[tuned]} ({settings}), "
-        f"{len(best['SIMBA'])} seeds, error {100 * level:.2f}%"
+    where = experiment.text(
+        "conditions",
+        n=first["n"],
+        d=first["d"],
+        tuned=TUNED[tuned],
+        settings=settings,
+        seeds=len(best["SIMBA"]),
+        level=100 * level,
     )
     for of, counted in CONVENTIONS.items():
         pegasos, simba = (_accesses_to(best[m], of, level) for m in ("Pegasos", "SIMBA"))

@@ -88,10 +88,7 @@ class SimbaNoise(Experiment):
                 if noise or r == 1.0:
                     low = [iterations, cells] if math.isfinite(iterations) else [None, None]
                     rows.append([100 * noise, r, *low, f"{met} of {len(each)}"])
-        where = (
-            f"synthetic, dense, n = d = {SIZES[scale]:,} ({100 * self.share_rare:g}% rare rows), B = {B:.2f}, ν = "
-            f"R*/B, {results.seeds} draws, medians, looks 5% apart; 64,000 rows and columns were not run"
-        )
+        where = self.text("conditions", sizes=SIZES[scale], rare=100 * self.share_rare, B=B, seeds=results.seeds)
         series = [
             Series(f"{100 * noise:g}% wrong", list(line), list(line.values())) for noise, line in lines.items() if line
         ]

@@ -68,10 +68,7 @@ class SimbaRates(Experiment):
             return Outcome([])
         n, d = SHAPE[scale]
         margins = results.column("margin")
-        where = (
-            f"synthetic, dense, separable, n = {n:,}, d = {d:,}, margins {min(margins):.2f} to {max(margins):.2f}, "
-            f"{results.seeds} draws, mean iterate"
-        )
+        where = self.text("conditions", n=n, d=d, least=min(margins), most=max(margins), seeds=results.seeds)
         lines = {s: spread(label, results.where(steps=s), "ratio", "loss") for s, label in STEPS.items()}
         lines = {s: line for s, line in lines.items() if line.x}
         series = [Series(line.label, _iterations(line, n), line.y, line.low, line.high) for line in lines.values()]

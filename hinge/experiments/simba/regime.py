@@ -138,13 +138,7 @@ class SimbaRegime(Experiment):
         ]
         seeds = ", ".join(f"{k} at {n:,}" for n, k in SEEDS[scale].items())
         panel = loglog("Synthetic, separable, n = d", "n = d", "cells read to the error δ", _series(reads))
-        caption = (
-            f"Cells until the error of the distribution is δ = {SHARE * self.rare_rows:g}/n, a tenth of the rare "
-            f"rows, of which "
-            f"there are {self.rare_rows}; rows of norm one in 63 directions, turned at random into d dimensions. "
-            f"Median over the seeds ({seeds}), the band is their range. λ of the others in hindsight; SIMBA as in "
-            "section 6, and with the best of four settings in hindsight."
-        )
+        caption = self.text("caption", share=SHARE * self.rare_rows, seeds=seeds)
         table = ReportTable(
             self.name,
             "Cells read to the error (median), their range, in how many of the seeds it was met, and the setting.",

@@ -126,11 +126,7 @@ class SimbaRuntime(Experiment):
                 panels.append(_panel(sweep, lines))
                 _claims(claims, sweep, lines)
                 rows += _rows(sweep, lines)
-        caption = (
-            "Feature accesses until the error of the distribution is δ, a tenth of the share of rare points; "
-            f"synthetic, dense, separable. Median of {results.seeds} draws; the band is "
-            "from the first to the third quartile. Dashed: the bounds, through the first measured point."
-        )
+        caption = self.text("caption", seeds=results.seeds)
         table = ReportTable(
             self.name,
             "Iterations and feature accesses (medians), and how often the error was reached.",
@@ -244,10 +240,7 @@ def _exponent(line: list[Point], x: str, y: str) -> float | None:
 def _claims(claims: Claims, sweep: str, lines: dict[str, list[Point]]) -> None:
     simba, online = lines.get("SIMBA", []), lines.get("Perceptron", [])
     first = next(iter(lines.values()))[0]
-    where = (
-        f"dense, separable, rare points, {first['tried']} draws, nothing tuned but λ of Pegasos "
-        f"(in hindsight); error δ = {SHARE:g} of the share of rare points"
-    )
+    where = experiment.text("conditions", tried=first["tried"], share=SHARE)
 
     if sweep == "d":
         where += f"; n = {first['n']}, B = {first['B']:.1f}, d = {_span(simba, 'd')}"

@@ -101,11 +101,7 @@ class SurveyBisection(Experiment):
                 sure = "X = 0 is within ε" if optimum[0] <= eps else ""
                 claims.add("optimum", on, max(lost) / eps, "an optimum", where, sure=sure)
                 claims.add("right", on, share, None, where)
-        caption = (
-            "What the largest c that was proved feasible lacks of the optimum, in units of the largest eigenvalue of "
-            f"C, after {self.steps} steps of bisection with Algorithm 3 at ε; the optimum is known to "
-            f"{self.tolerance:g} by a certificate. Median over the seeds, the band is their range."
-        )
+        caption = self.text("caption")
         figures = []
         if series:
             panel = Panel("Synthetic constraints", "ε of a decision", "shortfall", series, log_x=True)

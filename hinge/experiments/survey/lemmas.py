@@ -53,9 +53,7 @@ class SurveyLemmas(Experiment):
             return Outcome([])
         claims, rows = Claims(self.name), []
         T = results.first["T"]
-        where = (
-            f"{len(FAMILIES)} families of rows, {results.seeds} seeds, fixed steps, T from {T:,} on; the worst of all"
-        )
+        where = self.text("conditions", families=len(FAMILIES), seeds=results.seeds, T=T)
         for lemma, what in LEMMAS.items():
             shares = {
                 family: float((np.mean if lemma == "2.3" else np.max)(part.column(lemma)))
@@ -65,9 +63,7 @@ class SurveyLemmas(Experiment):
             far = "the bound is far above what is needed" if worst < FAR else ""
             claims.add("hold", f"Lemma {lemma}", worst, 1.0, f"{what}; {where}", sure=far)
             rows.append([lemma, what, *(shares.get(family) for family in FAMILIES)])
-        caption = (
-            f"The largest share of each lemma's bound in {results.seeds} runs (2.3: the mean). Above 1 it is broken."
-        )
+        caption = self.text("caption", seeds=results.seeds)
         columns = ["lemma", "what is measured over its bound", *FAMILIES.values()]
         return Outcome(claims, [], [ReportTable(self.name, caption, columns, rows)])
 

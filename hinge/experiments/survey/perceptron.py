@@ -122,11 +122,7 @@ class SurveyPerceptron(Experiment):
         reads = results.where(part="reads")
         if reads:
             panel = _reads(claims, reads, scale)
-            caption = (
-                f"Entries read until all rows are separated (ε = the margin); n = d synthetic rows, {RARE} "
-                f"of which need a second direction. Median of {reads.seeds} draws, the band is "
-                "their range. Dashed: the bounds with constants of one."
-            )
+            caption = self.text("caption", rare=RARE, seeds=reads.seeds)
             figures.append(Figure(f"{self.name}-reads", caption, [panel]))
         return Outcome(claims, figures, tables, results.notes())
 
@@ -149,10 +145,7 @@ def _shares(results: CellResults) -> ReportTable:
             lost = [look["loss"] for look in losses.all_looks(part) if math.isclose(look["ratio"], 2 / eps)]
             shares = (losses.share_within(part, c, eps) for c in experiment.constants)
             rows.append([FAMILIES[family], eps, *shares, max(lost, default=None)])
-    caption = (
-        "Share of runs within ε after T = c² log n / ε² iterations, and the worst loss at c = 2. The theorem "
-        "has a share of 1/2 at c = 200."
-    )
+    caption = experiment.text("caption_2")
     return ReportTable(
         "survey-perceptron", caption, ["rows", "ε", *(f"c = {c:g}" for c in experiment.constants), "worst loss"], rows
     )
@@ -178,11 +171,7 @@ def _losses(name: str, results: CellResults) -> Figure:
         laws = losses.root_law("n", n) | {"bound of the proof": partial(sublinear_perceptron_gap, n=n)}
         title = f"{FAMILIES[family]}, margin {part.first['margin']:.3f}"
         panels.append(losses.losses_panel(title, "margin lost", part, laws))
-    caption = (
-        "Margin lost after T iterations with the rates of Algorithm 1 for this T. Median over the seeds; the "
-        "band is their range. The certified gap is of x at unit norm, or of x = 0, and so may be below the "
-        "loss. The exact margin is known by construction, or to 1e-6."
-    )
+    caption = experiment.text("caption_3")
     return Figure(name, caption, panels)
 
 
@@ -210,10 +199,8 @@ def _reads(claims: Claims, results: CellResults, scale: Scale) -> Panel:
     if len(last) == 2 and last["sublinear"][0] == last["classical"][0]:
         ratio = last["classical"][1] / last["sublinear"][1]
     missed = sum(r.values["reads"] is None for r in results)
-    where = (
-        f"synthetic rows, {RARE} of which need a second direction, ε = the margin, about {eps:.2f}, n = d "
-        f"up to {n}, {results.seeds} draws, rates that fall with t, certificates not counted; "
-        f"{missed} of {len(results)} runs did not separate"
+    where = experiment.text(
+        "conditions", rare=RARE, eps=eps, n=n, seeds=results.seeds, missed=missed, runs=len(results)
     )
     law = slope(at.tolist(), (at * np.log(at)).tolist())  # of n log n over the same sizes
     claims.add("reads", "synthetic, the sublinear perceptron", exponent.get("sublinear"), round(law, 3), where)

@@ -194,16 +194,10 @@ class SurveyPrimalDual(Experiment):
         parts = {kind: results.where(problem=kind) for kind in results.values_of("problem")}
         if not parts:
             return Outcome([])
-        caption = (
-            "What an answer after T iterations loses of the exact value, in units of the largest root mean "
-            f"square of an estimate, with the rates for this T. Median of {results.seeds} seeds; "
-            "the band is their range."
-        )
+        caption = self.text("caption", seeds=results.seeds)
         table = ReportTable(
             self.name,
-            "The c of T = c² log n / ε² from which on half of the seeds, and all of them, were within ε, "
-            "next to that of the proofs; the theorem's T, and the share of seeds within ε after it with "
-            "η = √(log n/T) and with a hundredth of it; p of the law loss ~ T^-p.",
+            self.text("table_caption"),
             ["problem", "ε", "c, half", "c, all", "c, proof", "T", "share", "share, η/100", "p"],
             [_row(kind, part, eps) for kind, part in parts.items() for eps in EPS[scale]],
         )

@@ -168,11 +168,7 @@ class SurveySdp(Experiment):
             panel, table = _costs(claims, seconds)
             panels.append(panel)
             tables.append(table)
-        caption = (
-            "Left: what the answer after T iterations loses, synthetic matrices of Frobenius norm one, "
-            f"{self.rare} of which need a second direction; median of {guarantee.seeds} seeds, the "
-            f"band is their range. Right: milliseconds of an iteration, m = {self.timed_m}, ε = {self.timed_eps:g}."
-        )
+        caption = self.text("caption", seeds=guarantee.seeds)
         return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
 
 
@@ -224,10 +220,7 @@ def _shares(results: CellResults) -> ReportTable:
         for eps in experiment.accuracies:
             T = float(sdp_iterations(m, eps))
             rows.append([n, m, value, eps, *(losses.share_within(part, c, eps) for c in experiment.constants), T])
-    caption = (
-        "Share of runs within ε after T = c² log m / ε² iterations on synthetic matrices of order n; the "
-        f"exact optimum σ by {results.first['by']}. The theorem has c = 60, the T in the last column."
-    )
+    caption = experiment.text("caption_2", by=results.first["by"])
     columns = ["n", "m", "σ", "ε", *(f"c = {c:g}" for c in experiment.constants), "T of the theorem"]
     return ReportTable("survey-sdp-shares", caption, columns, rows)
 
@@ -236,10 +229,7 @@ def _claims(claims: Claims, results: CellResults, scale: Scale) -> None:
     parts = _instances(results)
     two = losses.shares_within(parts, 2.0, experiment.accuracies)
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in SHAPES[scale])
-    where = (
-        f"synthetic matrices of Frobenius norm one, {experiment.rare} of which need a second direction, {shapes}; "
-        f"ε = .2, .1, .05; exact projections; {results.seeds} seeds"
-    )
+    where = experiment.text("conditions", shapes=shapes, seeds=results.seeds)
     claims.add("high", "synthetic, exact projections", min(two) if two else None, "high probability", where)
     claims.add("root", "synthetic", losses.median_exponent(parts), 0.5, where)
     losses.certificates_hold(claims, "optima", losses.all_looks(results), f"{where}; exact by {results.first['by']}")
@@ -274,10 +264,7 @@ def _costs(claims: Claims, results: CellResults) -> tuple[Panel, ReportTable]:
         for kind, label in (("exact", "all eigenvalues"), ("sparse", "Hazan's projection"))
         if results.where(projection=kind)
     }
-    where = (
-        f"synthetic, m = {experiment.timed_m}, n up to {max(results.values_of('n'))}, ε = {experiment.timed_eps:g}, "
-        f"projection to ε/2, time of the processor, {results.seeds} seeds, as implemented here"
-    )
+    where = experiment.text("conditions_2", most=max(results.values_of("n")), seeds=results.seeds)
     exponent = {
         kind: slope(line.x[len(line.x) // 2 :], line.y[len(line.y) // 2 :]) if len(line.x) > 2 else None
         for kind, line in lines.items()
@@ -294,8 +281,7 @@ def _costs(claims: Claims, results: CellResults) -> tuple[Panel, ReportTable]:
     ]
     table = ReportTable(
         "survey-sdp-seconds",
-        f"Milliseconds of an iteration (median of {results.seeds} seeds), m = {experiment.timed_m}, and the "
-        f"iterations of c = 2 at ε = {experiment.timed_eps:g}, which do not depend on n.",
+        experiment.text("table_caption", seeds=results.seeds),
         ["n", "all eigenvalues", "Hazan's projection", "T at c = 2"],
         rows,
     )

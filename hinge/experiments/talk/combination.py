@@ -73,11 +73,7 @@ class TalkCombination(Experiment):
         if not claims:
             return Outcome([])
         seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."
-        how = (
-            "SGD is Pegasos without projection, rows drawn with replacement, last iterate; DCA visits the "
-            "rows in a new random order each epoch, and so does the combination, whose first epoch is the "
-            "gradient pass."
-        )
+        how = self.text("how")
         figures = []
         if curves:
             figures.append(Figure(self.name, f"Objective above the minimum. {how} {seeds}", curves))
@@ -85,13 +81,15 @@ class TalkCombination(Experiment):
             figures.append(
                 Figure(
                     f"{self.name}-epochs",
-                    f"Epochs to ρ = {TARGET:g}, interpolated between looks; points that are "
-                    f"not reached in {EPOCHS[scale]} epochs are left out. {seeds}",
+                    self.text("figure_caption", target=TARGET, epochs=EPOCHS[scale], seeds=seeds),
                     over,
                 )
             )
         table = ReportTable(
-            self.name, f"Epochs to ρ = {TARGET:g}, median of {SEEDS[scale]} seeds. {how}", ["set", "λm", *METHODS], rows
+            self.name,
+            self.text("table_caption", target=TARGET, seeds=SEEDS[scale], how=how),
+            ["set", "λm", *METHODS],
+            rows,
         )
         return Outcome(claims, figures, [table], results.notes())
 

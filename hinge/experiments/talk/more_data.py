@@ -151,13 +151,15 @@ class TalkMoreData(Experiment):
             loglog(label, "m, training rows", "iterations to the target", iterations),
             loglog(label, "m, training rows", "seconds to the target", seconds),
         ]
-        caption = (
-            f"Pegasos to a test error of {first['target']:.4f}, {SLACK[scale]:g} times that of the SVM on "
-            f"{first['pool']:,} rows; sizes that never reach it in {LOOKS[scale][1]:,} iterations are left "
-            f"out. λ is the best of {len(LAMS[scale])}, by the same rows as the stop. Median of "
-            f"{SEEDS[scale]} samples, the band is their range (reached ones). Dashed: the talk's law "
-            f"c (ε/B − 1/√m)⁻² fitted to the average by test rows{fitted}, so only its shape is "
-            "tested. Blocks: 32 neighbouring rows are drawn at a time, which is ours and kinder to memory."
+        caption = self.text(
+            "caption",
+            target=first["target"],
+            slack=SLACK[scale],
+            pool=first["pool"],
+            last=LOOKS[scale][1],
+            of_lams=len(LAMS[scale]),
+            seeds=SEEDS[scale],
+            fitted=fitted,
         )
         return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
 
@@ -213,8 +215,15 @@ def _law(reached: list[Row]) -> tuple[Series, str]:
 def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: dict[str, Any]) -> ReportTable:
     return ReportTable(
         f"{name}-{way.replace(', ', '-').replace(' ', '-')}-{rule}",
-        f"{way.capitalize()}; {words}. {first['label']}; {first['n_test']:,} test and {first['n_val']:,} "
-        f"validation rows; target test error {first['target']:.4f}.",
+        experiment.text(
+            "table_caption",
+            way=way.capitalize(),
+            words=words,
+            label=first["label"],
+            n_test=first["n_test"],
+            n_val=first["n_val"],
+            target=first["target"],
+        ),
         ["m", "best λ", "iterations", "seconds", "test error there"],
         [
             (row.m, row.lam, row.iterations, row.seconds, row.error if np.isfinite(row.error) else None)

@@ -138,10 +138,8 @@ class TalkRuntimes(Experiment):
         if not results:
             return Outcome([])
         B, best = results.first["B"], results.first["best"]
-        data = (
-            f"synthetic text of {self.words} words and {self.noise:.0%} turned labels, up to {ROWS[scale]:,} rows; B = "
-            f"{B:.1f}, least loss in that ball {best:.3f}; m and λ chosen on {self.held:,} validation rows for "
-            f"each ε from {EPS[scale][0]:g} to {EPS[scale][-1]:g}, median of {SEEDS[scale]} samples"
+        data = self.text(
+            "conditions", rows=ROWS[scale], B=B, best=best, first=EPS[scale][0], last=EPS[scale][-1], seeds=SEEDS[scale]
         )
         rows: list[list[Any]] = []
         series: list[Series] = []
@@ -176,21 +174,14 @@ class TalkRuntimes(Experiment):
                 scaled = np.asarray(law) * first.y[0] / float(learning_runtime(BOUNDS[solver], B, first.x[0]))
                 series.append(Series(label, list(EPS[scale]), scaled.tolist(), kind="theory"))
         panel = loglog("synthetic text", "ε, excess test hinge loss", "inner products", series)
-        caption = (
-            "Work to an excess loss of ε over the best of ‖w‖ ≤ B: rows read, and kernel values for SMO with "
-            f"its cache. {data[0].upper()}{data[1:]}; bands are their range. Dashed: the bounds' slopes, "
-            "with constants that make them meet SGD and SMO at the largest ε."
-        )
+        caption = self.text("caption", initial=data[0].upper(), rest=data[1:])
         table = ReportTable(
             self.name,
-            f"What was chosen for each ε. Data: {data}.",
+            self.text("table_caption", data=data),
             ["method", "ε", "m", "λ", "inner products", "least", "most", "test excess"],
             rows,
         )
-        said = (
-            "The talk's table: accuracy ρ of the optimisation, and runtime T to an excess of ε, the talk's / p of our "
-            "T ~ ε^-p. Its bounds are upper bounds."
-        )
+        said = self.text("table_caption_2")
         printed: list[list[Value | Beside]] = [
             [name, rho, Beside(runtime, f"p = {exponents[solver]:.2f}" if solver in exponents else None)]
             for solver, (name, rho, runtime) in PRINTED.items()

@@ -95,18 +95,9 @@ class TalkSgdDca(Experiment):
             return Outcome([])
         seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."
         figures = [
-            Figure(
-                self.name,
-                "ρ of DCA over ρ of SGD; below 1 DCA is ahead. Dashed: the ratio of the talk's "
-                f"bounds after 3 epochs. {seeds}",
-                ratios,
-            ),
+            Figure(self.name, self.text("figure_caption", seeds=seeds), ratios),
             Figure(f"{self.name}-epochs", f"Objective of the last iterates above the minimum. {seeds}", curves),
-            Figure(
-                f"{self.name}-test",
-                f"Test error, each method at the λ whose validation error after one epoch is least. {seeds}",
-                errors,
-            ),
+            Figure(f"{self.name}-test", self.text("figure_caption_2", seeds=seeds), errors),
         ]
         figures = [figure for figure in figures if figure.panels]
         table = ReportTable(
