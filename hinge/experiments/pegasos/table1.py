@@ -259,8 +259,7 @@ def _libsvm(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate) 
 
 
 def _fit_and_evaluate(model: BaseEstimator, X: Stored, y: np.ndarray, evaluate: Evaluate) -> Evaluation:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a limit was met shows in the objective
+    with warnings.catch_warnings(action="ignore"):  # that a limit was met shows in the objective
         began = time.process_time()  # the paper's are CPU-seconds; these run in one thread
         model.fit(X, y)
         seconds = time.process_time() - began

@@ -117,8 +117,7 @@ def kernels(
     else:
         points = as_points(X, kernel)
     K_test = values(X_test, X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConstantPredictionWarning)  # of few rows of one digit
+    with warnings.catch_warnings(action="ignore", category=ConstantPredictionWarning):  # of few rows of one digit
         model = SVC(1.0, gamma=kernel.gamma, fit_intercept=False, tol=1e-4, cache_size=2000, random_state=0).fit(X, y)
     coef, beta = sp.csr_array(model.dual_coef_).toarray()[0], np.zeros(len(y))
     beta[model.support_] = coef
