@@ -8,9 +8,9 @@ import io
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from inspect import Parameter, Signature, signature, unwrap
-from typing import Annotated, Any, NoReturn, Protocol, get_args, get_type_hints
+from typing import Annotated, Any, NoReturn, get_args, get_type_hints
 
 from hinge.version import __version__
 
@@ -79,17 +79,10 @@ def application() -> typer.Typer:
     return app
 
 
-class _HelpWriter(Protocol):
-    """What typer's commands write their help with."""
-
-    def section(self, name: str) -> contextlib.AbstractContextManager[None]: ...
-    def write_dl(self, rows: Sequence[tuple[str, str]]) -> None: ...
-
-
 class _Command(TyperCommand):
     """A command whose help has its options under headings."""
 
-    def format_options(self, ctx: typer.Context, formatter: _HelpWriter) -> None:  # type: ignore[override]
+    def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for one in self.get_params(ctx):
             record = one.get_help_record(ctx)
@@ -125,7 +118,7 @@ class _Commands(TyperGroup):
                 option.metavar, option.help = "<name>", f"{option.help or ''} One of {', '.join(choices)}."
         return name, command, rest
 
-    def format_commands(self, ctx: typer.Context, formatter: _HelpWriter) -> None:  # type: ignore[override]
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl([(name, (one.help or "").partition("\n\n")[0]) for name, one in commands if one])

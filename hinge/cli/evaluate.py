@@ -52,8 +52,7 @@ def evaluate(
                 )
             yield rows.X, rows.y
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # rows have no column names here, and a model may
+    with warnings.catch_warnings(action="ignore"):  # rows have no column names here, and a model may
         result = measured(fitted, pairs(), positive or training_facts(fitted).get("positive"))
     result = {"model": str(model), "data": data, **result}
     if html is not None:

@@ -282,8 +282,7 @@ def _train(flags: Flags, name: str, given: dict[str, Any], X: Stored, y: np.ndar
     weights = class_weights(flags.weights, y) if classifies else None
     model = machine(name, {**given, "random_state": 0} | ({} if weights is None else {"class_weight": weights}))
     quiet = "q" in flags.values
-    with warnings.catch_warnings(), silence(quiet):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), silence(quiet):
         if "C" in flags.values:
             from hinge.selection import tune
 
@@ -310,8 +309,7 @@ def _predict(flags: Flags, model: BaseEstimator, X: Stored, y: np.ndarray, outpu
     from hinge.cli.measures import is_one_class
     from hinge.files.replacing import replacing
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         said = model.predict(X)
         lines = [spelled(value) for value in said.tolist()]
         if flags.values.get("b"):

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -193,35 +194,25 @@ def plain_name(solver: str) -> str:
     return solver.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
-def gamma_of(text: str | None) -> float | str | None:
-    """The γ of a kernel: a number, "scale" or "auto"."""
-    if text is None or text in ("scale", "auto"):
-        return text
+def number_or_name(kind: type[float] | type[int], names: tuple[str, ...], said: str, text: str) -> float | int | str:
+    """One of the names, or a number; the error is what is said of the option."""
     try:
-        return float(text)
+        return text if text in names else kind(text)
     except ValueError:
-        raise ValueError(f"--gamma is a positive number, scale or auto, not {text!r}.") from None
+        raise ValueError(f"{said}, not {text!r}.") from None
 
 
-def megabytes(text: str | None) -> float | None:
+gamma_of = partial(number_or_name, float, ("scale", "auto"), "--gamma is a positive number, scale or auto")
+landmarks = partial(number_or_name, int, ("auto",), "--n-components is a whole number or auto")
+
+
+def megabytes(text: str) -> float:
     """Bytes from a number with a unit, such as 800M, 2G or 2GB; megabytes where there is none."""
-    if text is None:
-        return None
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kKmMgGtT]?)(i?[bB])?\s*", text)
     if found is None:
         raise ValueError(f"--max-memory is a number of megabytes or one with a unit, such as 800M or 2G, not {text!r}.")
     power = {"": 2, "k": 1, "m": 2, "g": 3, "t": 4}[found[2].lower()]
     return float(found[1]) * 1024**power
-
-
-def landmarks(text: str | None) -> int | str | None:
-    """A number of landmarks, or "auto"."""
-    if text is None or text == "auto":
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"--n-components is a whole number or auto, not {text!r}.") from None
 
 
 READERS: dict[str, Callable[[str], Any]] = {

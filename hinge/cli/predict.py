@@ -106,8 +106,7 @@ def _columns(fitted: BaseEstimator, X: MatrixLike, model: Path, probabilities: b
 
     if scores and not hasattr(fitted, "decision_function"):
         raise ValueError(f"{model} predicts numbers, and has no scores besides: leave --scores out.")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # rows have no column names here, and a model may
+    with warnings.catch_warnings(action="ignore"):  # rows have no column names here, and a model may
         columns = [fitted.predict(X)]
         try:
             columns += list(fitted.predict_proba(X).T) if probabilities else []

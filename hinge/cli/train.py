@@ -95,8 +95,7 @@ def train(
             "--cv, --impute, --scale, --drop, --categorical, --sample-weight-column, --header and --probability."
         )
     job = _Job(model.value, given, class_weight, impute and impute.value, scale, probability, tune, cv, quiet)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the result says in words how the training ended
+    with warnings.catch_warnings(action="ignore"):  # the result says in words how the training ended
         fitted, result = _train_on_disk(job, data, how) if on_disk else _train(job, data, test, how, positive)
     result["model_file"] = None if output is None else str(output)
     if output is not None:

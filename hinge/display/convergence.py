@@ -104,8 +104,7 @@ def watch(estimator: Classifier, X: Items, y: ArrayLike, watcher: Watcher) -> Cl
     from sklearn.base import clone
 
     copy = clone(estimator).set_callbacks(watcher)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a fit was cut off shows in its curve
+    with warnings.catch_warnings(action="ignore"):  # that a fit was cut off shows in its curve
         return copy.fit(X, y)
 
 
@@ -120,8 +119,7 @@ def compile_for(estimator: Classifier, X: Items, y: ArrayLike, rows: int = 100) 
     if not is_classifier(estimator):
         y = y[: 2 * rows]
     some = np.sort(np.concatenate([np.flatnonzero(y == label)[:rows] for label in np.unique(y)]))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         clone(estimator).fit(_safe_indexing(X, some), y[some])
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib import resources
 from typing import Any, ClassVar, Literal
 
 from hinge.experiments import registry
@@ -19,13 +17,9 @@ Cell = dict[str, Any]
 
 
 @cache
-def _table() -> dict[str, dict[str, dict[str, Any]]]:
-    return tomllib.loads(resources.files("hinge.experiments").joinpath("claims.toml").read_text("utf-8"))
-
-
 def read_sentence(experiment: str, name: str) -> Sentence:
     """A sentence of ``claims.toml``, or a measurement of ours there, which has no quotation and no rule."""
-    said = dict(_table()[experiment][name])
+    said = dict(registry.TABLE[experiment][name])
     rule = next((RULES[kind](*said.pop(kind)) for kind in RULES if kind in said), NO_RULE)
     return Sentence(**{"quote": "", "place": "", **said}, rule=rule)
 
@@ -33,9 +27,13 @@ def read_sentence(experiment: str, name: str) -> Sentence:
 class Claims(list[Claim]):
     """What an experiment found, each sentence once, in the order in which they are reported."""
 
+    def __init__(self, experiment: str = "") -> None:
+        super().__init__()
+        self.experiment = experiment
+
     def add(
         self,
-        sentence: Sentence,
+        sentence: Sentence | str,
         on: str,
         ours: float | None,
         paper: float | str | None = None,
@@ -49,6 +47,8 @@ class Claims(list[Claim]):
 
         Parameters
         ----------
+        sentence : Sentence or str
+            Or its name in ``claims.toml``: "faster", or "pegasos-table1.faster" where it is another experiment's.
         on : str
             The data set or the problem.
         ours : float or None
@@ -62,6 +62,9 @@ class Claims(list[Claim]):
         sure : str
             Why the claim can hardly fail: where it is met, that says nothing; where it is not, it counts.
         """
+        if isinstance(sentence, str):
+            experiment, _, name = sentence.rpartition(".")
+            sentence = read_sentence(experiment or self.experiment, name)
         why = unmeasured or silent
         if ours is None or math.isnan(ours):
             verdict, ours, why = Verdict.UNKNOWN, None, why or "this run has no number for it"
@@ -132,10 +135,8 @@ class Experiment:
     ----------
     name : str
         What to type: paper and place, as in "pegasos-table1".
-    title, paper, place : str
+    title, paper, place, question : str
         As the registry has them.
-    question : str
-        What the paper says there, in a sentence or two of our own.
     timed : bool
         Whether cells measure seconds: then they run one at a time, on an otherwise idle machine.
     version : int
@@ -143,7 +144,6 @@ class Experiment:
     """
 
     name: ClassVar[str]
-    question: ClassVar[str]
     timed: ClassVar[bool] = False
     version: ClassVar[int] = 1
 
@@ -161,6 +161,15 @@ class Experiment:
     def place(self) -> str:
         """Where in the paper."""
         return registry.BY_NAME[self.name].place
+
+    @property
+    def question(self) -> str:
+        """What the paper says there, in a sentence or two of our own."""
+        return registry.BY_NAME[self.name].question
+
+    def text(self, name: str, **values: object) -> str:
+        """A text of ``claims.toml``, such as a caption, with values in their places."""
+        return str(registry.TABLE[self.name][name]).format(self=self, **values)
 
     def cells(self, scale: Scale) -> list[Cell]:
         """What to measure."""

@@ -166,8 +166,7 @@ def _end_processes(finished: Generator[Tried, None, None]) -> None:
     alone = threading.current_thread() is threading.main_thread()
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN) if alone else None  # an impatient second Ctrl-C
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             finished.close()  # joblib kills them; to kill them here too has once left both waiting for each other
     finally:
         if alone:

@@ -172,6 +172,24 @@ def hold_out(
     return X[first], y[first], X[last], y[last]
 
 
+class HeldOutSplit(NamedTuple):
+    """Rows and labels to learn from, to choose parameters and stops by, and to test on."""
+
+    X: Any
+    y: np.ndarray
+    X_val: Any
+    y_val: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+
+
+@lru_cache(maxsize=2)
+def split(name: str, rows: int | None, share: float = 0.2) -> HeldOutSplit:
+    """A set with a share of its training rows held out."""
+    X, y, X_test, y_test = choose(name, rows).parts
+    return HeldOutSplit(*hold_out(X, y, share), X_test, y_test)
+
+
 def _load_stand_in(stand_in: StandIn, rows: int | None) -> tuple[Dataset, str]:
     for name, label in stand_in.real:
         try:

@@ -94,8 +94,9 @@ def to_onnx(model: BaseEstimator, path: str | os.PathLike[str] | None = None, *,
         options = {id(machine): {"raw_scores": not hasattr(machine, "predict_proba")}}
         if not isinstance(machine, LinearSVC):
             options[id(machine)]["zipmap"] = False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of attributes that it reads, and a later scikit-learn will not have
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # of attributes that will be gone
         made = skl2onnx.to_onnx(plain, rows[:1], options=options)
     if path is not None:
         with replacing(path) as stream:

@@ -272,8 +272,7 @@ def width_of(part: BaseEstimator) -> int:
         rows[:] = [values[0] for values in part.categories_]
     elif isinstance(part, SimpleImputer) and part._fit_dtype.kind == "O":
         words, rows = True, np.full((3, n), part.missing_values, dtype=object)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of names that the rows do not have, and of empty features
+    with warnings.catch_warnings(action="ignore"):  # of names that the rows do not have, and of empty features
         made, fewer = part.transform(rows.copy()), part.transform(rows[:2])
     if len(made.shape) != 2 or (made.shape[0], fewer.shape[0]) != (3, 2):
         raise ValueError(f"this {type(part).__name__} does not make a row of a row.")

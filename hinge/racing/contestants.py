@@ -211,8 +211,7 @@ class Peer:
             missed, effort = (missed, between) if reached(look) else (between, effort)
 
     def _run(self, course: Course, effort: float, seed: int) -> tuple[Measurement, bool]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # runs are cut off on purpose, so warnings of that are no news
+        with warnings.catch_warnings(action="ignore"):  # runs are cut off on purpose, so warnings of that are no news
             began = time.perf_counter()
             fitted = self.fit(course, effort, seed)
             seconds = time.perf_counter() - began

@@ -44,7 +44,8 @@ def test_the_page_is_read_in_ten_minutes():
 
 def test_stored_claims_have_the_present_sentences_and_rules():
     table = tomllib.loads((ROOT / "hinge" / "experiments" / "claims.toml").read_text(encoding="utf-8"))
-    sentences = [read_sentence(experiment, name) for experiment, names in table.items() for name in names]
+    named = [(of, name) for of, own in table.items() for name, one in own.items() if isinstance(one, dict)]
+    sentences = [read_sentence(*names) for names in named]
     present = {(one.quote, one.what, one.rule.words, one.changed) for one in sentences}
     stored = {tuple(row[key] for key in ("quotation", "what", "rule", "changed")) for row in claims.stored("claims")}
     assert stored == present, "run python -m docs.judge"

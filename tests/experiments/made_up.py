@@ -4,10 +4,16 @@ A world is a function from a cell to its values. In the first one that is given 
 others each of them fails. So the arithmetic of every rule is seen from both sides, without a single run.
 """
 
+import re
 import sys
+import tomllib
+from pathlib import Path
 
+import hinge.experiments
 from hinge.experiments import CellResult, CellResults, Verdict
-from hinge.report.outcome import Sentence
+from hinge.experiments.base import read_sentence
+
+CLAIMS = Path(hinge.experiments.__file__).with_name("claims.toml")
 
 MET = (Verdict.REPRODUCED, Verdict.SILENT, Verdict.OURS)
 
@@ -48,9 +54,16 @@ def in_both_outcomes(experiment, good, *bad, unmeasured=()):
 
 
 def sentences_of(experiment):
-    """Those that an experiment's file has, its own or another's."""
-    module = sys.modules[type(experiment).__module__]
-    return {one for one in vars(module).values() if isinstance(one, Sentence)}
+    """Those that an experiment's file names, its own or another's."""
+    source = Path(sys.modules[type(experiment).__module__].__file__).read_text("utf-8")
+    return {read_sentence(*names) for names in named_in(source, experiment.name)}
+
+
+def named_in(source, experiment):
+    """The sentences that a file names, as "faster" or "pegasos-table1.faster": the experiment, and the name."""
+    own = tomllib.loads(CLAIMS.read_text("utf-8")).get(experiment, {})
+    found = {(experiment, name) for name, entry in own.items() if isinstance(entry, dict) and f'"{name}"' in source}
+    return found | set(re.findall(r'"([a-z]+-[a-z0-9-]+)\.(\w+)"', source))
 
 
 def numbers(claims, sentence):

@@ -1,4 +1,4 @@
-"""The registry of experiments: all of them, loaded late; and one line is enough to stand everywhere."""
+"""The registry of experiments: all of them, loaded late; and one entry is enough to stand everywhere."""
 
 import importlib.util
 import subprocess
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def throwaway(monkeypatch):
     """One experiment more."""
-    line = registry.Listed("Squares of small numbers", "Nobody 2026", "Table 0", Squares.__module__)
+    line = registry.Listed("Squares of small numbers", "Nobody 2026", "Table 0", "Do squares grow?", Squares.__module__)
     monkeypatch.setitem(registry.BY_NAME, "throwaway-squares", line)
 
 
@@ -74,7 +74,7 @@ def test_no_experiment_is_imported_but_the_one_that_runs(command, status, loaded
     assert ran.stdout.strip() == str(loaded)
 
 
-# --- one file and one line --------------------------------------------------------------------------
+# --- one file and one entry ------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("throwaway")

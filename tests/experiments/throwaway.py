@@ -11,7 +11,6 @@ class Squares(Experiment):
     """Squares of small numbers."""
 
     name = "throwaway-squares"
-    question = "Whether squares grow."
 
     def cells(self, scale):
         """A number each."""

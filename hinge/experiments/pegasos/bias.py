@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
@@ -23,33 +23,15 @@ BUDGET = {"tiny": 20_000, "full": 1_000_000}  # rows read, k of them in an itera
 BATCHES = {"tiny": (10, 1000), "full": (10, 100, 1000)}
 LARGEST = "exact, k = 1000"
 
-PLACE = "section 4"
-CRUCIAL = read_sentence("pegasos-bias", "crucial")
-DIFFERENT = read_sentence("pegasos-bias", "different")
-ROOT = read_sentence("pegasos-bias", "root")
-ETA = read_sentence("pegasos-bias", "eta")
-SLOWER = read_sentence("pegasos-bias", "slower")
-BOTH = read_sentence("pegasos-bias", "both")
-LARGE_K = read_sentence("pegasos-bias", "large_k")
 
-
-class BiasMethod(NamedTuple):
-    """One way to learn a bias: the bias of the problem, and the solver."""
-
-    bias: Bias
-    solver: Pegasos
-
-
-WAYS = {
-    "no bias": BiasMethod("none", Pegasos(output="last")),
-    "constant feature": BiasMethod("penalized", Pegasos(output="last")),
-    "sub-gradient": BiasMethod("free", Pegasos(output="last", bias="subgradient")),
-    "sub-gradient, η": BiasMethod("free", Pegasos(output="last", bias="eta")),
-    **{
-        f"exact, k = {k}": BiasMethod("free", Pegasos(output="last", bias="exact", batch_size=k))
-        for k in BATCHES["full"]
-    },
+WAYS: dict[str, tuple[Bias, Pegasos]] = {
+    "no bias": ("none", Pegasos(output="last")),
+    "constant feature": ("penalized", Pegasos(output="last")),
+    "sub-gradient": ("free", Pegasos(output="last", bias="subgradient")),
+    "sub-gradient, η": ("free", Pegasos(output="last", bias="eta")),
+    **{f"exact, k = {k}": ("free", Pegasos(output="last", bias="exact", batch_size=k)) for k in BATCHES["full"]},
 }
+"""Ways to learn a bias: the bias of the problem, and the solver."""
 OPTIMA: dict[str, Bias] = {"no bias": "none", "constant feature": "penalized", "free bias": "free"}
 
 
@@ -57,11 +39,6 @@ class PegasosBias(Experiment):
     """The objective with a free bias and the test error, against the rows read."""
 
     name = "pegasos-bias"
-    question = (
-        "A bias matters where labels are uneven. A constant feature is simple but solves a slightly "
-        "different problem; the bias' sub-gradient loses the fast rate; the exact minimum over each batch "
-        "keeps it, for large batches only. The paper measures none of this."
-    )
 
     def cells(self, scale: Scale) -> list[Cell]:
         """The three optima, and every way over the seeds."""
@@ -69,7 +46,7 @@ class PegasosBias(Experiment):
         for name in SETS[scale]:
             common: dict[str, Any] = {"set": [name], "rows": [ROWS[scale]], "lam": [LAMS[name]]}
             cells += grid(**common, optimum=list(OPTIMA), seed=[0])
-            ways = [w for w, way in WAYS.items() if way.solver.batch_size in (1, *BATCHES[scale])]
+            ways = [w for w, (_, solver) in WAYS.items() if solver.batch_size in (1, *BATCHES[scale])]
             cells += grid(**common, way=ways, seed=range(SEEDS[scale]), budget=[BUDGET[scale]])
         return cells
 
@@ -77,7 +54,7 @@ class PegasosBias(Experiment):
         """Each answer by the objective (11), in which the bias is free, and by the objective of its own problem."""
         data = choose(cell["set"], cell["rows"])
         X, y, X_test, y_test = data.parts
-        bias = OPTIMA[cell["optimum"]] if "optimum" in cell else WAYS[cell["way"]].bias
+        bias = OPTIMA[cell["optimum"]] if "optimum" in cell else WAYS[cell["way"]][0]
         problem = Regularized(X, y, cell["lam"], bias=bias)
         free = Regularized(X, y, cell["lam"], bias="free")
         said = {**data.about, "positive": float(np.mean(y > 0))}
@@ -94,7 +71,7 @@ class PegasosBias(Experiment):
             exact: Solver = Newton() if few else SDCA()
             result = solve(problem, exact, stop=Stop(tol=1e-4, max_time=60.0))
             return {**evaluate(result.solution), "bound": float(result.certificate.bound), **said}
-        solver = WAYS[cell["way"]].solver
+        solver = WAYS[cell["way"]][1]
         k = solver.cost(problem).rows
         looks = evaluate_at(
             problem, solver, [rows // k for rows in log_spaced(1000, cell["budget"])], evaluate, cell["seed"]
@@ -103,7 +80,7 @@ class PegasosBias(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Curves for each set, a table of where they end, and what is claimed of each way."""
-        panels, rows, claims, seeds = [], [], Claims(), results.seeds
+        panels, rows, claims, seeds = [], [], Claims(self.name), results.seeds
         for name, part in results.by("set"):
             values = part.first
             optima = {o: found.first for o in OPTIMA if (found := part.where(optimum=o))}
@@ -120,8 +97,8 @@ class PegasosBias(Experiment):
                 ends = {key: float(np.median([one[-1][key] for one in looks])) for key in ("objective", "error")}
                 rows.append(_row(title, f"Pegasos, {w}", ends["objective"], best, ends["error"]))
             where = f"λ = {LAMS[name]:g}, {BUDGET[scale]:,} rows read, last iterate, median of {seeds} seeds"
-            claims += _optima_claims(optima, title, f"λ = {LAMS[name]:g}, optima to a gap of 1e-4")
-            claims += _way_claims(runs, optima, curves, title, where)
+            _optima_claims(claims, optima, title, f"λ = {LAMS[name]:g}, optima to a gap of 1e-4")
+            _way_claims(claims, runs, optima, curves, title, where)
         caption = (
             "Objective (11), with a free bias, above its optimum. λ = "
             + ", ".join(f"{LAMS[s]:g} ({s})" for s in SETS[scale])
@@ -130,7 +107,7 @@ class PegasosBias(Experiment):
         )
         table = ReportTable(
             self.name,
-            f"After {BUDGET[scale]:,} rows read, and at the optima.",
+            self.text("table_caption", budget=BUDGET[scale]),
             ("set", "method", "objective (11)", "above the optimum, %", "test error, %"),
             rows,
             4,
@@ -146,23 +123,22 @@ def _row(title: str, method: str, objective: float, best: float, wrong: float) -
     return [title, method, objective, 100 * (objective / best - 1), 100 * wrong]
 
 
-def _optima_claims(optima: dict[str, dict[str, Any]], title: str, where: str) -> Claims:
+def _optima_claims(claims: Claims, optima: dict[str, dict[str, Any]], title: str, where: str) -> None:
     free, none, constant = (optima.get(o) for o in ("free bias", "no bias", "constant feature"))
-    claims = Claims()
     crucial = none["error"] / free["error"] if none and free and free["error"] else None
-    claims.add(CRUCIAL, title, crucial, "often crucial", where)
+    claims.add("crucial", title, crucial, "often crucial", where)
     different = constant["objective"] / free["bound"] - 1 if constant and free else None
-    claims.add(DIFFERENT, title, different, "slightly different", where)
-    return claims
+    claims.add("different", title, different, "slightly different", where)
 
 
 def _way_claims(
+    claims: Claims,
     runs: dict[str, list[list[Evaluation]]],
     optima: dict[str, dict[str, Any]],
     curves: dict[str, Series],
     title: str,
     where: str,
-) -> Claims:
+) -> None:
     ends = {way: curve.y[-1] for way, curve in curves.items()}
     slower = both = batch = None
     if "sub-gradient" in curves and "constant feature" in runs and "constant feature" in optima:
@@ -173,13 +149,11 @@ def _way_claims(
         both = ends[LARGEST] / min(others) if len(others) == 2 else None
         small = f"exact, k = {BATCHES['full'][0]}"
         batch = ends[small] / ends[LARGEST] if small in ends else None
-    claims = Claims()
-    for sentence, way in ((ROOT, "sub-gradient"), (ETA, "sub-gradient, η")):
+    for sentence, way in (("root", "sub-gradient"), ("eta", "sub-gradient, η")):
         claims.add(sentence, title, _rate(curves[way]) if way in curves else None, 0.5, where)
-    claims.add(SLOWER, title, slower, "slower", where)
-    claims.add(BOTH, title, both, "advantages of both", where)
-    claims.add(LARGE_K, title, batch, "large k only", where)
-    return claims
+    claims.add("slower", title, slower, "slower", where)
+    claims.add("both", title, both, "advantages of both", where)
+    claims.add("large_k", title, batch, "large k only", where)
 
 
 def _rate(curve: Series) -> float | None:

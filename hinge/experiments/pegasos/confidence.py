@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.bounds import pegasos_gap
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -21,20 +21,11 @@ T = {"tiny": 5_000, "full": 200_000}
 BATCHES, EACH = {"tiny": 2, "full": 10}, {"tiny": 5, "full": 20}
 """Seeds come in batches, a cell each."""
 
-THEOREM_3 = read_sentence("pegasos-confidence", "theorem_3")
-EQUATION_9 = read_sentence("pegasos-confidence", "equation_9")
-SURER = read_sentence("pegasos-confidence", "surer")
-NEEDLESS = read_sentence("pegasos-confidence", "needless")
-
 
 class PegasosConfidence(Experiment):
     """The excess of many runs of T iterations: a random iterate, the best of several, the last iterate."""
 
     name = "pegasos-confidence"
-    question = (
-        "With probability 1 - δ a random iterate is within c ln T/(δλT) of the optimum; the best of ⌈ln 1/δ⌉ "
-        "shorter runs within e c ln T ⌈ln 1/δ⌉/(λT), which is less for small δ. In practice that was found unnecessary."
-    )
 
     version = 2  # the best run has the least objective
 
@@ -71,7 +62,7 @@ class PegasosConfidence(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Quantiles of the excess beside the bounds."""
-        panels, claims, rows = [], Claims(), []
+        panels, claims, rows = [], Claims(self.name), []
         for _, part in results.by("set"):
             first = part.first
             excess = {way: sorted(x for one in part.column("excess") for x in one[way]) for way in self.ways}
@@ -84,11 +75,8 @@ class PegasosConfidence(Experiment):
                 mean, median = float(np.mean(excess[way])), float(np.median(excess[way]))
                 rows.append([label, words, mean, median, _sure(excess[way]), excess[way][-1]])
             bound = float(pegasos_gap(T[scale], self.lam, first["R"]))
-            claims += _claims(label, excess, bound, 1.0 - first["best"], where)
-        caption = (
-            f"Excess of the objective after T = {T[scale]:,} iterations in all, λ = {self.lam:g}, sorted; the best of "
-            "several runs is chosen by the objective."
-        )
+            _claims(claims, label, excess, bound, 1.0 - first["best"], where)
+        caption = self.text("caption", T=T[scale])
         table = ReportTable(
             self.name,
             caption,
@@ -103,10 +91,11 @@ def _sure(excess: list[float]) -> float:
     return float(np.quantile(excess, 1 - experiment.delta, method="higher"))
 
 
-def _claims(label: str, excess: dict[str, list[float]], mean_bound: float, at_zero: float, where: str) -> Claims:
+def _claims(
+    claims: Claims, label: str, excess: dict[str, list[float]], mean_bound: float, at_zero: float, where: str
+) -> None:
     bounds = {"random": mean_bound / experiment.delta, "best": mean_bound * math.e * experiment.runs}
-    claims = Claims()
-    for sentence, (way, bound) in zip((THEOREM_3, EQUATION_9), bounds.items(), strict=True):
+    for sentence, (way, bound) in zip(("theorem_3", "equation_9"), bounds.items(), strict=True):
         claims.add(
             sentence,
             label,
@@ -118,9 +107,8 @@ def _claims(label: str, excess: dict[str, list[float]], mean_bound: float, at_ze
     surest = {way: max(_sure(excess[way]), 1e-12) for way in experiment.ways}
     bounds_apart = bounds["random"] / bounds["best"]
     said = f"{where}; the paper's number is the ratio of its bounds"
-    claims.add(SURER, label, surest["random"] / surest["best"], bounds_apart, said)
-    claims.add(NEEDLESS, label, surest["best"] / surest["last"], "not necessary", where)
-    return claims
+    claims.add("surer", label, surest["random"] / surest["best"], bounds_apart, said)
+    claims.add("needless", label, surest["best"] / surest["last"], "not necessary", where)
 
 
 experiment = PegasosConfidence()

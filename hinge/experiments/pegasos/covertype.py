@@ -55,10 +55,7 @@ class PegasosCovertype(Experiment):
     """Seconds of Pegasos and SVM-Perf on the same rows, scaled in three ways."""
 
     name = "pegasos-covertype"
-    question = (
-        "On Covertype Pegasos is 14 times as fast as SVM-Perf at λ = 1e-6. How the columns were scaled the paper "
-        "does not say, and both the optimum and the steps of Pegasos depend on it."
-    )
+
     timed = True
 
     def cells(self, scale: Scale) -> list[Cell]:
@@ -94,7 +91,7 @@ class PegasosCovertype(Experiment):
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each scaling, and three claims for each that pegasos-table1 does not have."""
         panels, rows = [], []
-        claims = Claims()
+        claims = Claims(self.name)
         for scaling in SCALINGS:
             part = results.where(scaling=scaling)
             perf, pegasos = part.where(method=PERF), part.where(method=PEGASOS)
@@ -107,21 +104,21 @@ class PegasosCovertype(Experiment):
             lines = [line_of(method, found.column("looks"), best) for method, found in runs.items()] + marks(NAME)
             panels.append(loglog(label, "seconds", "objective above the bound", lines))
             rows += [row_of(label, NAME, method, found, goal) for method, found in runs.items()]
-            where = (
-                f"{label}, λ = {LAM:g}, no bias, one thread, medians of {len(perf)} runs of SVM-Perf, to a gap of "
-                f"{max(perf.column('gap')):.2g}, and {len(pegasos)} of Pegasos, last iterate, to {ACCURACY:g} above"
+            where = self.text(
+                "conditions",
+                label=label,
+                lam=LAM,
+                of_perf=len(perf),
+                gap=max(perf.column("gap")),
+                of_pegasos=len(pegasos),
+                accuracy=ACCURACY,
             )
             if scaling != "columns":  # which pegasos-table1 judges
-                claims += beside_perf(NAME, label, part, goal, where)
-        caption = (
-            "Objective above SVM-Perf's best lower bound, against seconds without evaluation and compilation; the same "
-            f"rows, scaled in three ways. λ = {LAM:g}. Lines are the runs of median length. The paper's seconds are "
-            f"marked at the accuracy of {ACCURACY:g}, which both end with."
-        )
+                beside_perf(claims, NAME, label, part, goal, where)
+        caption = self.text("caption", lam=LAM, accuracy=ACCURACY)
         table = ReportTable(
             self.name,
-            f"Seconds until the objective is within {ACCURACY:g} of what SVM-Perf ends with; SVM-Perf itself to a gap "
-            f"of {ACCURACY:g}, or {LIMIT[scale]:g} s. Pegasos is given up after {LAST[scale]:,} iterations.",
+            self.text("table_caption", accuracy=ACCURACY, limit=LIMIT[scale], last=LAST[scale]),
             COLUMNS,
             rows,
         )

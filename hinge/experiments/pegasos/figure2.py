@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from hinge.display.figure import Figure, Series, level_line, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import band, evaluate_at, log_spaced, mean_hinge, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
@@ -25,23 +25,11 @@ SOLVERS: dict[str, Solver] = {
 }
 FIXED = [f"SGD, η = {eta:g}" for eta in ETAS]
 
-PLACE = "section 5, Figure 2"
-NOT_CONVERGED = read_sentence("pegasos-figure2", "not_converged")
-OUTPERFORMS = read_sentence("pegasos-figure2", "outperforms")
-STILL = read_sentence("pegasos-figure2", "still")
-SOME = read_sentence("pegasos-figure2", "some")
-OTHERS = read_sentence("pegasos-figure2", "others")
-POOR = read_sentence("pegasos-figure2", "poor")
-
 
 class PegasosFigure2(Experiment):
     """Objective and test loss of the last iterate against the iterations."""
 
     name = "pegasos-figure2"
-    question = (
-        "With steps 1/(λt) Pegasos is far ahead of Norma's p/(λ√t), which has not converged after 10⁶ "
-        "iterations. Fixed steps are as good for some η and fail for others, and η is hard to find."
-    )
 
     lam = 2e-4
 
@@ -70,7 +58,7 @@ class PegasosFigure2(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A figure for each set: Norma's objective and test loss on the left, fixed steps on the right."""
-        figures, claims, seeds = [], Claims(), results.seeds
+        figures, claims, seeds = [], Claims(self.name), results.seeds
         for name, part in results.by("set"):
             label = part.first["label"]
             excess, test = _lines(part, "excess"), _lines(part, "test")
@@ -87,24 +75,21 @@ class PegasosFigure2(Experiment):
                     (f"{label}: fixed steps", "objective", objective, [*right, "optimum"]),
                 )
             ]
-            caption = (
-                f"{label}, λ = {self.lam:g}, optimum {part.first['optimum']:.4f}: last iterates. "
-                f"Median of {seeds} seeds; the band is their range."
-            )
+            caption = self.text("caption", label=label, optimum=part.first["optimum"], seeds=seeds)
             figures.append(Figure(f"{self.name}-{name}", caption, panels))
             where = f"{label}, λ = {self.lam:g}, T = {LAST[scale]:,}, last iterate, median of {seeds} seeds"
             hindsight = f"{where}, η of {', '.join(f'{eta:g}' for eta in ETAS)} judged by the training objective"
             fixed = _over_pegasos(excess, FIXED)
             suggested = _over_pegasos(excess, [f"SGD, η = {SUGGESTED:g}"])
             for sentence, ratios, wanted, conditions in (
-                (NOT_CONVERGED, _over_pegasos(excess, ["Norma"]), 1, f"{where}, p = 0.71"),
-                (OUTPERFORMS, _over_pegasos(test, ["Norma"]), 1, f"{where}, p = 0.71"),
-                (STILL, _over_pegasos(excess, ["Norma, projected"]), 1, f"{where}, p = 0.71"),
-                (SOME, fixed, len(ETAS), hindsight),
-                (OTHERS, fixed, len(ETAS), hindsight),
-                (POOR, suggested, 1, where),
+                ("not_converged", _over_pegasos(excess, ["Norma"]), 1, f"{where}, p = 0.71"),
+                ("outperforms", _over_pegasos(test, ["Norma"]), 1, f"{where}, p = 0.71"),
+                ("still", _over_pegasos(excess, ["Norma, projected"]), 1, f"{where}, p = 0.71"),
+                ("some", fixed, len(ETAS), hindsight),
+                ("others", fixed, len(ETAS), hindsight),
+                ("poor", suggested, 1, where),
             ):
-                best = min if sentence is SOME else max
+                best = min if sentence == "some" else max
                 claims.add(sentence, label, best(ratios) if len(ratios) == wanted else None, conditions=conditions)
         return Outcome(claims, figures, notes=results.notes())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hinge.display.figure import Figure, Panel, Series, level_line
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import minimum, slope, spread
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -17,18 +17,11 @@ FIXED_T = {"tiny": 200, "full": 1000}
 FIXED_KT = {"tiny": 2_000, "full": 100_000}
 ROWS = {"tiny": 1500, "full": None}
 
-IMPROVES = read_sentence("pegasos-figure3", "improves")
-CONSTANT = read_sentence("pegasos-figure3", "constant")
-
 
 class PegasosFigure3(Experiment):
     """The objective after T iterations of batches of k, T fixed on the left and kT on the right."""
 
     name = "pegasos-figure3"
-    question = (
-        "The bound does not depend on k, so k = 1 should be best. The figure shows that larger batches help "
-        "at the same number of iterations, and that k hardly matters at the same number of rows read."
-    )
 
     lam = 2e-4
     wide = 64
@@ -55,7 +48,7 @@ class PegasosFigure3(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """One panel for each set and each quantity held."""
-        panels, claims = [], Claims()
+        panels, claims = [], Claims(self.name)
         for name in results.values_of("set"):
             for held in ("T", "kT"):
                 part = results.where(set=name, held=held)
@@ -69,15 +62,12 @@ class PegasosFigure3(Experiment):
                 panels.append(Panel(f"{label}, {held} = {T:,}", "k, rows in a batch", "objective", lines, log_x=True))
                 where = f"{label}, λ = {self.lam:g}, {held} = {T:,}, last iterate, median of {SEEDS[scale]} seeds"
                 if held == "T":
-                    claims.add(IMPROVES, label, -slope(series.x, series.y), "improves with k", where)
+                    claims.add("improves", label, -slope(series.x, series.y), "improves with k", where)
                     continue
                 for largest in (self.wide, max(BATCHES[scale])):
                     on = f"{label}, k up to {largest:,}"
-                    claims.add(CONSTANT, on, _spread_of(series, largest), "about constant", where)
-        caption = (
-            f"Objective of the last iterate, λ = {self.lam:g}. Median of {SEEDS[scale]} seeds; "
-            "the band is their range. astro-ph is not public: each panel names the set it shows."
-        )
+                    claims.add("constant", on, _spread_of(series, largest), "about constant", where)
+        caption = self.text("caption", seeds=SEEDS[scale])
         return Outcome(claims, [Figure(self.name, caption, panels)], notes=results.notes())
 
 

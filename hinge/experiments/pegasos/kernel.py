@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import Evaluation, first_below, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
@@ -32,20 +32,10 @@ def _problem(rows: int) -> tuple[KernelRegularized, float, str, str]:
     return problem, float(best), data.label, data.note
 
 
-PLACE = 'section 4, "Using Mercer kernels"'
-ACCURATE = read_sentence("pegasos-kernel", "accurate")
-EVALUATIONS = read_sentence("pegasos-kernel", "evaluations")
-INNER = read_sentence("pegasos-kernel", "inner")
-
-
 class PegasosKernel(Experiment):
     """Iterations, support vectors and kernel evaluations until the last iterate is ε-accurate."""
 
     name = "pegasos-kernel"
-    question = (
-        "With a kernel T is Õ(1/(δλε)) as before, and an inner product takes an evaluation for each support vector so "
-        "far, at most min(m, T). The paper measures none of this."
-    )
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every number of rows, over the seeds."""
@@ -87,14 +77,12 @@ class PegasosKernel(Experiment):
             )
             for what, words in (("iteration", "T, iterations"), ("evaluations", "kernel evaluations"))
         ]
-        caption = (
-            f"Until the last iterate is within ε of the optimum; {results.first['label']}, Gaussian kernel with "
-            f"σ² = {VARIANCE:g}, λ = {LAM:g}, median of {results.seeds} seeds. An inner product is charged "
-            "the support vectors so far."
-        )
+        caption = self.text("caption", label=results.first["label"], variance=VARIANCE, lam=LAM, seeds=results.seeds)
         where = f"σ² = {VARIANCE:g}, λ = {LAM:g}, last iterate, projected, median of {results.seeds} seeds"
         figures = [Figure(self.name, caption, panels)] if any(panel.series for panel in panels) else []
-        return Outcome(_claims(results.first["label"], needs, sizes, eps, where), figures, [], results.notes())
+        claims = Claims(self.name)
+        _claims(claims, results.first["label"], needs, sizes, eps, where)
+        return Outcome(claims, figures, [], results.notes())
 
 
 def _first(part: CellResults, what: str, eps: float) -> float | None:
@@ -105,8 +93,13 @@ def _first(part: CellResults, what: str, eps: float) -> float | None:
 
 
 def _claims(
-    label: str, needs: dict[str, dict[tuple[int, float], float]], sizes: list[int], eps: tuple[float, ...], where: str
-) -> Claims:
+    claims: Claims,
+    label: str,
+    needs: dict[str, dict[tuple[int, float], float]],
+    sizes: list[int],
+    eps: tuple[float, ...],
+    where: str,
+) -> None:
     largest, least = max(sizes), min(eps)
 
     def over_eps(what: str) -> float | None:
@@ -120,13 +113,12 @@ def _claims(
     of_m, here = over_m("iteration"), f"{where}, m = {largest:,}"
     support, iterations = (needs[what].get((largest, least)) for what in ("support", "iteration"))
     share = support / min(largest, iterations) if support and iterations else None
-    claims, all_eps = Claims(), f"{here}, ε = {', '.join(f'{e:g}' for e in eps)}"
-    claims.add(ACCURATE, f"{label}, ε^-p", over_eps("iteration"), 1.0, all_eps)
+    all_eps = f"{here}, ε = {', '.join(f'{e:g}' for e in eps)}"
+    claims.add("accurate", f"{label}, ε^-p", over_eps("iteration"), 1.0, all_eps)
     all_m = f"{where}, m = {', '.join(f'{m:,}' for m in sizes)}, ε = {least:g}"
-    claims.add(ACCURATE, f"{label}, m^p", None if of_m is None else abs(of_m), 0.0, all_m)
-    claims.add(EVALUATIONS, label, over_eps("evaluations"), 2.0, all_eps)
-    claims.add(INNER, label, share, 1.0, f"{here}, ε = {least:g}")
-    return claims
+    claims.add("accurate", f"{label}, m^p", None if of_m is None else abs(of_m), 0.0, all_m)
+    claims.add("evaluations", label, over_eps("evaluations"), 2.0, all_eps)
+    claims.add("inner", label, share, 1.0, f"{here}, ε = {least:g}")
 
 
 experiment = PegasosKernel()

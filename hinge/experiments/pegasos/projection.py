@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import band, evaluate_at, log_spaced, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -14,19 +14,12 @@ from hinge.solvers import Norma, Pegasos
 SEEDS = {"tiny": 2, "full": 5}
 ROWS = {"tiny": 1500, "full": None}
 LAST = {"tiny": 10_000, "full": 1_000_000}
-PLACE = "section 5, graphs omitted there"
-IMPORTANT = read_sentence("pegasos-projection", "important")
-IMPROVES = read_sentence("pegasos-projection", "improves")
 
 
 class PegasosProjection(Experiment):
     """The excess of the last iterate over T, with and without the projection."""
 
     name = "pegasos-projection"
-    question = (
-        "Without its projection on the ball of radius 1/√λ Pegasos is said to converge worse, above all when "
-        "T is small; Norma is said to gain from one too. The paper had no room for the graphs."
-    )
 
     lam = 2e-4
     early = (100, 1000)  # below 1/λ = 5,000, from which on even orthogonal unit rows keep w in the ball
@@ -59,7 +52,7 @@ class PegasosProjection(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each set, and what leaving the projection out costs at small and at large T."""
-        panels, claims, seeds = [], Claims(), results.seeds
+        panels, claims, seeds = [], Claims(self.name), results.seeds
         for _, part in results.by("set"):
             label = part.first["label"]
             lines: dict[tuple[str, bool], Series] = {}
@@ -75,13 +68,10 @@ class PegasosProjection(Experiment):
             late = _ratio(lines, "Pegasos", last)
             said = where + (f"; after {last:,} iterations {late:.2f}" if late else "")
             for T in self.early:
-                claims.add(IMPORTANT, f"{label}, T = {T:,}", _ratio(lines, "Pegasos", T), "important", said)
+                claims.add("important", f"{label}, T = {T:,}", _ratio(lines, "Pegasos", T), "important", said)
             for T in (self.early[-1], last):
-                claims.add(IMPROVES, f"{label}, T = {T:,}", _ratio(lines, "Norma", T), "improves", where)
-        caption = (
-            f"Objective of the last iterate above the optimum, λ = {self.lam:g}, k = 1, with the projection on "
-            f"the ball of radius 1/√λ and without. Median of {seeds} seeds; the band is their range."
-        )
+                claims.add("improves", f"{label}, T = {T:,}", _ratio(lines, "Norma", T), "improves", where)
+        caption = self.text("caption", seeds=seeds)
         return Outcome(claims, [Figure(self.name, caption, panels)], notes=results.notes())
 
 

@@ -9,7 +9,7 @@ from sklearn.utils.extmath import row_norms
 
 from hinge.bounds import pegasos_gap
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import log_spaced, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
@@ -24,18 +24,11 @@ FIRST = 10
 FAR = 0.1
 """A share of the bound below which to meet it says nothing, as in sbp-table1."""
 
-REGRET = read_sentence("pegasos-regret", "regret")
-AVERAGE = read_sentence("pegasos-regret", "average")
-
 
 class PegasosRegret(Experiment):
     """Objectives of all iterates and of their average, A_t = S, above the minimum."""
 
     name = "pegasos-regret"
-    question = (
-        "With all rows in each iteration, A_t = S, the mean objective of the iterates w_1, …, w_T is at most "
-        "c ln T/(λT) above the minimum, c = (√λ + R)², and so is that of their average."
-    )
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Both λ on each set; nothing is drawn."""
@@ -68,7 +61,7 @@ class PegasosRegret(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """The largest share of the bound, where the bound is below what w = 0 has."""
-        panels, claims = [], Claims()
+        panels, claims = [], Claims(self.name)
         for one in results:
             found, lam = one.values, one.cell["lam"]
             T = np.array(found["at"])
@@ -81,14 +74,11 @@ class PegasosRegret(Experiment):
             loose = "" if telling.any() else "w = 0 is within the bound at every T"
             kept = telling if telling.any() else np.ones_like(telling)
             where = f"R = {found['R']:.3g}, A_t = S, T from {T[kept].min():,} to {T[kept].max():,}, at the worst T"
-            for sentence, name in ((REGRET, "regret"), (AVERAGE, "average")):
+            for sentence, name in (("regret", "regret"), ("average", "average")):
                 share = float((np.array(found[name]) / bound)[kept].max())
                 far = "the bound is far above what is needed" if share < FAR else ""
                 claims.add(sentence, on, share, 1.0, where, silent=loose, sure=far)
-        caption = (
-            "Mean objective of the iterates up to T, and objective of their average, above the minimum; all rows in "
-            "each iteration, so that nothing is drawn. Judged where the bound is below what w = 0 has."
-        )
+        caption = self.text("caption")
         return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], notes=results.notes())
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from hinge.bounds import Numbers, pegasos_iterations
 from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import Evaluation, log_spaced, minimum, slope, spread_of
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -26,20 +26,11 @@ LAM = {"tiny": 1e-3, "full": 1e-4}  # where m or ε vary
 SIZE = {"tiny": 2000, "full": 80_000}  # where λ varies
 EPS = {"tiny": 0.05, "full": 0.01}  # where m or λ vary; none of the accuracies is smaller
 
-OF_M = read_sentence("pegasos-scaling", "of_m")
-OF_EPS = read_sentence("pegasos-scaling", "of_eps")
-OF_LAM = read_sentence("pegasos-scaling", "of_lam")
-BOUND = read_sentence("pegasos-scaling", "bound")
-
 
 class PegasosScaling(Experiment):
     """The first T at which the last iterate is ε-accurate, m, ε and λ varied one at a time."""
 
     name = "pegasos-scaling"
-    question = (
-        "The number of iterations to an ε-accurate objective is Õ(1/(λε)), whatever the number m of rows: no "
-        "solver before had a runtime that does not grow with m."
-    )
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every m at one λ, and every λ at one m, over the seeds; ε is read off the curves."""
@@ -69,7 +60,7 @@ class PegasosScaling(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each of m, ε and λ, with the law of the theorem through the measurements."""
-        figures, claims = [], Claims()
+        figures, claims = [], Claims(self.name)
         lam, size, eps = LAM[scale], SIZE[scale], EPS[scale]
         for name, part in results.by("set"):
             label, R = part.first["label"], float(part.first["R"])
@@ -90,22 +81,18 @@ class PegasosScaling(Experiment):
                 if measured.x:
                     lines = [measured, _fit_law(measured, np.asarray(law(np.array(measured.x))))]
                 panels.append(loglog(f"{label}: {title}", axis, "T, iterations", lines))
-            caption = (
-                f"{label}: iterations until the last iterate is within ε of the optimum, {seeds}, the band "
-                "is their range. The theorem's count is scaled by the factor in the legend, so that it "
-                "passes through the middle of the measurements."
-            )
+            caption = self.text("caption", label=label, seeds=seeds)
             figures.append(Figure(f"{self.name}-{name}", caption, panels))
             where = f"last iterate, first T with an excess of ε, {seeds}, "
             of_m = _exponent(by_m, len(SIZES[scale]), abs)
-            claims.add(OF_M, label, of_m, "p = 0", f"{where}m = {_join_numbers(SIZES[scale])}, {titles[0]}")
+            claims.add("of_m", label, of_m, "p = 0", f"{where}m = {_join_numbers(SIZES[scale])}, {titles[0]}")
             of_eps = _exponent(by_eps, len(ACCURACIES[scale]), neg)
-            claims.add(OF_EPS, label, of_eps, 1.0, f"{where}ε = {_join_numbers(ACCURACIES[scale])}, {titles[1]}")
+            claims.add("of_eps", label, of_eps, 1.0, f"{where}ε = {_join_numbers(ACCURACIES[scale])}, {titles[1]}")
             of_lam = _exponent(by_lam, len(LAMS[scale]), neg)
-            claims.add(OF_LAM, label, of_lam, 1.0, f"{where}λ = {_join_numbers(LAMS[scale])}, {titles[2]}")
+            claims.add("of_lam", label, of_lam, 1.0, f"{where}λ = {_join_numbers(LAMS[scale])}, {titles[2]}")
             bound = _above_bound((by_m, by_eps, by_lam), laws)
             given_up = "a run is given up at a fifth of the bound"
-            claims.add(BOUND, label, bound, 1.0, f"{where}all of the above, R = {R:.2f}", sure=given_up)
+            claims.add("bound", label, bound, 1.0, f"{where}all of the above, R = {R:.2f}", sure=given_up)
         return Outcome(claims, figures, notes=results.notes())
 
 

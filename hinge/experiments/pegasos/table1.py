@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from hinge.display.figure import Beside, Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
@@ -54,22 +54,12 @@ COLUMNS = (
 """Heads of the table, of which `row_of` makes the rows."""
 Evaluate = Callable[[Solution], Evaluation]
 
-PLACE = "section 5, Table 1"
-FASTER = read_sentence("pegasos-table1", "faster")
-ABOVE = read_sentence("pegasos-table1", "above")
-IDENTICAL = read_sentence("pegasos-table1", "identical")
-LIGHT = read_sentence("pegasos-table1", "light")
-LARGER = read_sentence("pegasos-table1", "larger")
-
 
 class PegasosTable1(Experiment):
     """Seconds until the objective is within 0.001 of what SVM-Perf ends with."""
 
     name = "pegasos-table1"
-    question = (
-        "Pegasos is 38, 14 and 2.5 times as fast as SVM-Perf on three large sets, and thousands of times as "
-        "fast as SVM-Light, with an objective at most 0.001 above SVM-Perf's and the same test error."
-    )
+
     timed = True
 
     libsvm_steps = 10_000_000
@@ -97,7 +87,7 @@ class PegasosTable1(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """The table, the curves, and the ratios of seconds."""
-        panels, rows, printed, claims, notes = [], [], [], Claims(), results.notes()
+        panels, rows, printed, claims, notes = [], [], [], Claims(self.name), results.notes()
         spent: dict[str, tuple[float, bool]] = {}
         for name, part in results.by("set"):
             perf = part.where(method=PERF)
@@ -118,11 +108,16 @@ class PegasosTable1(Experiment):
                 printed.append(_printed_row(name, label, part, goal))
             panels.append(loglog(label, "seconds", "objective above the optimum", lines))
             gap, pegasos = max(perf.column("gap")), part.where(method=PEGASOS)
-            where = (
-                f"{label}, λ = {LAMS[name]:g}, no bias, one thread, medians of {len(perf)} runs of SVM-Perf, "
-                f"to a gap of {gap:.2g}, and {len(pegasos)} of Pegasos, last iterate, to {ACCURACY:g} above"
+            where = self.text(
+                "conditions",
+                label=label,
+                lam=LAMS[name],
+                of_perf=len(perf),
+                gap=gap,
+                of_pegasos=len(pegasos),
+                accuracy=ACCURACY,
             )
-            claims += beside_perf(name, label, part, goal, where)
+            beside_perf(claims, name, label, part, goal, where)
             reached = bool(pegasos) and _is_reached(pegasos, goal)
             if pegasos:
                 spent[name] = median_at(pegasos, goal, "seconds"), reached
@@ -141,7 +136,7 @@ class PegasosTable1(Experiment):
             measured = median_at(part.where(method=LIBSVM, part=sizes[-1]), -np.inf, "seconds")
             few = f"LIBSVM ran on {sizes[-1]:,} rows, where SVM-Perf had all" if sizes[-1] < perf.first["n"] else ""
             claims.add(
-                LIGHT,
+                "light",
                 label,
                 measured / median_at(perf, -np.inf, "seconds"),
                 PAPER[name][2] / PAPER[name][1],
@@ -151,7 +146,7 @@ class PegasosTable1(Experiment):
         if "ccat" in spent and "covertype" in spent:
             ratio, reached = spent["covertype"][0] / spent["ccat"][0], spent["covertype"][1]
             claims.add(
-                LARGER,
+                "larger",
                 "Covertype and CCAT",
                 ratio if spent["ccat"][1] and (reached or ratio > 1.5) else None,
                 PAPER["covertype"][0] / PAPER["ccat"][0],
@@ -264,8 +259,7 @@ def _libsvm(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate) 
 
 
 def _fit_and_evaluate(model: BaseEstimator, X: Stored, y: np.ndarray, evaluate: Evaluate) -> Evaluation:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a limit was met shows in the objective
+    with warnings.catch_warnings(action="ignore"):  # that a limit was met shows in the objective
         began = time.process_time()  # the paper's are CPU-seconds; these run in one thread
         model.fit(X, y)
         seconds = time.process_time() - began
@@ -348,7 +342,7 @@ def _libsvm_law(part: CellResults, rows: int) -> tuple[list[int], float | None, 
     return sizes, p, seconds[-1] * (rows / sizes[-1]) ** p
 
 
-def beside_perf(name: str, label: str, part: CellResults, goal: float, where: str) -> Claims:
+def beside_perf(claims: Claims, name: str, label: str, part: CellResults, goal: float, where: str) -> None:
     """Pegasos beside SVM-Perf: seconds, objective, test error."""
     perf, pegasos = part.where(method=PERF), part.where(method=PEGASOS)
     theirs = PAPER[BESIDE.get(name, name)]
@@ -362,13 +356,12 @@ def beside_perf(name: str, label: str, part: CellResults, goal: float, where: st
         if not reached:
             words = f"; not reached in {pegasos[0].cell['T']:,} iterations: the ratio is an upper bound"
             ratio = ratio if ratio < 1 else None  # where it is only an upper bound, a value above 1 decides nothing
-    claims, missed = Claims(), words.partition(":")[0]
+    missed = words.partition(":")[0]
     never = missed.removeprefix("; ") if ratio is None else ""
-    claims.add(FASTER, label, ratio, theirs[1] / theirs[0], where + words, unmeasured=never)
+    claims.add("pegasos-table1.faster", label, ratio, theirs[1] / theirs[0], where + words, unmeasured=never)
     stopped = "the run is stopped where it is met"
-    claims.add(ABOVE, label, above, ACCURACY, where + missed, sure=stopped)
-    claims.add(IDENTICAL, label, apart, "virtually identical", where + missed)
-    return claims
+    claims.add("pegasos-table1.above", label, above, ACCURACY, where + missed, sure=stopped)
+    claims.add("pegasos-table1.identical", label, apart, "virtually identical", where + missed)
 
 
 experiment = PegasosTable1()

@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.access import Gram, as_points
 from hinge.display.figure import Figure, Panel, Series, level_line, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import slope, spread
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
@@ -22,17 +22,12 @@ SIZES = {"tiny": (10_000, 40_000, 160_000), "full": (10_000, 40_000, 160_000, 64
 SEEDS = {"tiny": 2, "full": 5}
 REPEATS = 5
 
-LINEAR = read_sentence("sbp-figure1", "linear")
-
 
 class SBPFigure1(Experiment):
     """The responses of a run in order, the water over them, and the distribution that draws the next point."""
 
     name = "sbp-figure1"
-    question = (
-        "The slack nν is poured over the responses c_i like water: it stands at the level γ, and the optimal p* is "
-        "uniform on the indices under water. It is found in O(n) time."
-    )
+
     timed = True
 
     def cells(self, scale: Scale) -> list[Cell]:
@@ -60,7 +55,7 @@ class SBPFigure1(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Water and p* side by side, and the time of a level over n."""
-        claims, panels, notes = Claims(), [], results.notes()
+        claims, panels, notes = Claims(self.name), [], results.notes()
         for one in results.where(part="run"):
             panels += _basin(one.values)
         seconds = results.where(part="seconds")
@@ -70,17 +65,11 @@ class SBPFigure1(Experiment):
             panels.append(
                 loglog("Synthetic responses", "n", "milliseconds", [line, Series("∝ n", line.x, law, kind="theory")])
             )
-            where = (
-                f"normal responses, 10% slack, n from {line.x[0]:,} to {line.x[-1]:,}, Newton's method from no guess"
-            )
+            where = self.text("conditions", least=line.x[0], most=line.x[-1])
             claims.add(
-                LINEAR, "synthetic", slope(line.x, line.y), 1.0, f"{where}, {seconds.seeds} seeds, processor's time"
+                "linear", "synthetic", slope(line.x, line.y), 1.0, f"{where}, {seconds.seeds} seeds, processor's time"
             )
-        caption = (
-            f"Left: the responses of an iterate in order, after {ITERATIONS} iterations on {ROWS} rows of Adult, mean "
-            f"slack {NU:g}, and the level γ of the water. Middle: p*, uniform on the points under water. Right: the "
-            "time of a level, and a first power of n."
-        )
+        caption = self.text("caption", iterations=ITERATIONS, rows=ROWS, nu=NU)
         return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], notes=notes)
 
 

@@ -16,7 +16,7 @@ from hinge.access import Gram, Points, as_points
 from hinge.display.figure import Figure, Panel, ReportTable, Series
 from hinge.estimators import SVC
 from hinge.estimators.fitting.reports import ConstantPredictionWarning
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -56,13 +56,6 @@ AXES = {
     "updates": "kernel evaluations, n charged for each update, none kept",
     "computed": "kernel values computed, each row once",
 }
-
-OUTPERFORMS = read_sentence("sbp-figure2", "outperforms")
-CACHED = read_sentence("sbp-figure2", "cached")
-CRITICAL = read_sentence("sbp-figure2", "critical")
-SIMILAR = read_sentence("sbp-figure2", "similar")
-LAST_SIMILAR = read_sentence("sbp-figure2", "last_similar")
-OVERFITS = read_sentence("sbp-figure2", "overfits")
 
 
 class Kernels(NamedTuple):
@@ -124,8 +117,7 @@ def kernels(
     else:
         points = as_points(X, kernel)
     K_test = values(X_test, X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConstantPredictionWarning)  # of few rows of one digit
+    with warnings.catch_warnings(action="ignore", category=ConstantPredictionWarning):  # of few rows of one digit
         model = SVC(1.0, gamma=kernel.gamma, fit_intercept=False, tol=1e-4, cache_size=2000, random_state=0).fit(X, y)
     coef, beta = sp.csr_array(model.dual_coef_).toarray()[0], np.zeros(len(y))
     beta[model.support_] = coef
@@ -191,11 +183,6 @@ class SBPFigure2(Experiment):
     """Five methods on three sets, each charged in three ways."""
 
     name = "sbp-figure2"
-    question = (
-        "At equal numbers of kernel evaluations the SBP is ahead of Pegasos and SDCA; SMO is of little use "
-        "until a critical point, and rapid after it; the Perceptron keeps up in the first epoch, and may "
-        "overfit in later ones, as it does on Adult."
-    )
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every method on every set over the seeds; SMO draws nothing, and has one."""
@@ -225,7 +212,7 @@ class SBPFigure2(Experiment):
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A figure for each way of charging, a panel for each set; what the paper says of each method."""
         panels: dict[str, list[Panel]] = {axis: [] for axis in AXES}
-        claims = Claims()
+        claims = Claims(self.name)
         rows: list[dict[str, str | float | int | None]] = []
         for name, cut in dict.fromkeys((r.cell["set"], r.cell["rows"]) for r in results):
             part = results.where(set=name, rows=cut)
@@ -235,20 +222,18 @@ class SBPFigure2(Experiment):
                     100 * svm + 5
                 )  # of the linear axis, on which SMO's early errors would leave no room for the others
                 panels[axis].append(Panel(label, words, "test error, %", _series(part, axis), log_x=True, top=top))
-            where = (
-                f"σ² = {VARIANCE[name]:g}, λ = 1/n, ν = {part.first['nu']:.3g} of the optimum, "
-                f"no bias, {min(part.values_of('epochs'))} epochs, median of {_seeds(part)}, nothing tuned"
+            where = self.text(
+                "conditions",
+                variance=VARIANCE[name],
+                nu=part.first["nu"],
+                epochs=min(part.values_of("epochs")),
+                seeds=_seeds(part),
             )
-            claims += [*_ahead(part, svm, where), *_smo(part, where), *_perceptron(part, where)]
+            _ahead(claims, part, svm, where)
+            _smo(claims, part, where)
+            _perceptron(claims, part, where)
             rows += _rows(part, label, svm)
-        caption = (
-            "Test error of the SVM without bias, λ = 1/n, on all rows or as many as the titles say. Median of the "
-            "seeds on the same rows, ten as in the paper unless the claims say fewer; the band is their range. "
-            "An update of the responses costs n evaluations; the paper does not say whether visits without an update "
-            "count, nor which iterate it shows: here are the last and the average with weights t. The Perceptron gives "
-            "the average of its hypotheses, grey and dashed after the first epoch. Errors more than 5% above the "
-            "SVM's, as most of SMO's are at first, are above the frame."
-        )
+        caption = self.text("caption")
         figures = [Figure(f"{self.name}-{axis}", caption, panels[axis]) for axis in AXES]
         said = f"To arrive: to the first median error within {100 * NEAR:g}% absolute of the SVM's own."
         return Outcome(claims, figures, [ReportTable.from_rows(self.name, said, rows)], results.notes())
@@ -289,9 +274,9 @@ def _arrival(series: Series, svm: float) -> float | None:
     return next((x for x, y in zip(series.x, series.y, strict=True) if y <= 100 * (svm + NEAR)), None)
 
 
-def _ahead(part: CellResults, svm: float, where: str) -> Claims:
+def _ahead(claims: Claims, part: CellResults, svm: float, where: str) -> None:
     """Kernel evaluations that others need to arrive, over the evaluations of the SBP."""
-    claims, label = Claims(), part.first["label"]
+    label = part.first["label"]
     against = (("Pegasos", "average", "average"), ("Pegasos", "last", "last"), ("SDCA", "last", "average"))
     for axis, (other, way, ours) in product(AXES, against):
         slow, fast = _curve(part, other, way, axis), _curve(part, "SBP", ours, axis)
@@ -305,16 +290,15 @@ def _ahead(part: CellResults, svm: float, where: str) -> Claims:
                 if arrival is None
             )
         on = f"{label}, {other} ({_iterate(way)} / {_iterate(ours)}){', n for each update' * (axis == 'updates')}"
-        sentence = CACHED if axis == "computed" else OUTPERFORMS
+        sentence = "cached" if axis == "computed" else "outperforms"
         claims.add(sentence, on, ratio, "outperforms", f"{where}; SVM's error {100 * svm:.2f}%{said}")
-    return claims
 
 
 def _iterate(way: str) -> str:
     return "averaged" if way == "average" else "last iterate"
 
 
-def _smo(part: CellResults, where: str) -> Claims:
+def _smo(claims: Claims, part: CellResults, where: str) -> None:
     """SMO's error half way to its critical point, over the others' error at the same number of evaluations."""
     found = part.where(method="SMO")
     trace = found.first["looks"] if found else []
@@ -330,23 +314,20 @@ def _smo(part: CellResults, where: str) -> Claims:
         worst = max(others, key=lambda label: others[label])
         ratio = wrong / max(others[worst], 1e-12)
         said = f"; SMO {wrong:.2f}%, {worst} {others[worst]:.2f}%, SMO in the end {100 * trace[-1]['last']:.2f}%"
-    claims = Claims()
-    claims.add(CRITICAL, part.first["label"], ratio, "little progress", where + said)
-    return claims
+    claims.add("critical", part.first["label"], ratio, "little progress", where + said)
 
 
-def _perceptron(part: CellResults, where: str) -> Claims:
+def _perceptron(claims: Claims, part: CellResults, where: str) -> None:
     """Level with the SBP in the first epoch; on Adult worse after it."""
-    claims, label = Claims(), part.first["label"]
+    label = part.first["label"]
     passes, usual = max(part.values_of("epochs")), min(part.values_of("epochs"))
-    for way, sentence in (("average", SIMILAR), ("last", LAST_SIMILAR)):
+    for way, sentence in (("average", "similar"), ("last", "last_similar")):
         apart, later = _apart(part, way), _curve(part, "Perceptron", way, "charged", first=1)
         claims.add(sentence, label, None if apart is None else abs(apart), "similar", where)
         if passes > usual:
             more = later.y[-1] - later.y[0] if len(later.x) else None
             on = f"{label}, {_iterate(way)}"
-            claims.add(OVERFITS, on, more, "clearly visible", f"{where}; the Perceptron {passes} epochs")
-    return claims
+            claims.add("overfits", on, more, "clearly visible", f"{where}; the Perceptron {passes} epochs")
 
 
 def _apart(part: CellResults, way: str) -> float | None:

@@ -12,7 +12,7 @@ import numpy as np
 from hinge.access import Gram, as_points
 from hinge.display.figure import Figure, ReportTable, Series, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import Evaluation, band, log_spaced, margin_after_slack, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -55,18 +55,10 @@ def _problem(name: str, rows: int) -> SlackProblem:
     return SlackProblem(K, y, nu, margin_after_slack(c, nu), data.about)
 
 
-ROOT = read_sentence("sbp-rate", "root")
-APART = read_sentence("sbp-rate", "apart")
-
-
 class SBPRate(Experiment):
     """What the plain mean of T iterates loses of the largest margin after slack."""
 
     name = "sbp-rate"
-    question = (
-        "After T iterations the mean of the iterates is within O(√(log(1/δ)/T)) of the best margin after slack, with "
-        "probability 1 - δ; without slack (ν = 0) steps are exact supergradients. The paper measures errors instead."
-    )
 
     late = 10  # the rate is fitted from T/LAST = 1/30 on: earlier, w is hardly a direction
     tol = 1e-6
@@ -92,7 +84,7 @@ class SBPRate(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each set, the exponents, and how far the seeds are apart."""
-        panels, claims = [], Claims()
+        panels, claims = [], Claims(self.name)
         rows: list[list[str | float | int | None]] = []
         for name, part in results.by("set"):
             first = part.first
@@ -102,26 +94,21 @@ class SBPRate(Experiment):
             series = [line, Series("∝ T^-1/2", line.x, law, kind="theory")]
             panels.append(loglog(title, "T, iterations", "margin after slack that is lost", series))
             where = f"σ² = {SETS[name][0]:g}, no bias, mean iterate, {len(part)} seeds, T to {LAST[scale]:,}"
-            claims += _claims(line, part, where, title)
+            _claims(claims, line, part, where, title)
             rows.append([title, line.x[-1], line.y[-1], line.y[-1] * math.sqrt(line.x[-1])])
-        caption = (
-            f"What the plain mean of T iterates loses. Median of {SEEDS[scale]} seeds; the band is their range. The "
-            f"optimum is that of an SVM to a gap of {self.tol:g}."
-        )
+        caption = self.text("caption", seeds=SEEDS[scale])
         table = ReportTable(self.name, "At the last T.", ["set", "T", "loss", "loss × √T"], rows)
         return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], [table], results.notes())
 
 
-def _claims(line: Series, part: CellResults, where: str, title: str) -> Claims:
+def _claims(claims: Claims, line: Series, part: CellResults, where: str, title: str) -> None:
     late = [(x, y) for x, y in zip(line.x, line.y, strict=True) if x >= experiment.late * FIRST and y > 0]
     ends = [looks[-1]["loss"] for looks in part.column("looks")]
     apart = max(ends) / median_high(ends) if median_high(ends) > 0 else None
     allowed = math.sqrt(math.log(max(2, len(ends))) / math.log(2))
     exponent = -slope(*zip(*late, strict=True)) if len(late) > 2 else None
-    claims = Claims()
-    claims.add(ROOT, title, exponent, 0.5, f"{where}; fitted from T = {experiment.late * FIRST} on")
-    claims.add(APART, title, apart, allowed, where)
-    return claims
+    claims.add("root", title, exponent, 0.5, f"{where}; fitted from T = {experiment.late * FIRST} on")
+    claims.add("apart", title, apart, allowed, where)
 
 
 experiment = SBPRate()

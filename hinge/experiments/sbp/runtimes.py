@@ -16,7 +16,7 @@ from hinge.access.gram.device import import_torch
 from hinge.datasets import load
 from hinge.display.figure import Beside, Figure, ReportTable, Series, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import Evaluation, band, evaluate_at, log_spaced
 from hinge.experiments.sbp.table2 import LINES
 from hinge.experiments.sets import SHUFFLED, choose, is_own
@@ -98,17 +98,11 @@ def _slack(name: str, rows: int | None) -> float:
     return float(model.fit(data.X, data.y).slack_)
 
 
-QUARTER = read_sentence("sbp-runtimes", "quarter")
-
-
 class SBPRuntimes(Experiment):
     """LIBSVM, the SBP and our exact solver on the clock."""
 
     name = "sbp-runtimes"
-    question = (
-        "With an unregularised bias the SBP has about LIBSVM's test error after a quarter of LIBSVM's time: "
-        "15.0% against 14.9% on Adult, 0.46% against 0.44% on MNIST, 1.6% against 1.8% on Forest."
-    )
+
     timed = True
 
     cache_mb = 2000  # MB, for all
@@ -139,22 +133,14 @@ class SBPRuntimes(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each set; the error at a quarter of the time, and the time to about the same error."""
-        panels, claims, rows, printed = [], Claims(), [], []
+        panels, claims, rows, printed = [], Claims(self.name), [], []
         for name, part in results.by("set"):
             series = [*_series(part), *_marks(name)]
             panels.append(loglog(part.first["label"], "seconds of training", "test error, %", series))
-            claims += _claims(part, name)
+            _claims(claims, part, name)
             printed.append(_printed_row(part, name))
             rows += _rows(part)
-        caption = (
-            f"Test error against seconds in one thread, a cache of {self.cache_mb} MB for each. SBP draws "
-            f"{self.batch_size} "
-            f"points in an iteration and gives the average; median of {SEEDS[scale]} seeds, the band is "
-            "their range. The time to find its ν, from the optimum as in the paper, is not in it. All of Forest is "
-            "learned on a GPU, where LIBSVM would take a day. hinge.SVC "
-            "is the block dual method, to a relative duality gap of 1e-3. What the paper states is marked; "
-            "its seconds are those of an Intel E7500."
-        )
+        caption = self.text("caption", seeds=SEEDS[scale])
         columns = ["data set", "method", "seconds", "LIBSVM's over these", "test error %", "support vectors"]
         table = ReportTable(self.name, "To the end of each run; medians over the seeds.", columns, rows)
         said = "Section 5, whose numbers stand in a sentence: test errors and LIBSVM's seconds, the paper's / ours."
@@ -305,7 +291,7 @@ def _printed_row(part: CellResults, name: str) -> list[Any]:
     return [label, *map(Beside, theirs, (found.seconds, found.error, found.reached))]
 
 
-def _claims(part: CellResults, name: str) -> Claims:
+def _claims(claims: Claims, part: CellResults, name: str) -> None:
     paper, label = SETTINGS[name], part.first["label"]
     traces, apart, device = _traces(part), None, _device(part)
     seconds, error, ends, reached = _quarter(part, paper)
@@ -331,16 +317,14 @@ def _claims(part: CellResults, name: str) -> Claims:
             f"{experiment.cache_mb} MB; nothing tuned here, but SBP's step for batches is a default that was once "
             "chosen with test errors of Adult and MNIST in view"
         )
-    claims = Claims()
     claims.add(
-        QUARTER,
+        "quarter",
         label,
         apart,
         round(paper.sbp - paper.libsvm, 2),
         f"{where}{said}; the paper's LIBSVM {paper.libsvm:g}% in {paper.seconds:,.0f} s",
         unmeasured=unmeasured,
     )
-    return claims
 
 
 def _variance(part: CellResults, name: str) -> float:

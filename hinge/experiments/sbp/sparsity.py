@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, kernels_of, solvers
 from hinge.experiments.sets import choose
@@ -19,17 +19,11 @@ SEEDS = {"tiny": 2, "full": 5}
 EPOCHS = {"tiny": 2, "full": 4}
 METHODS = ("SBP", "Pegasos")
 
-SPARSER = read_sentence("sbp-sparsity", "sparser")
-
 
 class SBPSparsity(Experiment):
     """Support vectors of an answer whose error is near the SVM's, beside the SVM's own."""
 
     name = "sbp-sparsity"
-    question = (
-        "SMO keeps to the dual's box. The SBP does not, and so may put large coefficients on a few support vectors, "
-        "potentially resulting in sparser solutions. The paper does not count them."
-    )
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Both methods on three sets."""
@@ -50,7 +44,7 @@ class SBPSparsity(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Error over support vectors, and how many there are on arrival."""
-        panels, claims, rows = [], Claims(), []
+        panels, claims, rows = [], Claims(self.name), []
         for name, part in results.by("set"):
             first = part.first
             found = {m: some for m in METHODS if (some := part.where(method=m))}
@@ -59,14 +53,11 @@ class SBPSparsity(Experiment):
             panels.append(loglog(first["label"], "support vectors", "test error", lines))
             arrived = {m: _on_arrival(some, first["svm"]) for m, some in found.items()}
             rows += [[first["label"], m, count, first["support"], first["n"]] for m, count in arrived.items()]
-            claims += _claims(name, found.get("SBP"), arrived.get("SBP"), part.seeds)
-        caption = (
-            f"Test error of averages over their support vectors, λ = 1/n, {ROWS[scale]:,} rows at most, median of "
-            f"{SEEDS[scale]} seeds; the band is their range."
-        )
+            _claims(claims, name, found.get("SBP"), arrived.get("SBP"), part.seeds)
+        caption = self.text("caption", rows=ROWS[scale], seeds=SEEDS[scale])
         table = ReportTable(
             self.name,
-            f"Support vectors at the first look within {100 * NEAR:g}% absolute of the SVM's error (median).",
+            self.text("table_caption", near=100 * NEAR),
             ["set", "method", "support vectors", "of the SVM", "rows"],
             rows,
         )
@@ -83,20 +74,17 @@ def _on_arrival(part: CellResults, svm: float) -> float | None:
     return float(middle) if np.isfinite(middle) else None
 
 
-def _claims(name: str, runs: CellResults | None, arrived: float | None, seeds: int) -> Claims:
-    claims = Claims()
+def _claims(claims: Claims, name: str, runs: CellResults | None, arrived: float | None, seeds: int) -> None:
     if runs:
         first, ends = runs.first, [looks[-1] for looks in runs.column("looks")]
         support, error = (float(np.median([end[key] for end in ends])) for key in ("support", "error"))
-        where = (
-            f"σ² = {VARIANCE[name]:g}, λ = 1/n, no bias, averages, {100 * error:.2f}% of test rows wrong, the SVM "
-            f"{100 * first['svm']:.2f}%, median of {seeds} seeds"
+        where = experiment.text(
+            "conditions", variance=VARIANCE[name], error=100 * error, svm=100 * first["svm"], seeds=seeds
         )
         if arrived is not None:
             where += f"; {arrived / first['support']:.2f} on arrival within {100 * NEAR:g}% of the SVM's error"
         near = error <= first["svm"] + NEAR
-        claims.add(SPARSER, first["label"], support / first["support"] if near else None, "sparser", where)
-    return claims
+        claims.add("sparser", first["label"], support / first["support"] if near else None, "sparser", where)
 
 
 experiment = SBPSparsity()

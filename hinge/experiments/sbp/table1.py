@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
 from hinge.display.figure import Beside, Figure, ReportTable, Series, Value, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import band, first_below, log_spaced, slope
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, evaluate_run, kernels, solvers
 from hinge.kernels import Gaussian
@@ -34,9 +34,6 @@ NOTE = (
 RIVALS = ("Pegasos", "SDCA")
 FEW_FLIPS = "at the n that is enough no label of a sample is wrong: the cells are those without wrong labels"
 
-BOUNDED = read_sentence("sbp-table1", "bounded")
-EXPONENT = read_sentence("sbp-table1", "exponent")
-ORDER = read_sentence("sbp-table1", "order")
 BOUNDS = {"SBP": "sbp", "Perceptron": "perceptron", "SMO": "dual_decomposition", "Pegasos": "sgd"}
 SHOWN = {"SBP": "bound: SBP, Perceptron", "SMO": "bound: dual decomposition", "Pegasos": "bound: SGD"}
 
@@ -128,11 +125,6 @@ class SBPTable1(Experiment):
     """The least evaluations, over all sample sizes, to an excess error, beside the bounds."""
 
     name = "sbp-table1"
-    question = (
-        "The bounds on kernel evaluations to an error of L(u) + ε grow as 1/ε for the SBP and the "
-        "Perceptron, 1/ε² for dual decomposition and 1/ε³ for Pegasos where ε is no smaller than L(u). They "
-        "are upper bounds: do the methods come in this order, and do their needs grow no faster?"
-    )
 
     variance = 1.0  # σ² of the teacher's kernel
 
@@ -178,7 +170,7 @@ class SBPTable1(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """One panel for each best loss; exponents and order."""
-        panels, claims, rows = [], Claims(), []
+        panels, claims, rows = [], Claims(self.name), []
         found: dict[tuple[str | None, float], dict[str, dict[float, float]]] = {}
         for name, noise in dict.fromkeys((r.cell.get("teacher"), r.cell["noise"]) for r in results):
             part = results.where(teacher=name, noise=noise)
@@ -187,11 +179,15 @@ class SBPTable1(Experiment):
             B, loss = _teacher(name).norm, _loss(name, noise)
             on = f"synthetic, ‖u‖ = {B:.1f}, {100 * noise:g}% of labels wrong"
             title = f"synthetic teacher, {100 * noise:g}% of labels wrong: L(u) = {loss:.2g}, ‖u‖ = {B:.1f}"
-            where = (
-                f"synthetic teacher in a Gaussian kernel, {WORLDS[name].features} features, {100 * noise:g}% wrong "
-                f"labels, L(u) = {loss:.2g}, ‖u‖ = {B:.1f}, n from {min(part.values_of('n'))} to "
-                f"{max(part.values_of('n'))}, λ = 1/n, ν of the optimum, median of {part.seeds} "
-                "samples, nothing tuned; ε is the excess over the least possible error"
+            where = self.text(
+                "conditions",
+                features=WORLDS[name].features,
+                noise=100 * noise,
+                loss=loss,
+                B=B,
+                least=min(part.values_of("n")),
+                most=max(part.values_of("n")),
+                seeds=part.seeds,
             )
             promised = {
                 method: {float(eps): float(bound(method, eps, noise, name)) for eps in EPSILONS} for method in METHODS
@@ -205,20 +201,14 @@ class SBPTable1(Experiment):
                 loglog(title, "excess test error ε", "kernel evaluations, n charged for each iteration", series)
             )
             unmeasured = FEW_FLIPS if 0.0 < noise < 1 / min(part.values_of("n")) else ""
-            claims += _growth(needs, promised, on, where, unmeasured)
-            claims += _order(needs, on, where, unmeasured)
+            _growth(claims, needs, promised, on, where, unmeasured)
+            _order(claims, needs, on, where, unmeasured)
             for method, need in needs.items():
                 of_bound = _exponent({eps: promised[method][eps] for eps in need})
                 least = min(need)
                 share = need[least] / promised[method][least]
                 rows.append([B, 100 * noise, method, least, need[least], share, _exponent(need), of_bound])
-        caption = (
-            "Lines: the least evaluations over all sample sizes and all times of stopping at which the "
-            f"median error of {SEEDS[scale]} samples is within ε of the least possible. Dashed: the bounds "
-            "without constants and logarithms, for the teacher's ‖u‖ and L(u). They promise L(u) + ε, which "
-            "is weaker where labels are wrong. SBP, Pegasos and Perceptron (one pass) give the average, SDCA "
-            "and SMO the last iterate. Synthetic data."
-        )
+        caption = self.text("caption", seeds=SEEDS[scale])
         columns = [
             "‖u‖",
             "wrong labels %",
@@ -277,19 +267,20 @@ def _printed(found: dict[tuple[str | None, float], dict[str, dict[float, float]]
     for shown, method, overall, small in PRINTED:
         cells = [ours(method, noise) for noise in reversed(NOISE)] if method else [(None, "")] * 2
         rows.append([shown, Beside(overall, *cells[0]), Beside(small, *cells[1])])
-    said = (
-        "Table 1. Upper bounds, up to log factors, on the kernel evaluations to an error of L(u) + ε: the paper's / "
-        "how those that were needed grew, for a synthetic teacher of ‖u‖ = 68 with 10% of wrong labels, and with none. "
-        "The dual decomposition of the table is that of Hush et al., which is not built here."
-    )
+    said = experiment.text("table_caption")
     return ReportTable(f"{experiment.name}-printed", said, ["", "Overall", "ε = Ω(L(u))"], rows)
 
 
 def _growth(
-    needs: dict[str, dict[float, float]], bounds: dict[str, dict[float, float]], on: str, where: str, unmeasured: str
-) -> Claims:
+    claims: Claims,
+    needs: dict[str, dict[float, float]],
+    bounds: dict[str, dict[float, float]],
+    on: str,
+    where: str,
+    unmeasured: str,
+) -> None:
     """Whether the bounds, without their constants, lie above all that was needed; and exponents."""
-    claims, shares = Claims(), []
+    shares = []
     for method, need in needs.items():
         promised = {eps: bounds[method][eps] for eps in need}
         shares += [need[eps] / promised[eps] for eps in need]
@@ -297,7 +288,7 @@ def _growth(
         if paper is None:
             continue
         claims.add(
-            EXPONENT,
+            "exponent",
             f"{on}, {method}",
             _exponent(need),
             round(paper, 2),
@@ -306,19 +297,16 @@ def _growth(
         )
     loose = "the bounds are far above what any method takes" if max(shares, default=1.0) < 0.1 else ""
     said = f"{where}; all methods and all ε that they reach"
-    claims.add(BOUNDED, on, max(shares, default=None), "upper bounds", said, unmeasured=unmeasured, sure=loose)
-    return claims
+    claims.add("bounded", on, max(shares, default=None), "upper bounds", said, unmeasured=unmeasured, sure=loose)
 
 
-def _order(needs: dict[str, dict[float, float]], on: str, where: str, unmeasured: str) -> Claims:
-    claims = Claims()
+def _order(claims: Claims, needs: dict[str, dict[float, float]], on: str, where: str, unmeasured: str) -> None:
     for rival in RIVALS:
         common = set(needs.get("SBP", {})) & set(needs.get(rival, {}))
         eps = min(common, default=None)
         ratio = None if eps is None else needs[rival][eps] / needs["SBP"][eps]
         said = "" if eps is None else f"; at ε = {eps:.2g}"
-        claims.add(ORDER, f"{on}, {rival}", ratio, "the bounds' order", where + said, unmeasured=unmeasured)
-    return claims
+        claims.add("order", f"{on}, {rival}", ratio, "the bounds' order", where + said, unmeasured=unmeasured)
 
 
 experiment = SBPTable1()

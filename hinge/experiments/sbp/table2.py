@@ -6,7 +6,7 @@ from typing import Any
 
 from hinge.display.figure import Beside, ReportTable
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.sets import choose
 
 ROWS = {"tiny": 1000, "full": None}
@@ -29,17 +29,11 @@ PRINTED = {
 }
 """The table's rows: the name of a set, and its rows to learn from and to test on."""
 
-SLACK = read_sentence("sbp-table2", "slack")
-
 
 class SBPTable2(Experiment):
     """ν = mean hinge loss over norm, at the optimum of the problem with λ."""
 
     name = "sbp-table2"
-    question = (
-        "The paper takes ν from the optimum w* of the problem with λ, as the mean hinge loss over the norm, "
-        "and prints it for each data set. Does the same ν come out of our optimum?"
-    )
 
     cache_mb = 2000  # MB
     separable = 1e-4
@@ -83,7 +77,7 @@ class SBPTable2(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Each line of the table beside ours."""
-        claims = Claims()
+        claims = Claims(self.name)
         rows: list[dict[str, str | float | int | None]] = []
         for line in LINES:
             part = results.where(set=line["set"], bias=line["bias"])
@@ -91,10 +85,8 @@ class SBPTable2(Experiment):
                 continue
             cell, found = part[0].cell, part.first
             bias = "with a free bias" if line["bias"] else "without bias"
-            where = (
-                f"{found['label']}, σ² = {cell['variance']:g}, λ = 1/({cell['C']:g} n), kernel "
-                f"exp(-|x-x'|²/(2σ²)), {bias}, relative duality gap {found['gap']:.0e}; one seed, as the "
-                "optimum has none"
+            where = self.text(
+                "conditions", label=found["label"], variance=cell["variance"], C=cell["C"], bias=bias, gap=found["gap"]
             )
             unmeasured = silent = ""
             if cell["rows"] is not None or found["note"]:
@@ -102,7 +94,7 @@ class SBPTable2(Experiment):
             elif found["hinge"] < self.separable:
                 silent = "the classes are separable: ν is what a solver's tolerance leaves of 0"
             on = f"{found['label']}, {bias}"
-            claims.add(SLACK, on, found["nu"], line["paper"], where, unmeasured=unmeasured, silent=silent)
+            claims.add("slack", on, found["nu"], line["paper"], where, unmeasured=unmeasured, silent=silent)
             rows.append(
                 {
                     "data set": found["label"],
@@ -115,10 +107,7 @@ class SBPTable2(Experiment):
                     "support vectors": found["support"],
                 }
             )
-        caption = (
-            "ν = mean hinge loss over ‖w‖ at the optimum, λ = 1/(C n). The paper's n is 7,770, 31,562 and "
-            "60,000; the public Adult has 32,561 rows."
-        )
+        caption = self.text("caption")
         notes = [
             *results.notes(),
             "Forest of Table 2 (522,910 rows, ν = 7.62e-10) is left out: its optimum takes hours on a CPU, and "

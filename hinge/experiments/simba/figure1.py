@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from hinge.access import SparseTable
 from hinge.access.tables.table import Bill
 from hinge.display.figure import Figure, Panel, ReportTable, Series, level_line
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced
-from hinge.experiments.sets import choose, hold_out
+from hinge.experiments.sets import choose, split
 from hinge.problems import Regularized, SlackConstrained, Solution
 from hinge.solvers import SDCA, Frugal, Pegasos, Perceptron, Simba, trace
 
@@ -43,26 +43,15 @@ CONVENTIONS = {"cells": "every cell counts", "nonzeros": "nonzeros count"}
 
 
 @lru_cache(maxsize=2)
-def parts_of(name: str, rows: int | None) -> tuple[Any, ...]:
-    """Rows to learn from, by rows and by columns, and labels; to validate on; to report."""
-    X, y, X_test, y_test = choose(name, rows).parts
-    X, y, X_val, y_val = hold_out(X, y)
-    return X, cast(sp.csr_matrix, X).tocsc(), y, X_val, y_val, X_test, y_test
-
-
-HUNDRED = read_sentence("simba-figure1", "hundred")
-VALIDATED = read_sentence("simba-figure1", "validated")
-GUESSED = read_sentence("simba-figure1", "guessed")
+def _columns(name: str, rows: int | None) -> sp.csc_matrix:
+    """The rows to learn from, by columns."""
+    return split(name, rows).X.tocsc()
 
 
 class SimbaFigure1(Experiment):
     """Accesses in both conventions until the error that Pegasos attains at its optimum."""
 
     name = "simba-figure1"
-    question = (
-        "On news20 and real vs. simulated SIMBA is said to reach the test error that Pegasos attains at its "
-        "optimum with about 100 times fewer feature accesses, ν and λ tuned on the test rows."
-    )
 
     within = 1.05
 
@@ -94,7 +83,7 @@ class SimbaFigure1(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """Validation and test error against cells and nonzeros read."""
         chosen = choose(cell["set"], cell["rows"])
-        X, columns, y, X_val, y_val, X_test, y_test = parts_of(cell["set"], cell["rows"])
+        X, y, X_val, y_val, X_test, y_test = split(cell["set"], cell["rows"])
         n, d = X.shape
 
         def errors(solution: Solution) -> Evaluation:
@@ -104,7 +93,7 @@ class SimbaFigure1(Experiment):
         if cell["method"] == "Frugal":
             looks = _frugal(Regularized.from_C(X, y, setting), errors, seed)
         elif cell["method"] in ("SIMBA", "capped"):
-            table = SparseTable(X, columns)
+            table = SparseTable(X, _columns(cell["set"], cell["rows"]))
             if cell["method"] == "SIMBA":
                 solver = Simba("lazy", refresh_every=1, certify=False)  # ξ as in the paper
                 problem = SlackConstrained(table, y, setting, bias="free")
@@ -133,7 +122,7 @@ class SimbaFigure1(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """The figure as in the paper, the same with honest tuning, and the ratios."""
-        claims = Claims()
+        claims = Claims(self.name)
         figures, rows = [], []
         for tuned, on in TUNED.items():
             panels = []
@@ -147,19 +136,12 @@ class SimbaFigure1(Experiment):
                     if level is not None:
                         rows.append(_row(part, best, of, tuned, level))
                 if level is not None and "SIMBA" in best:
-                    claims += _claims(best, tuned, level)
-            caption = (
-                f"Test error against feature accesses, ν and λ tuned on {on}. Every access counts, but for "
-                f"Frugal, which keeps its cells. Median of {results.seeds} seeds (Frugal on "
-                f"news20: {min(SEEDS[scale], FRUGAL_SEEDS['news20'])}), the band is their range. The panels "
-                "name the sets that they show, which need not be those of the paper."
+                    _claims(claims, best, tuned, level)
+            caption = self.text(
+                "caption", on=on, seeds=results.seeds, of_frugal=min(SEEDS[scale], FRUGAL_SEEDS["news20"])
             )
             figures.append(Figure(self.name if tuned == "test" else f"{self.name}-validation", caption, panels))
-        caption = (
-            f"Feature accesses until {self.within:g} times the lowest mean test error of Pegasos; the "
-            "last column has those of Pegasos over those of SIMBA in the form and at the ν fastest in "
-            "hindsight."
-        )
+        caption = self.text("caption_2")
         columns = ["set", "counted", "tuned on", "error", *LABELS.values(), "Pegasos / SIMBA in hindsight"]
         return Outcome(claims, figures, [ReportTable(self.name, caption, columns, rows)], results.notes())
 
@@ -220,14 +202,18 @@ def _row(
     return [label, CONVENTIONS[of], TUNED[tuned].split(",")[0], level, *reached, hindsight]
 
 
-def _claims(best: dict[str, CellResults], tuned: str, level: float) -> Claims:
+def _claims(claims: Claims, best: dict[str, CellResults], tuned: str, level: float) -> None:
     first = best["SIMBA"][0].values
     settings = ", ".join(f"{m} at {best[m][0].cell['setting']:g}" for m in ("SIMBA", "Pegasos"))
-    where = (
-        f"{first['n']:,} × {first['d']:,} to learn from, ν and λ tuned on {TUNED[tuned]} ({settings}), "
-        f"{len(best['SIMBA'])} seeds, error {100 * level:.2f}%"
+    where = experiment.text(
+        "conditions",
+        n=first["n"],
+        d=first["d"],
+        tuned=TUNED[tuned],
+        settings=settings,
+        seeds=len(best["SIMBA"]),
+        level=100 * level,
     )
-    claims = Claims()
     for of, counted in CONVENTIONS.items():
         pegasos, simba = (_accesses_to(best[m], of, level) for m in ("Pegasos", "SIMBA"))
         spent = float(_mean(best["SIMBA"], of, "test")[0][-1])
@@ -237,12 +223,11 @@ def _claims(best: dict[str, CellResults], tuned: str, level: float) -> Claims:
         elif pegasos is not None and pegasos / spent < 2.0:
             ratio, said = pegasos / spent, "; SIMBA did not get there, so that this is an upper bound"
         claims.add(
-            HUNDRED if tuned == "test" else VALIDATED, f"{first['label']}, {counted}", ratio, 100.0, where + said
+            "hundred" if tuned == "test" else "validated", f"{first['label']}, {counted}", ratio, 100.0, where + said
         )
     if tuned == "test":
         pegasos, simba = _accesses_to(best["Pegasos"], "cells", level), _accesses_to(best["SIMBA"], "nonzeros", level)
-        claims.add(GUESSED, first["label"], pegasos / simba if pegasos and simba else None, 100.0, where)
-    return claims
+        claims.add("guessed", first["label"], pegasos / simba if pegasos and simba else None, 100.0, where)
 
 
 def _panel(best: dict[str, CellResults], of: str, goal: float | None) -> Panel:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hinge.access.tables.memory import ProductTable
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import growing, margin_after_slack, slope
 from hinge.experiments.simba.runtime import MARGIN, UPPER, Rare
 from hinge.problems import SlackConstrained
@@ -37,18 +37,10 @@ def _rows(n: int, noise: float, seed: int) -> tuple[Rare, np.ndarray]:
     return data, labels
 
 
-SQUARE = read_sentence("simba-noise", "square")
-ALONE = read_sentence("simba-noise", "alone")
-
-
 class SimbaNoise(Experiment):
     """Iterations to a hinge loss of R* + δ with twice the norm, over (R* + δ)/δ and the share of wrong labels."""
 
     name = "simba-noise"
-    question = (
-        "A w with ‖w‖ ≤ 2B and a hinge loss of at most R* + δ on the sample takes Õ(B²(n + d) r²) with "
-        "r = (R* + δ)/δ: noise costs through r alone. The corollary puts the sample size in the place of n."
-    )
 
     share_rare = 0.05
     noises = (0.0, 0.001, 0.01)
@@ -96,10 +88,7 @@ class SimbaNoise(Experiment):
                 if noise or r == 1.0:
                     low = [iterations, cells] if math.isfinite(iterations) else [None, None]
                     rows.append([100 * noise, r, *low, f"{met} of {len(each)}"])
-        where = (
-            f"synthetic, dense, n = d = {SIZES[scale]:,} ({100 * self.share_rare:g}% rare rows), B = {B:.2f}, ν = "
-            f"R*/B, {results.seeds} draws, medians, looks 5% apart; 64,000 rows and columns were not run"
-        )
+        where = self.text("conditions", sizes=SIZES[scale], rare=100 * self.share_rare, B=B, seeds=results.seeds)
         series = [
             Series(f"{100 * noise:g}% wrong", list(line), list(line.values())) for noise, line in lines.items() if line
         ]
@@ -117,7 +106,9 @@ class SimbaNoise(Experiment):
             rows,
         )
         figures = [Figure(self.name, caption, [panel])] if series else []
-        return Outcome(_claims(lines, where), figures, [table] if rows else [])
+        claims = Claims(self.name)
+        _claims(claims, lines, where)
+        return Outcome(claims, figures, [table] if rows else [])
 
 
 def _enough(r: float) -> float:
@@ -125,17 +116,16 @@ def _enough(r: float) -> float:
     return max(0.5, 1 - 1 / r) / B
 
 
-def _claims(lines: dict[float, dict[float, float]], where: str) -> Claims:
-    claims, quiet = Claims(), lines.get(0.0, {}).get(1.0)
+def _claims(claims: Claims, lines: dict[float, dict[float, float]], where: str) -> None:
+    quiet = lines.get(0.0, {}).get(1.0)
     for noise in experiment.noises[1:]:
         on = f"synthetic, {100 * noise:g}% of labels wrong"
         line = {r: T for r, T in lines.get(noise, {}).items() if r >= 2.0}  # below, the norm is what takes time
         exponent = slope(list(line), list(line.values())) if len(line) > 2 else None
         said = f"{where}; r = {', '.join(f'{r:g}' for r in line)}"
-        claims.add(SQUARE, on, exponent, 2.0, said, silent=UPPER)
+        claims.add("square", on, exponent, 2.0, said, silent=UPPER)
         noisy = lines.get(noise, {}).get(2.0)
-        claims.add(ALONE, on, noisy / quiet if noisy and quiet else None, 1.0, where)
-    return claims
+        claims.add("alone", on, noisy / quiet if noisy and quiet else None, 1.0, where)
 
 
 experiment = SimbaNoise()

@@ -11,7 +11,7 @@ import numpy as np
 from hinge.access import DenseTable
 from hinge.bounds import simba_iterations
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import slope, spread
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import SlackConstrained
@@ -34,19 +34,10 @@ def _rows(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
     return X, data.y, float(found.lower + found.upper) / 2
 
 
-MAIN = read_sentence("simba-rates", "main")
-RATE = read_sentence("simba-rates", "rate")
-EQUIVALENT = read_sentence("simba-rates", "equivalent")
-
-
 class SimbaRates(Experiment):
     """The margin that is lost after T iterations, with either kind of rates."""
 
     name = "simba-rates"
-    question = (
-        "After 100² log n/ε² iterations, with rates made for that number, the margin is within ε of the widest with "
-        "probability 1/2. The experiments of the paper have rates that fall with t, and do not compare the two."
-    )
 
     share_rare = 0.01
     accuracies = (0.2, 0.1)
@@ -77,10 +68,7 @@ class SimbaRates(Experiment):
             return Outcome([])
         n, d = SHAPE[scale]
         margins = results.column("margin")
-        where = (
-            f"synthetic, dense, separable, n = {n:,}, d = {d:,}, margins {min(margins):.2f} to {max(margins):.2f}, "
-            f"{results.seeds} draws, mean iterate"
-        )
+        where = self.text("conditions", n=n, d=d, least=min(margins), most=max(margins), seeds=results.seeds)
         lines = {s: spread(label, results.where(steps=s), "ratio", "loss") for s, label in STEPS.items()}
         lines = {s: line for s, line in lines.items() if line.x}
         series = [Series(line.label, _iterations(line, n), line.y, line.low, line.high) for line in lines.values()]
@@ -99,7 +87,9 @@ class SimbaRates(Experiment):
             ["rates", "ε", "c = 1", "c = 2", "c = 4"],
             rows,
         )
-        return Outcome(_claims(results, lines, where), [Figure(self.name, caption, [panel])], [table])
+        claims = Claims(self.name)
+        _claims(claims, results, lines, where)
+        return Outcome(claims, [Figure(self.name, caption, [panel])], [table])
 
 
 def _iterations(line: Series, n: int) -> list[float]:
@@ -111,7 +101,7 @@ def _share(part: CellResults, ratio: float, eps: float) -> float | None:
     return float(np.mean(np.array(losses) <= eps)) if losses else None
 
 
-def _claims(results: CellResults, lines: dict[str, Series], where: str) -> Claims:
+def _claims(claims: Claims, results: CellResults, lines: dict[str, Series], where: str) -> None:
     fixed = results.where(steps="fixed")
     shares = [share for eps in experiment.accuracies if (share := _share(fixed, 2.0 / eps, eps)) is not None]
     line, other = lines.get("fixed"), lines.get("adaptive")
@@ -119,9 +109,9 @@ def _claims(results: CellResults, lines: dict[str, Series], where: str) -> Claim
     if line and other:
         both = dict(zip(other.x, other.y, strict=True))
         gain = float(np.median([y / both[x] for x, y in zip(line.x, line.y, strict=True) if x in both] or [np.nan]))
-    claims, on = Claims(), "synthetic, separable"
+    on = "synthetic, separable"
     claims.add(
-        MAIN,
+        "main",
         on,
         min(shares) if shares else None,
         "1/2 at c = 100",
@@ -129,9 +119,8 @@ def _claims(results: CellResults, lines: dict[str, Series], where: str) -> Claim
         sure="w = 0 is within ε" if min(results.column("margin")) <= min(experiment.accuracies) else "",
     )
     rate = -slope([x * x for x in line.x], line.y) if line and min(line.y) > 0 else None
-    claims.add(RATE, on, rate, 0.5, where)
-    claims.add(EQUIVALENT, on, gain, "almost equivalent", where)
-    return claims
+    claims.add("rate", on, rate, 0.5, where)
+    claims.add("equivalent", on, gain, "almost equivalent", where)
 
 
 experiment = SimbaRates()

@@ -12,9 +12,9 @@ import numpy as np
 from hinge.access.tables.memory import ProductTable
 from hinge.bounds import simba_gain
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, Sentence, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import slope, spread_of
-from hinge.experiments.simba.runtime import FACTOR, MARGIN, SHARE, SLACK, Rare, first_hit
+from hinge.experiments.simba.runtime import MARGIN, SHARE, SLACK, Rare, first_hit
 from hinge.problems import Regularized, SlackConstrained
 from hinge.solvers import SDCA, Pegasos, Perceptron, Simba, Solver
 
@@ -57,21 +57,10 @@ def _rows(n: int, noise: float, seed: int) -> tuple[Rare, np.ndarray]:
     return data, np.where(turned, -data.y, data.y).astype(np.int8)
 
 
-BEATS = read_sentence("simba-regime", "beats")
-HINDSIGHT = read_sentence("simba-regime", "hindsight")
-BEFOREHAND = read_sentence("simba-regime", "beforehand")
-TURNED = read_sentence("simba-regime", "turned")
-
-
 class SimbaRegime(Experiment):
     """Cells read until the rare rows are learned, over n = d and over the share of wrong labels."""
 
     name = "simba-regime"
-    question = (
-        "Where B²d and n are far below d/δ, SIMBA is to read fewer cells than any method that reads rows, by a "
-        "factor of 1/(R* + δ) in the limit; noise R* takes it away by its square over δ². The paper's own sets lie "
-        "outside of this regime."
-    )
 
     noises = (0.0, 0.001, 0.01)
     rare_rows = 16
@@ -129,19 +118,17 @@ class SimbaRegime(Experiment):
             (fresh if r.cell["n"] == at and r.cell["seed"] >= SEEDS[scale][at] else quiet).append(r)
         sizes = quiet.values_of("n")
         reads = {n: _reads(quiet.where(n=n)) for n in sizes}
-        claims = Claims()
-        for form, sentence in (("SIMBA", BEATS), (TUNED, HINDSIGHT)):
+        claims = Claims(self.name)
+        for form, sentence in (("SIMBA", "beats"), (TUNED, "hindsight")):
             if at in reads:
-                claims += _beside(
-                    sentence, reads[at], reads[at].get(form), at, len(quiet.where(n=at).values_of("seed"))
-                )
+                _beside(claims, sentence, reads[at], reads[at].get(form), at, len(quiet.where(n=at).values_of("seed")))
         if fresh and sizes:
-            claims += _gains_beforehand(quiet.where(n=min(sizes)), fresh)
-        claims += _growth(reads)
+            _gains_beforehand(claims, quiet.where(n=min(sizes)), fresh)
+        _growth(claims, reads)
         for noise in self.noises[1:]:
             part = results.where(n=at, noise=noise)
             if part:
-                claims += _noisy(part, at, noise)
+                _noisy(claims, part, at, noise)
         rows = [
             _row(n, noise, method, found)
             for n in results.values_of("n")
@@ -151,13 +138,7 @@ class SimbaRegime(Experiment):
         ]
         seeds = ", ".join(f"{k} at {n:,}" for n, k in SEEDS[scale].items())
         panel = loglog("Synthetic, separable, n = d", "n = d", "cells read to the error δ", _series(reads))
-        caption = (
-            f"Cells until the error of the distribution is δ = {SHARE * self.rare_rows:g}/n, a tenth of the rare "
-            f"rows, of which "
-            f"there are {self.rare_rows}; rows of norm one in 63 directions, turned at random into d dimensions. "
-            f"Median over the seeds ({seeds}), the band is their range. λ of the others in hindsight; SIMBA as in "
-            "section 6, and with the best of four settings in hindsight."
-        )
+        caption = self.text("caption", share=SHARE * self.rare_rows, seeds=seeds)
         table = ReportTable(
             self.name,
             "Cells read to the error (median), their range, in how many of the seeds it was met, and the setting.",
@@ -218,7 +199,7 @@ def _where(n: int, seeds: int, noise: float = 0.0) -> str:
     )
 
 
-def _gains_beforehand(small: CellResults, fresh: CellResults) -> Claims:
+def _gains_beforehand(claims: Claims, small: CellResults, fresh: CellResults) -> None:
     """SIMBA with what was best at the smallest n, on further draws of the larger one; the others with hindsight."""
     tried = {k: v for k, v in _every(small).items() if k.startswith("SIMBA") and all(map(math.isfinite, v))}
     chosen = min(tried, key=lambda name: float(np.mean(np.log(tried[name]))), default="SIMBA")
@@ -226,12 +207,11 @@ def _gains_beforehand(small: CellResults, fresh: CellResults) -> Claims:
     said = chosen.removeprefix(TUNED).removeprefix("SIMBA").removeprefix(", ") or "η, average"
     n, (at, *_) = small[0].cell["n"], fresh.values_of("n")
     simba = Reads(each, f"{said}, best at n = d = {n:,}") if each else None
-    return _beside(BEFOREHAND, _reads(fresh), simba, at, fresh.seeds)
+    _beside(claims, "beforehand", _reads(fresh), simba, at, fresh.seeds)
 
 
-def _beside(sentence: Sentence, reads: dict[str, Reads], simba: Reads | None, n: int, seeds: int) -> Claims:
+def _beside(claims: Claims, sentence: str, reads: dict[str, Reads], simba: Reads | None, n: int, seeds: int) -> None:
     """Cells of each rival over SIMBA's."""
-    claims = Claims()
     for rival, label in RIVALS.items():
         gain, said = None, ""
         if simba and rival in reads and math.isfinite(simba.median):
@@ -246,7 +226,6 @@ def _beside(sentence: Sentence, reads: dict[str, Reads], simba: Reads | None, n:
             f"{float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)):.0f}, without constants",
             _where(n, seeds) + (f"; SIMBA {simba.setting}" if simba and simba.setting else "") + said,
         )
-    return claims
 
 
 def _seed_by_seed(rival: Reads, simba: Reads) -> str:
@@ -262,23 +241,25 @@ def _least(reads: dict[str, Reads]) -> float:
     return min((reads[rival].median for rival in RIVALS if rival in reads), default=math.inf)
 
 
-def _growth(reads: dict[int, dict[str, Reads]]) -> Claims:
-    claims = Claims()
+def _growth(claims: Claims, reads: dict[int, dict[str, Reads]]) -> None:
     known = {n: _least(r) / r["SIMBA"].median for n, r in reads.items() if "SIMBA" in r}
     known = {n: gain for n, gain in known.items() if 0 < gain < math.inf}
     theory = [float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)) for n in known]
     if len(known) < 2:
-        return claims
+        return
     gains = ", ".join(f"{gain:.0f} at {n:,}" for n, gain in known.items())
     seeds = min(len(r["SIMBA"].each) for r in reads.values() if "SIMBA" in r)
     where = f"{_where(max(known), seeds)} or more; {gains}"
     claims.add(
-        FACTOR, "synthetic, over n = d", slope(list(known), list(known.values())), slope(list(known), theory), where
+        "simba-runtime.factor",
+        "synthetic, over n = d",
+        slope(list(known), list(known.values())),
+        slope(list(known), theory),
+        where,
     )
-    return claims
 
 
-def _noisy(part: CellResults, n: int, noise: float) -> Claims:
+def _noisy(claims: Claims, part: CellResults, n: int, noise: float) -> None:
     """Where SIMBA does not get there, the cells that it spent bound what it may have gained."""
     reads, gain, said = _reads(part), None, ""
     least, simba = _least(reads), reads.get("SIMBA")
@@ -290,11 +271,9 @@ def _noisy(part: CellResults, n: int, noise: float) -> Claims:
     elif simba:
         said = "; no method that reads rows got there"
     theory = float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 2 * noise))
-    claims = Claims()
     paper = f"{theory:.2g} by Eq. (10) over Eq. (11), R* = {2 * noise:g}"
     on = f"synthetic, n = d = {n:,}, {100 * noise:g}% of labels wrong"
-    claims.add(TURNED, on, gain, paper, _where(n, part.seeds, noise) + said)
-    return claims
+    claims.add("turned", on, gain, paper, _where(n, part.seeds, noise) + said)
 
 
 def _row(n: int, noise: float, method: str, found: Reads) -> list[str | float | int | None]:

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from hinge.access import DenseTable
 from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import growing, slope
 from hinge.problems import LinearProblem, Regularized, SlackConstrained
 from hinge.solvers import Pegasos, Perceptron, Simba, Solver, trace
@@ -81,13 +81,6 @@ class Rare:
         return (1 - self.r) * wrong(COMMON) + self.r * of_rare
 
 
-ITERATION = read_sentence("simba-runtime", "iteration")
-COROLLARY = read_sentence("simba-runtime", "corollary")
-ONLINE = read_sentence("simba-runtime", "online")
-NO_DELTA = read_sentence("simba-runtime", "no_delta")
-FACTOR = read_sentence("simba-runtime", "factor")
-REDUCTION = read_sentence("simba-runtime", "reduction")
-
 UPPER = "an upper bound: how work grows below it, it does not say"
 
 
@@ -95,10 +88,6 @@ class SimbaRuntime(Experiment):
     """Accesses until a given error of the distribution, with one of d, B and δ changing."""
 
     name = "simba-runtime"
-    question = (
-        "To an error of R* + δ SIMBA takes Õ(B²(n + d)) where R* is small: linear in d, quadratic in the "
-        "norm, and dependent on δ through n ~ B²/δ alone. Online methods take B²d/δ: more by 1/δ."
-    )
 
     lams = (1e-2, 1e-3, 1e-4)
 
@@ -130,18 +119,14 @@ class SimbaRuntime(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel and the exponents for each of d, B and δ."""
-        panels, claims, rows = [], Claims(), []
+        panels, claims, rows = [], Claims(self.name), []
         for sweep in results.values_of("sweep"):
             lines = _lines(results.where(sweep=sweep), sweep)
             if lines:
                 panels.append(_panel(sweep, lines))
-                claims += _claims(sweep, lines)
+                _claims(claims, sweep, lines)
                 rows += _rows(sweep, lines)
-        caption = (
-            "Feature accesses until the error of the distribution is δ, a tenth of the share of rare points; "
-            f"synthetic, dense, separable. Median of {results.seeds} draws; the band is "
-            "from the first to the third quartile. Dashed: the bounds, through the first measured point."
-        )
+        caption = self.text("caption", seeds=results.seeds)
         table = ReportTable(
             self.name,
             "Iterations and feature accesses (medians), and how often the error was reached.",
@@ -252,42 +237,37 @@ def _exponent(line: list[Point], x: str, y: str) -> float | None:
     return slope(at, [p[y] for p in line]) if len(line) > 1 else None
 
 
-def _claims(sweep: str, lines: dict[str, list[Point]]) -> Claims:
+def _claims(claims: Claims, sweep: str, lines: dict[str, list[Point]]) -> None:
     simba, online = lines.get("SIMBA", []), lines.get("Perceptron", [])
     first = next(iter(lines.values()))[0]
-    where = (
-        f"dense, separable, rare points, {first['tried']} draws, nothing tuned but λ of Pegasos "
-        f"(in hindsight); error δ = {SHARE:g} of the share of rare points"
-    )
+    where = experiment.text("conditions", tried=first["tried"], share=SHARE)
 
-    claims = Claims()
     if sweep == "d":
         where += f"; n = {first['n']}, B = {first['B']:.1f}, d = {_span(simba, 'd')}"
-        claims.add(ITERATION, "synthetic, over d", _exponent(simba, "n + d", "reads"), 1.0, where)
-        claims.add(ONLINE, "synthetic, over d", _exponent(online, "d", "reads"), 1.0, where)
-        return claims
+        claims.add("iteration", "synthetic, over d", _exponent(simba, "n + d", "reads"), 1.0, where)
+        claims.add("online", "synthetic, over d", _exponent(online, "d", "reads"), 1.0, where)
+        return
     if sweep == "B":
         where += f"; n = {first['n']}, d = {first['d']}, B = {_span(simba, 'B')}"
         c = max((math.sqrt(p["iterations"] / math.log(p["n"])) / p["B"] for p in simba), default=math.nan)
         kept = f"{UPPER}, kept with c = {c:.2g} of c² B² log n, where the proof has 100"
-        claims.add(COROLLARY, "synthetic, over B", _exponent(simba, "B", "iterations"), 2.0, where, silent=kept)
-        claims.add(ONLINE, "synthetic, over B", _exponent(online, "B", "reads"), 2.0, where)
-        return claims
+        claims.add("corollary", "synthetic, over B", _exponent(simba, "B", "iterations"), 2.0, where, silent=kept)
+        claims.add("online", "synthetic, over B", _exponent(online, "B", "reads"), 2.0, where)
+        return
     where += f"; d = {first['d']}, B = {first['B']:.1f}, n ~ 1/δ, δ = {_span(simba, 'δ')}"
-    claims.add(NO_DELTA, "synthetic, over 1/δ", _exponent(simba, "1/δ", "iterations"), 0.0, where)
-    claims.add(ONLINE, "synthetic, over 1/δ", _exponent(online, "1/δ", "reads"), 1.0, where)
+    claims.add("no_delta", "synthetic, over 1/δ", _exponent(simba, "1/δ", "iterations"), 0.0, where)
+    claims.add("online", "synthetic, over 1/δ", _exponent(online, "1/δ", "reads"), 1.0, where)
     common = sorted({p["δ"] for p in simba} & {p["δ"] for p in online}, reverse=True)
     if len(common) < 2:
-        return claims
+        return
     reads = {m: {p["δ"]: p["reads"] for p in line} for m, line in lines.items()}
     over = [1 / delta for delta in common]
     gains = [reads["Perceptron"][delta] / reads["SIMBA"][delta] for delta in common]
     theory = [float(simba_gain(first["d"], first["B"], delta, 0.0)) for delta in common]
     least = min(reads[m][common[-1]] for m in reads if m != "SIMBA" and common[-1] in reads[m])
-    claims.add(FACTOR, "synthetic, over 1/δ", slope(over, gains), slope(over, theory), where)
+    claims.add("factor", "synthetic, over 1/δ", slope(over, gains), slope(over, theory), where)
     on = f"synthetic, δ = {common[-1]:g}"
-    claims.add(REDUCTION, on, least / reads["SIMBA"][common[-1]], "for d ≫ B² and small δ", where)
-    return claims
+    claims.add("reduction", on, least / reads["SIMBA"][common[-1]], "for d ≫ B² and small δ", where)
 
 
 def _span(line: list[Point], x: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import spread
 from hinge.experiments.survey.sdp import matrices
 from hinge.monitoring import Stop
@@ -33,18 +33,10 @@ def _objective(n: int, m: int) -> tuple[np.ndarray, float, float, float]:
     return C, float(np.linalg.eigvalsh(C)[-1]), found.lower, found.upper
 
 
-OPTIMUM = read_sentence("survey-bisection", "optimum")
-RIGHT = read_sentence("survey-bisection", "right")
-
-
 class SurveyBisection(Experiment):
     """The largest C ∘ X that bisection proves feasible, with Algorithm 3 for every decision."""
 
     name = "survey-bisection"
-    question = (
-        "Given an algorithm for feasibility, binary search over the constraint C ∘ X ≥ c finds an optimum. The survey "
-        "says no more of it."
-    )
 
     constant: ClassVar[dict[str, float]] = {"tiny": 2.0, "full": 8.0}  # c of T = c² log m/ε²
     steps = 6  # of the bisection: to 1/64 of the first interval
@@ -90,7 +82,7 @@ class SurveyBisection(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Shortfalls over ε, and the share of right decisions."""
-        claims = Claims()
+        claims = Claims(self.name)
         rows: list[list[str | float | int | None]] = []
         series = []
         for n, m in SHAPES[scale]:
@@ -107,13 +99,9 @@ class SurveyBisection(Experiment):
                 optimum = some.first["optimum"]
                 on, where = f"synthetic, order {n}, ε = {eps:g}", _where(some)
                 sure = "X = 0 is within ε" if optimum[0] <= eps else ""
-                claims.add(OPTIMUM, on, max(lost) / eps, "an optimum", where, sure=sure)
-                claims.add(RIGHT, on, share, None, where)
-        caption = (
-            "What the largest c that was proved feasible lacks of the optimum, in units of the largest eigenvalue of "
-            f"C, after {self.steps} steps of bisection with Algorithm 3 at ε; the optimum is known to "
-            f"{self.tolerance:g} by a certificate. Median over the seeds, the band is their range."
-        )
+                claims.add("optimum", on, max(lost) / eps, "an optimum", where, sure=sure)
+                claims.add("right", on, share, None, where)
+        caption = self.text("caption")
         figures = []
         if series:
             panel = Panel("Synthetic constraints", "ε of a decision", "shortfall", series, log_x=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import ReportTable
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.survey.perceptron import FAMILIES, rows_of
 from hinge.problems import MaxMargin
 from hinge.sampling import draw_unit, pick_square
@@ -30,17 +30,11 @@ FAR = 0.1
 """A share of the bound below which to meet it says nothing, as in sbp-table1."""
 RARE = 0.05
 
-HOLD = read_sentence("survey-lemmas", "hold")
-
 
 class SurveyLemmas(Experiment):
     """What runs take of the bound of each lemma."""
 
     name = "survey-lemmas"
-    question = (
-        "The proof of Theorem 2.8 bounds what clipping costs (2.1), the regret of both players (2.2, 2.7), and how far "
-        "sums of estimates are from what they estimate (2.3 to 2.6)."
-    )
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every family and seed."""
@@ -57,11 +51,9 @@ class SurveyLemmas(Experiment):
         """The worst family for each lemma."""
         if not results:
             return Outcome([])
-        claims, rows = Claims(), []
+        claims, rows = Claims(self.name), []
         T = results.first["T"]
-        where = (
-            f"{len(FAMILIES)} families of rows, {results.seeds} seeds, fixed steps, T from {T:,} on; the worst of all"
-        )
+        where = self.text("conditions", families=len(FAMILIES), seeds=results.seeds, T=T)
         for lemma, what in LEMMAS.items():
             shares = {
                 family: float((np.mean if lemma == "2.3" else np.max)(part.column(lemma)))
@@ -69,11 +61,9 @@ class SurveyLemmas(Experiment):
             }
             worst = max(shares.values())
             far = "the bound is far above what is needed" if worst < FAR else ""
-            claims.add(HOLD, f"Lemma {lemma}", worst, 1.0, f"{what}; {where}", sure=far)
+            claims.add("hold", f"Lemma {lemma}", worst, 1.0, f"{what}; {where}", sure=far)
             rows.append([lemma, what, *(shares.get(family) for family in FAMILIES)])
-        caption = (
-            f"The largest share of each lemma's bound in {results.seeds} runs (2.3: the mean). Above 1 it is broken."
-        )
+        caption = self.text("caption", seeds=results.seeds)
         columns = ["lemma", "what is measured over its bound", *FAMILIES.values()]
         return Outcome(claims, [], [ReportTable(self.name, caption, columns, rows)])
 

@@ -12,7 +12,7 @@ import numpy as np
 from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear_perceptron_runtime
 from hinge.datasets import make_separable
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import Evaluation, evaluate_at, first_below, log_spaced, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
@@ -61,20 +61,10 @@ def rows_of(family: str, n: int = 300, d: int = 50, seed: int = 0) -> tuple[np.n
     return A, (exact.lower + exact.upper) / 2
 
 
-HALF = read_sentence("survey-perceptron", "half")
-AT_LEAST = read_sentence("survey-perceptron", "at_least")
-READS = read_sentence("survey-perceptron", "reads")
-FEWER = read_sentence("survey-perceptron", "fewer")
-
-
 class SurveyPerceptron(Experiment):
     """Losses after T = c² log n / ε² iterations, and the reads of the classical perceptron beside them."""
 
     name = "survey-perceptron"
-    question = (
-        "After 200² log n / ε² iterations, each of which reads a row and a column, the margin is within ε of "
-        "the widest with probability 1/2. The classical perceptron takes 1/ε² passes."
-    )
 
     accuracies = (0.2, 0.1, 0.05)
     constants = (0.5, 1.0, 2.0, 4.0)
@@ -122,22 +112,17 @@ class SurveyPerceptron(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Losses and their bound, shares within ε, and reads."""
-        claims = Claims()
+        claims = Claims(self.name)
         figures, tables = [], []
         guarantee = results.where(part="guarantee")
         if guarantee:
-            claims += _claims(guarantee)
+            _claims(claims, guarantee)
             figures.append(_losses(self.name, guarantee))
             tables.append(_shares(guarantee))
         reads = results.where(part="reads")
         if reads:
-            more, panel = _reads(reads, scale)
-            claims += more
-            caption = (
-                f"Entries read until all rows are separated (ε = the margin); n = d synthetic rows, {RARE} "
-                f"of which need a second direction. Median of {reads.seeds} draws, the band is "
-                "their range. Dashed: the bounds with constants of one."
-            )
+            panel = _reads(claims, reads, scale)
+            caption = self.text("caption", rare=RARE, seeds=reads.seeds)
             figures.append(Figure(f"{self.name}-reads", caption, [panel]))
         return Outcome(claims, figures, tables, results.notes())
 
@@ -160,28 +145,23 @@ def _shares(results: CellResults) -> ReportTable:
             lost = [look["loss"] for look in losses.all_looks(part) if math.isclose(look["ratio"], 2 / eps)]
             shares = (losses.share_within(part, c, eps) for c in experiment.constants)
             rows.append([FAMILIES[family], eps, *shares, max(lost, default=None)])
-    caption = (
-        "Share of runs within ε after T = c² log n / ε² iterations, and the worst loss at c = 2. The theorem "
-        "has a share of 1/2 at c = 200."
-    )
+    caption = experiment.text("caption_2")
     return ReportTable(
         "survey-perceptron", caption, ["rows", "ε", *(f"c = {c:g}" for c in experiment.constants), "worst loss"], rows
     )
 
 
-def _claims(results: CellResults) -> Claims:
+def _claims(claims: Claims, results: CellResults) -> None:
     looks, parts = losses.all_looks(results), [part for _, part in results.by("family")]
     two = losses.shares_within(parts, 2.0, experiment.accuracies)
     where = f"300 × 50 rows and the digits, ε = .2, .1, .05, {results.seeds} seeds each; c up to 4"
     sizes = {look["T"] for look in looks}
-    claims = Claims()
     on = "300 × 50 rows, and the digits"
-    claims.add(HALF, on, min(two) if two else None, "1/2 at c = 200", where)
+    claims.add("half", on, min(two) if two else None, "1/2 at c = 200", where)
     exponent = losses.median_exponent(parts)
-    claims.add(AT_LEAST, on, exponent, 0.5, f"{where}; T from {min(sizes)} to {max(sizes)}")
+    claims.add("at_least", on, exponent, 0.5, f"{where}; T from {min(sizes)} to {max(sizes)}")
     known = f"exact by construction, or by a certified gap of {experiment.tolerance:g}"
-    claims += losses.certificates_hold("margins", looks, f"{where}; {known}")
-    return claims
+    losses.certificates_hold(claims, "margins", looks, f"{where}; {known}")
 
 
 def _losses(name: str, results: CellResults) -> Figure:
@@ -191,15 +171,11 @@ def _losses(name: str, results: CellResults) -> Figure:
         laws = losses.root_law("n", n) | {"bound of the proof": partial(sublinear_perceptron_gap, n=n)}
         title = f"{FAMILIES[family]}, margin {part.first['margin']:.3f}"
         panels.append(losses.losses_panel(title, "margin lost", part, laws))
-    caption = (
-        "Margin lost after T iterations with the rates of Algorithm 1 for this T. Median over the seeds; the "
-        "band is their range. The certified gap is of x at unit norm, or of x = 0, and so may be below the "
-        "loss. The exact margin is known by construction, or to 1e-6."
-    )
+    caption = experiment.text("caption_3")
     return Figure(name, caption, panels)
 
 
-def _reads(results: CellResults, scale: Scale) -> tuple[Claims, Panel]:
+def _reads(claims: Claims, results: CellResults, scale: Scale) -> Panel:
     """Reads to the same loss, and how they grow with n = d."""
     series, exponent, last = [], {}, {}
     for method in results.values_of("method"):
@@ -223,18 +199,14 @@ def _reads(results: CellResults, scale: Scale) -> tuple[Claims, Panel]:
     if len(last) == 2 and last["sublinear"][0] == last["classical"][0]:
         ratio = last["classical"][1] / last["sublinear"][1]
     missed = sum(r.values["reads"] is None for r in results)
-    where = (
-        f"synthetic rows, {RARE} of which need a second direction, ε = the margin, about {eps:.2f}, n = d "
-        f"up to {n}, {results.seeds} draws, rates that fall with t, certificates not counted; "
-        f"{missed} of {len(results)} runs did not separate"
+    where = experiment.text(
+        "conditions", rare=RARE, eps=eps, n=n, seeds=results.seeds, missed=missed, runs=len(results)
     )
     law = slope(at.tolist(), (at * np.log(at)).tolist())  # of n log n over the same sizes
-    claims = Claims()
-    claims.add(READS, "synthetic, the sublinear perceptron", exponent.get("sublinear"), round(law, 3), where)
-    claims.add(READS, "synthetic, the classical perceptron", exponent.get("classical"), 2.0, where)
-    claims.add(FEWER, f"synthetic, n = d = {n:,}", ratio, theory, f"{where}; the paper's number by the bounds")
-    panel = loglog(f"Synthetic, {RARE} rows need a second direction", "n = d", "entries read until separated", series)
-    return claims, panel
+    claims.add("reads", "synthetic, the sublinear perceptron", exponent.get("sublinear"), round(law, 3), where)
+    claims.add("reads", "synthetic, the classical perceptron", exponent.get("classical"), 2.0, where)
+    claims.add("fewer", f"synthetic, n = d = {n:,}", ratio, theory, f"{where}; the paper's number by the bounds")
+    return loglog(f"Synthetic, {RARE} rows need a second direction", "n = d", "entries read until separated", series)
 
 
 experiment = SurveyPerceptron()

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from hinge.bounds import generic_iterations
 from hinge.datasets import make_separable
 from hinge.display.figure import Figure, ReportTable
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
 from hinge.experiments.measure import Evaluation
 from hinge.experiments.survey import losses
 from hinge.kernels import Gaussian
@@ -29,10 +29,6 @@ RATIOS = {"tiny": (2.5, 5.0, 10.0), "full": (2.5, 5.0, 10.0, 20.0, 40.0)}
 """c/ε, of which T = (c/ε)² log n is made; a run tells of every ε."""
 EPS = {"tiny": (0.2,), "full": (0.2, 0.1)}
 PROOFS = {"margin": "200", "kernel": "200", "game": "100", "ball": "100", "slack": "100", "box": "100"}
-
-PRINTED = read_sentence("survey-primal-dual", "printed")
-LARGER = read_sentence("survey-primal-dual", "larger")
-RATE = read_sentence("survey-primal-dual", "rate")
 
 
 class Instance(NamedTuple):
@@ -151,10 +147,7 @@ class SurveyPrimalDual(Experiment):
     """Losses of one solver on six problems, after the theorem's number of iterations and after others."""
 
     name = "survey-primal-dual"
-    question = (
-        "Any max-min problem whose primal player has low regret, and whose values can be estimated with a "
-        "mean square of one, is solved to ε with probability 1/2 after max(T_ε(LRA), log n/ε²) iterations."
-    )
+
     version = 3  # the printed η is fixed
 
     nu = 0.05
@@ -201,16 +194,10 @@ class SurveyPrimalDual(Experiment):
         parts = {kind: results.where(problem=kind) for kind in results.values_of("problem")}
         if not parts:
             return Outcome([])
-        caption = (
-            "What an answer after T iterations loses of the exact value, in units of the largest root mean "
-            f"square of an estimate, with the rates for this T. Median of {results.seeds} seeds; "
-            "the band is their range."
-        )
+        caption = self.text("caption", seeds=results.seeds)
         table = ReportTable(
             self.name,
-            "The c of T = c² log n / ε² from which on half of the seeds, and all of them, were within ε, "
-            "next to that of the proofs; the theorem's T, and the share of seeds within ε after it with "
-            "η = √(log n/T) and with a hundredth of it; p of the law loss ~ T^-p.",
+            self.text("table_caption"),
             ["problem", "ε", "c, half", "c, all", "c, proof", "T", "share", "share, η/100", "p"],
             [_row(kind, part, eps) for kind, part in parts.items() for eps in EPS[scale]],
         )
@@ -221,7 +208,9 @@ class SurveyPrimalDual(Experiment):
             for part in parts.values()
         ]
         figure = Figure(self.name, caption, panels)
-        return Outcome(_claims(parts, scale), [figure], [table], results.notes())
+        claims = Claims(self.name)
+        _claims(claims, parts, scale)
+        return Outcome(claims, [figure], [table], results.notes())
 
 
 def _smallest_constant(part: CellResults, eps: float, share: float) -> float | None:
@@ -256,21 +245,19 @@ def _row(kind: str, part: CellResults, eps: float) -> list[str | float | int | N
     ]
 
 
-def _claims(parts: dict[str, CellResults], scale: Scale) -> Claims:
+def _claims(claims: Claims, parts: dict[str, CellResults], scale: Scale) -> None:
     """For each problem whether half of the seeds get to ε, with the printed η and without its hundredth."""
     n, eps = SIZES[scale][0], min(EPS[scale])
     seeds = max(part.seeds for part in parts.values())
     where = f"n = {n}, ε = {eps:g} of the largest root mean square of an estimate, {seeds} seeds"
-    claims = Claims()
-    for sentence, which in ((PRINTED, "printed"), (LARGER, "theorem")):
+    for sentence, which in (("printed", "printed"), ("larger", "theorem")):
         for part in parts.values():
             within = "the point that a run begins with is within ε" if part.first["start"] <= eps else ""
             claims.add(sentence, part.first["label"], _share(part, which, eps), "1/2", where, sure=within)
     every = [look for part in parts.values() for r in part for look in [*r.values["looks"], *r.values["theorem"]]]
-    claims.add(RATE, "all problems", losses.median_exponent(parts.values()), 0.5, where)
+    claims.add("rate", "all problems", losses.median_exponent(parts.values()), 0.5, where)
     known = f"exact by construction, by HiGHS, or by a certified gap of {experiment.tolerance:g}"
-    claims += losses.certificates_hold("values", every, f"{len(every)} runs, all problems; {known}")
-    return claims
+    losses.certificates_hold(claims, "values", every, f"{len(every)} runs, all problems; {known}")
 
 
 experiment = SurveyPrimalDual()

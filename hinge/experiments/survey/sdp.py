@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from hinge.bounds import sdp_iterations
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import Evaluation, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
@@ -88,20 +88,11 @@ def _clarabel(A: np.ndarray) -> float:
     return -float(clarabel.DefaultSolver(none, cost, sp.csc_matrix(G), h, cones, settings).solve().obj_val)
 
 
-HIGH = read_sentence("survey-sdp", "high")
-ROOT = read_sentence("survey-sdp", "root")
-SQUARE = read_sentence("survey-sdp", "square")
-CHEAPER = read_sentence("survey-sdp", "cheaper")
-
-
 class SurveySdp(Experiment):
     """Losses after T = c² log m / ε² iterations, and what an iteration costs with either projection."""
 
     name = "survey-sdp"
-    question = (
-        "After 60² log m / ε² iterations X satisfies all constraints as well as the best one, but for ε, "
-        "with high probability. The time is in the projections, by Hazan's method Õ(n²) each at fixed ε."
-    )
+
     timed = True
 
     large_seeds = 2
@@ -162,27 +153,22 @@ class SurveySdp(Experiment):
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Losses beside the law, shares within ε, seconds beside the order."""
-        claims = Claims()
+        claims = Claims(self.name)
         panels, tables = [], []
         guarantee = results.where(part="guarantee")
         if guarantee:
-            claims += _claims(guarantee, scale)
+            _claims(claims, guarantee, scale)
             panels += [_panel(part) for part in _instances(guarantee)]
             tables.append(_shares(guarantee))
         by_hazan = results.where(part="sparse")
         if by_hazan:
-            claims += _hazan_claims(by_hazan)
+            _hazan_claims(claims, by_hazan)
         seconds = results.where(part="seconds")
         if seconds:
-            more, panel, table = _costs(seconds)
-            claims += more
+            panel, table = _costs(claims, seconds)
             panels.append(panel)
             tables.append(table)
-        caption = (
-            "Left: what the answer after T iterations loses, synthetic matrices of Frobenius norm one, "
-            f"{self.rare} of which need a second direction; median of {guarantee.seeds} seeds, the "
-            f"band is their range. Right: milliseconds of an iteration, m = {self.timed_m}, ε = {self.timed_eps:g}."
-        )
+        caption = self.text("caption", seeds=guarantee.seeds)
         return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
 
 
@@ -234,35 +220,26 @@ def _shares(results: CellResults) -> ReportTable:
         for eps in experiment.accuracies:
             T = float(sdp_iterations(m, eps))
             rows.append([n, m, value, eps, *(losses.share_within(part, c, eps) for c in experiment.constants), T])
-    caption = (
-        "Share of runs within ε after T = c² log m / ε² iterations on synthetic matrices of order n; the "
-        f"exact optimum σ by {results.first['by']}. The theorem has c = 60, the T in the last column."
-    )
+    caption = experiment.text("caption_2", by=results.first["by"])
     columns = ["n", "m", "σ", "ε", *(f"c = {c:g}" for c in experiment.constants), "T of the theorem"]
     return ReportTable("survey-sdp-shares", caption, columns, rows)
 
 
-def _claims(results: CellResults, scale: Scale) -> Claims:
+def _claims(claims: Claims, results: CellResults, scale: Scale) -> None:
     parts = _instances(results)
     two = losses.shares_within(parts, 2.0, experiment.accuracies)
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in SHAPES[scale])
-    where = (
-        f"synthetic matrices of Frobenius norm one, {experiment.rare} of which need a second direction, {shapes}; "
-        f"ε = .2, .1, .05; exact projections; {results.seeds} seeds"
-    )
-    claims = Claims()
-    claims.add(HIGH, "synthetic, exact projections", min(two) if two else None, "high probability", where)
-    claims.add(ROOT, "synthetic", losses.median_exponent(parts), 0.5, where)
-    claims += losses.certificates_hold("optima", losses.all_looks(results), f"{where}; exact by {results.first['by']}")
-    return claims
+    where = experiment.text("conditions", shapes=shapes, seeds=results.seeds)
+    claims.add("high", "synthetic, exact projections", min(two) if two else None, "high probability", where)
+    claims.add("root", "synthetic", losses.median_exponent(parts), 0.5, where)
+    losses.certificates_hold(claims, "optima", losses.all_looks(results), f"{where}; exact by {results.first['by']}")
 
 
-def _hazan_claims(results: CellResults) -> Claims:
+def _hazan_claims(claims: Claims, results: CellResults) -> None:
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in dict.fromkeys((r.cell["n"], r.cell["m"]) for r in results))
     eps = results[0].cell["eps"]
-    claims = Claims()
     claims.add(
-        HIGH,
+        "high",
         "synthetic, Hazan's projection to ε/2",
         float(np.mean([loss <= eps for loss in results.column("loss")])),
         "high probability",
@@ -270,7 +247,6 @@ def _hazan_claims(results: CellResults) -> Claims:
         f"{results.seeds} seeds; Frank-Wolfe with Lanczos products to the accuracy that it needs",
         sure="X = 0 is within ε" if min(results.column("value")) <= eps else "",
     )
-    return claims
 
 
 def _panel(part: CellResults) -> Panel:
@@ -281,36 +257,31 @@ def _panel(part: CellResults) -> Panel:
     return losses.losses_panel(title, "loss", part, laws)
 
 
-def _costs(results: CellResults) -> tuple[Claims, Panel, ReportTable]:
+def _costs(claims: Claims, results: CellResults) -> tuple[Panel, ReportTable]:
     """Milliseconds of an iteration against the order, with either projection."""
     lines = {
         kind: spread(label, results.where(projection=kind), "n", "milliseconds")
         for kind, label in (("exact", "all eigenvalues"), ("sparse", "Hazan's projection"))
         if results.where(projection=kind)
     }
-    where = (
-        f"synthetic, m = {experiment.timed_m}, n up to {max(results.values_of('n'))}, ε = {experiment.timed_eps:g}, "
-        f"projection to ε/2, time of the processor, {results.seeds} seeds, as implemented here"
-    )
+    where = experiment.text("conditions_2", most=max(results.values_of("n")), seeds=results.seeds)
     exponent = {
         kind: slope(line.x[len(line.x) // 2 :], line.y[len(line.y) // 2 :]) if len(line.x) > 2 else None
         for kind, line in lines.items()
     }
-    claims = Claims()
-    claims.add(SQUARE, "synthetic", exponent.get("sparse"), 2.0, where)
+    claims.add("square", "synthetic", exponent.get("sparse"), 2.0, where)
     cost = {kind: dict(zip(line.x, line.y, strict=True)) for kind, line in lines.items()}
     both = set(cost.get("exact", {})) & set(cost.get("sparse", {}))
     if both:
         n = max(both)
-        claims.add(CHEAPER, f"synthetic, order {n:g}", cost["exact"][n] / cost["sparse"][n], None, where)
+        claims.add("cheaper", f"synthetic, order {n:g}", cost["exact"][n] / cost["sparse"][n], None, where)
     T = math.ceil(float(sdp_iterations(experiment.timed_m, experiment.timed_eps, 2.0)))
     rows: list[list[str | float | int | None]] = [
         [n, *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")), T] for n in results.values_of("n")
     ]
     table = ReportTable(
         "survey-sdp-seconds",
-        f"Milliseconds of an iteration (median of {results.seeds} seeds), m = {experiment.timed_m}, and the "
-        f"iterations of c = 2 at ε = {experiment.timed_eps:g}, which do not depend on n.",
+        experiment.text("table_caption", seeds=results.seeds),
         ["n", "all eigenvalues", "Hazan's projection", "T at c = 2"],
         rows,
     )
@@ -322,7 +293,7 @@ def _costs(results: CellResults) -> tuple[Claims, Panel, ReportTable]:
     panel = loglog(
         "Synthetic: the cost of an iteration", "n, order of the matrices", "milliseconds", [*lines.values(), *theory]
     )
-    return claims, panel, table
+    return panel, table
 
 
 experiment = SurveySdp()

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
-from hinge.experiments.measure import Evaluation, evaluate_at, spread_of
-from hinge.experiments.sets import choose
-from hinge.experiments.talk.sgd_dca import curve_panel, least, prepare
-from hinge.problems import Regularized, Solution
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.experiments.measure import Evaluation, spread_of
+from hinge.experiments.talk.sgd_dca import curve_panel, run_methods
 from hinge.solvers import SDCA, Pegasos, Solver
 
 SETS = {"tiny": (("ccat", 3000), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
@@ -29,19 +27,12 @@ METHODS: dict[str, Solver] = {
 LARGE = 10.0
 """From this λm on, gradient steps begin better than the dual ascent."""
 ASKED = "Can we somehow combine SGD and DCA ?"
-SAVED = read_sentence("talk-combination", "saved")
-BETTER = read_sentence("talk-combination", "better")
 
 
 class TalkCombination(Experiment):
     """Suboptimality of SGD, of DCA, and of DCA begun by a gradient pass that leaves a feasible dual point."""
 
     name = "talk-combination"
-    question = (
-        "The talk asks whether the two can be combined, and leaves it open. A first pass that takes the "
-        "exact dual step of the rows seen so far is a gradient pass whose end is a feasible dual point of "
-        "the whole problem, from which the ascent goes on."
-    )
 
     shown = (1.0, 10.0)
     quarters = 3  # epochs with four evaluations each; later epochs have one
@@ -56,35 +47,25 @@ class TalkCombination(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """ρ at each evaluation."""
-        chosen, data = choose(cell["set"], cell["rows"]), prepare(cell["set"], cell["rows"])
-        m = len(data.y)
-        lam = cell["lam_m"] / m
-        problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
-
-        def evaluate(solution: Solution) -> Evaluation:
-            return {"rho": max(problem.objective(solution) - best, 1e-12)}
-
         epochs = [k / 4 for k in range(1, 4 * self.quarters)] + list(range(self.quarters, cell["epochs"] + 1))
-        at = [round(epoch * m) for epoch in epochs]
-        values: dict[str, Any] = {"m": m, **chosen.about}
-        for name, solver in METHODS.items():
-            looks = evaluate_at(problem, solver, at, evaluate, cell["seed"])
-            values[name] = [{"epoch": look["iteration"] / m, "rho": look["rho"]} for look in looks]
-        return values
+        return run_methods(cell, METHODS, epochs)
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Epochs to the target over λm, and the curves behind them."""
-        claims = Claims()
+        claims = Claims(self.name)
         rows: list[list[Any]] = []
         over, curves = [], []
         for _, part in results.by("set"):
             label, m = part.first["label"], part.first["m"]
-            needed = {lam_m: _epochs_needed(part.where(lam_m=lam_m)) for lam_m in part.values_of("lam_m")}
+            needed = {
+                lam_m: {method: [*map(_crossing, some.column(method))] for method in METHODS}
+                for lam_m, some in part.by("lam_m")
+            }
             rows += [
                 [label, lam_m, *(_format_epochs(found[method], scale) for method in METHODS)]
                 for lam_m, found in needed.items()
             ]
-            claims += _claims(needed, label, f"m = {m:,} rows are learned from", scale)
+            _claims(claims, needed, label, f"m = {m:,} rows are learned from", scale)
             panel = _needed_panel(needed, label)
             over += [panel] if panel.series else []
             panel = curve_panel(part, METHODS, self.shown)
@@ -92,11 +73,7 @@ class TalkCombination(Experiment):
         if not claims:
             return Outcome([])
         seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."
-        how = (
-            "SGD is Pegasos without projection, rows drawn with replacement, last iterate; DCA visits the "
-            "rows in a new random order each epoch, and so does the combination, whose first epoch is the "
-            "gradient pass."
-        )
+        how = self.text("how")
         figures = []
         if curves:
             figures.append(Figure(self.name, f"Objective above the minimum. {how} {seeds}", curves))
@@ -104,23 +81,21 @@ class TalkCombination(Experiment):
             figures.append(
                 Figure(
                     f"{self.name}-epochs",
-                    f"Epochs to ρ = {TARGET:g}, interpolated between looks; points that are "
-                    f"not reached in {EPOCHS[scale]} epochs are left out. {seeds}",
+                    self.text("figure_caption", target=TARGET, epochs=EPOCHS[scale], seeds=seeds),
                     over,
                 )
             )
         table = ReportTable(
-            self.name, f"Epochs to ρ = {TARGET:g}, median of {SEEDS[scale]} seeds. {how}", ["set", "λm", *METHODS], rows
+            self.name,
+            self.text("table_caption", target=TARGET, seeds=SEEDS[scale], how=how),
+            ["set", "λm", *METHODS],
+            rows,
         )
         return Outcome(claims, figures, [table], results.notes())
 
 
-def _epochs_needed(some: CellResults) -> dict[str, list[float]]:
-    """Epochs to the target of each method and seed, infinite where it is not reached."""
-    return {method: [_crossing(looks) for looks in some.column(method)] for method in METHODS}
-
-
 def _crossing(looks: list[Evaluation]) -> float:
+    """Epochs to the target, infinite where it is not reached."""
     before: Evaluation | None = None
     for look in looks:
         if look["rho"] <= TARGET:
@@ -145,7 +120,7 @@ def _needed_panel(needed: dict[float, dict[str, list[float]]], label: str) -> Pa
     return loglog(label, "λm", f"epochs to ρ = {TARGET:g}", series)
 
 
-def _claims(needed: dict[float, dict[str, list[float]]], label: str, where: str, scale: Scale) -> Claims:
+def _claims(claims: Claims, needed: dict[float, dict[str, list[float]]], label: str, where: str, scale: Scale) -> None:
     """What is saved against DCA where λm is large, and how far from the better of the two at worst."""
     cap = float(EPOCHS[scale])  # one that never arrives took at least so long
     saved, ratios = [], []
@@ -160,10 +135,8 @@ def _claims(needed: dict[float, dict[str, list[float]]], label: str, where: str,
             saved.append(min(dca, cap) - both)
     seeds = f"ρ = {TARGET:g}, at most {EPOCHS[scale]} epochs, median of {SEEDS[scale]} seeds"
     reached = f"{len(ratios)} of {len(needed)} values of λm, of which one of the methods gets there"
-    claims = Claims()
-    claims.add(SAVED, label, float(np.median(saved)) if saved else None, ASKED, f"{where}, {seeds}")
-    claims.add(BETTER, label, max(ratios) if ratios else None, ASKED, f"{where}, {seeds}; {reached}")
-    return claims
+    claims.add("saved", label, float(np.median(saved)) if saved else None, ASKED, f"{where}, {seeds}")
+    claims.add("better", label, max(ratios) if ratios else None, ASKED, f"{where}, {seeds}; {reached}")
 
 
 experiment = TalkCombination()

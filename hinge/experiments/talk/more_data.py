@@ -10,19 +10,9 @@ import numpy as np
 from hinge.access import as_matrix
 from hinge.bounds import sgd_runtime_more_data
 from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import (
-    Cell,
-    CellResult,
-    CellResults,
-    Claims,
-    Experiment,
-    Outcome,
-    Scale,
-    grid,
-    read_sentence,
-)
+from hinge.experiments.base import Cell, CellResult, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import error, evaluate_at, log_spaced
-from hinge.experiments.sets import choose, hold_out
+from hinge.experiments.sets import choose, split
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.solvers import SDCA, Pegasos, solve
@@ -40,17 +30,6 @@ at full scale, and no smaller sample would reach it at all."""
 WAYS = {"last iterate": Pegasos(output="last"), "average": Pegasos(), "average, blocks": Pegasos(block_rows=32)}
 RULES = {"test": "λ and stop on test rows, as the talk", "validation": "λ and stop on validation rows"}
 
-FALLS = read_sentence("talk-more-data", "falls")
-
-
-class Pool(NamedTuple):
-    """All rows to draw samples from, and what stops are chosen by."""
-
-    X: Any
-    y: np.ndarray
-    X_val: Any
-    y_val: np.ndarray
-
 
 class Row(NamedTuple):
     """The best λ of one sample size, and the medians there."""
@@ -65,14 +44,8 @@ class Row(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _pool(rows: int | None, share: float) -> Pool:
-    X, y, _, _ = choose(NAME, rows).parts
-    return Pool(*hold_out(X, y, share))
-
-
-@lru_cache(maxsize=1)
 def _sample(rows: int | None, share: float, m: int, seed: int) -> tuple[Any, np.ndarray]:
-    pool = _pool(rows, share)
+    pool = split(NAME, rows, share)
     taken = np.random.default_rng(seed).permutation(len(pool.y))[:m]
     return as_matrix(pool.X[taken]), pool.y[taken]
 
@@ -80,12 +53,10 @@ def _sample(rows: int | None, share: float, m: int, seed: int) -> tuple[Any, np.
 @lru_cache
 def _best_errors(rows: int | None, share: float, lams: tuple[float, ...]) -> dict[str, float]:
     """The errors of the SVM on the whole pool, λ by validation rows."""
-    pool = _pool(rows, share)
-    _, _, X_test, y_test = choose(NAME, rows).parts
-    found = []
+    pool, found = split(NAME, rows, share), []
     for lam in lams:
         result = solve(Regularized(pool.X, pool.y, lam), SDCA(), stop=Stop(tol=1e-3, max_time=60.0))
-        found.append((error(result.solution, pool.X_val, pool.y_val), error(result.solution, X_test, y_test)))
+        found.append((error(result.solution, pool.X_val, pool.y_val), error(result.solution, pool.X_test, pool.y_test)))
     validation, test = min(found)
     return {"validation": validation, "test": test}
 
@@ -94,10 +65,7 @@ class TalkMoreData(Experiment):
     """Iterations and seconds of Pegasos to one fixed test error, over the size of the training set."""
 
     name = "talk-more-data"
-    question = (
-        "With more examples the same test error may be reached by a less accurate optimisation, and an "
-        "iteration of Pegasos costs the same whatever m is: so its running time falls as m grows."
-    )
+
     timed = True
 
     def cells(self, scale: Scale) -> list[Cell]:
@@ -118,14 +86,13 @@ class TalkMoreData(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """The first evaluations at which the error on test rows, and on validation rows, is low enough."""
         data = choose(NAME, cell["rows"])
-        X_test, y_test = data.parts[2:]
-        pool = _pool(cell["rows"], cell["share"])
+        pool = split(NAME, cell["rows"], cell["share"])
         X, y = _sample(cell["rows"], cell["share"], cell["m"], cell["seed"])
         looks = evaluate_at(
             Regularized(X, y, cell["lam"]),
             WAYS[cell["way"]],
             log_spaced(*cell["looks"]),
-            lambda s: {"test": error(s, X_test, y_test), "validation": error(s, pool.X_val, pool.y_val)},
+            lambda s: {"test": error(s, pool.X_test, pool.y_test), "validation": error(s, pool.X_val, pool.y_val)},
             cell["seed"],
         )
         best = _best_errors(cell["rows"], cell["share"], tuple(cell["lams"]))
@@ -135,7 +102,7 @@ class TalkMoreData(Experiment):
             "target": targets["test"],
             "pool": len(pool.y),
             **data.about,
-            "n_test": len(y_test),
+            "n_test": len(pool.y_test),
             "n_val": len(pool.y_val),
         }
         for rows in RULES:
@@ -148,7 +115,7 @@ class TalkMoreData(Experiment):
         """Iterations and seconds over m, each with λ and stop chosen in both ways."""
         if not results:
             return Outcome([])
-        first, tables, claims = results.first, [], Claims()
+        first, tables, claims = results.first, [], Claims(self.name)
         iterations: list[Series] = []
         seconds: list[Series] = []
         fitted = ""
@@ -173,7 +140,7 @@ class TalkMoreData(Experiment):
                     more = len(reached) > 1
                     for key in ("iterations", "seconds")[: 1 if way == "average" else 2]:
                         fall = getattr(reached[0], key) / getattr(reached[-1], key) if more else None
-                        claims.add(FALLS, f"{on}, {key}", fall, "decreases", where)
+                        claims.add("falls", f"{on}, {key}", fall, "decreases", where)
                 if way == "average" and rule == "test" and len(reached) > 2:
                     law, fitted = _law(reached)
                     iterations.append(law)
@@ -184,13 +151,15 @@ class TalkMoreData(Experiment):
             loglog(label, "m, training rows", "iterations to the target", iterations),
             loglog(label, "m, training rows", "seconds to the target", seconds),
         ]
-        caption = (
-            f"Pegasos to a test error of {first['target']:.4f}, {SLACK[scale]:g} times that of the SVM on "
-            f"{first['pool']:,} rows; sizes that never reach it in {LOOKS[scale][1]:,} iterations are left "
-            f"out. λ is the best of {len(LAMS[scale])}, by the same rows as the stop. Median of "
-            f"{SEEDS[scale]} samples, the band is their range (reached ones). Dashed: the talk's law "
-            f"c (ε/B − 1/√m)⁻² fitted to the average by test rows{fitted}, so only its shape is "
-            "tested. Blocks: 32 neighbouring rows are drawn at a time, which is ours and kinder to memory."
+        caption = self.text(
+            "caption",
+            target=first["target"],
+            slack=SLACK[scale],
+            pool=first["pool"],
+            last=LOOKS[scale][1],
+            of_lams=len(LAMS[scale]),
+            seeds=SEEDS[scale],
+            fitted=fitted,
         )
         return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
 
@@ -246,8 +215,15 @@ def _law(reached: list[Row]) -> tuple[Series, str]:
 def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: dict[str, Any]) -> ReportTable:
     return ReportTable(
         f"{name}-{way.replace(', ', '-').replace(' ', '-')}-{rule}",
-        f"{way.capitalize()}; {words}. {first['label']}; {first['n_test']:,} test and {first['n_val']:,} "
-        f"validation rows; target test error {first['target']:.4f}.",
+        experiment.text(
+            "table_caption",
+            way=way.capitalize(),
+            words=words,
+            label=first["label"],
+            n_test=first["n_test"],
+            n_val=first["n_val"],
+            target=first["target"],
+        ),
         ["m", "best λ", "iterations", "seconds", "test error there"],
         [
             (row.m, row.lam, row.iterations, row.seconds, row.error if np.isfinite(row.error) else None)

@@ -10,7 +10,7 @@ import numpy as np
 from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
 from hinge.display.figure import Beside, Figure, ReportTable, Series, Value, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import Evaluation, evaluate_at, log_spaced, mean_hinge, slope
 from hinge.experiments.sets import hold_out
 from hinge.kernels import Linear
@@ -38,10 +38,6 @@ PRINTED = {
     "SGD": ("SGD (S, Srebro, Singer '07)", "1/(λT)", "(B/ε)²"),
 }
 """The talk's table, row by row."""
-
-TABLE = read_sentence("talk-runtimes", "table")
-MUCH_BETTER = read_sentence("talk-runtimes", "much_better")
-SAME = read_sentence("talk-runtimes", "same")
 
 
 class Sample(NamedTuple):
@@ -74,11 +70,6 @@ class TalkRuntimes(Experiment):
     """Inner products to an excess ε of the test hinge loss, each method with its best m and λ."""
 
     name = "talk-runtimes"
-    question = (
-        "With as many examples as wanted, and the best m and λ, an excess loss of ε takes SMO and SVM-Perf a "
-        "time of (B/ε)⁴ by their bounds, and stochastic gradient descent (B/ε)². Dual coordinate ascent takes B²/ε³, "
-        '"Is this really the case?", and (B/ε)² by a refined analysis.'
-    )
 
     words, noise, held = 300, 0.05, 10_000
     """Narrow, noisy text: the norm of its best separator is bounded, so that a decade of ε is in reach of SMO."""
@@ -147,10 +138,8 @@ class TalkRuntimes(Experiment):
         if not results:
             return Outcome([])
         B, best = results.first["B"], results.first["best"]
-        data = (
-            f"synthetic text of {self.words} words and {self.noise:.0%} turned labels, up to {ROWS[scale]:,} rows; B = "
-            f"{B:.1f}, least loss in that ball {best:.3f}; m and λ chosen on {self.held:,} validation rows for "
-            f"each ε from {EPS[scale][0]:g} to {EPS[scale][-1]:g}, median of {SEEDS[scale]} samples"
+        data = self.text(
+            "conditions", rows=ROWS[scale], B=B, best=best, first=EPS[scale][0], last=EPS[scale][-1], seeds=SEEDS[scale]
         )
         rows: list[list[Any]] = []
         series: list[Series] = []
@@ -167,17 +156,17 @@ class TalkRuntimes(Experiment):
             if len(kept) == len(EPS[scale]):
                 exponents[solver] = -slope(eps, work)
                 last[solver] = work[-1]
-        claims, least = Claims(), f"{data}; at ε = {EPS[scale][-1]:g}"
+        claims, least = Claims(self.name), f"{data}; at ε = {EPS[scale][-1]:g}"
         for solver, exponent in EXPONENTS.items():
             bound = float(learning_runtime(BOUNDS[solver], B, EPS[scale][-1]))
             times = bound / last.get(solver, bound)
             above = f"an upper bound, {times:,.0f} times what was needed" if times > self.most_above else ""
-            claims.add(TABLE, solver, exponents.get(solver), exponent, data, silent=above)
+            claims.add("table", solver, exponents.get(solver), exponent, data, silent=above)
         rivals = [last[solver] for solver in ("SMO", "SVM-Perf") if solver in last]
         better = min(rivals) / last["SGD"] if rivals and "SGD" in last else None
-        claims.add(MUCH_BETTER, "synthetic text", better, "(B/ε)² by the bounds", least)
+        claims.add("much_better", "synthetic text", better, "(B/ε)² by the bounds", least)
         same = last["DCA"] / last["SGD"] if {"DCA", "SGD"} <= set(last) else None
-        claims.add(SAME, "synthetic text", same, "B²/ε² for both", least)
+        claims.add("same", "synthetic text", same, "B²/ε² for both", least)
         for label, solver in (("bound of SGD, ε⁻²", "SGD"), ("bound of the others, ε⁻⁴", "SMO")):
             first = next((one for one in series if one.label == solver), None)
             if first is not None:
@@ -185,21 +174,14 @@ class TalkRuntimes(Experiment):
                 scaled = np.asarray(law) * first.y[0] / float(learning_runtime(BOUNDS[solver], B, first.x[0]))
                 series.append(Series(label, list(EPS[scale]), scaled.tolist(), kind="theory"))
         panel = loglog("synthetic text", "ε, excess test hinge loss", "inner products", series)
-        caption = (
-            "Work to an excess loss of ε over the best of ‖w‖ ≤ B: rows read, and kernel values for SMO with "
-            f"its cache. {data[0].upper()}{data[1:]}; bands are their range. Dashed: the bounds' slopes, "
-            "with constants that make them meet SGD and SMO at the largest ε."
-        )
+        caption = self.text("caption", initial=data[0].upper(), rest=data[1:])
         table = ReportTable(
             self.name,
-            f"What was chosen for each ε. Data: {data}.",
+            self.text("table_caption", data=data),
             ["method", "ε", "m", "λ", "inner products", "least", "most", "test excess"],
             rows,
         )
-        said = (
-            "The talk's table: accuracy ρ of the optimisation, and runtime T to an excess of ε, the talk's / p of our "
-            "T ~ ε^-p. Its bounds are upper bounds."
-        )
+        said = self.text("table_caption_2")
         printed: list[list[Value | Beside]] = [
             [name, rho, Beside(runtime, f"p = {exponents[solver]:.2f}" if solver in exponents else None)]
             for solver, (name, rho, runtime) in PRINTED.items()

@@ -2,56 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import dca_gap, dca_over_sgd
 from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid, read_sentence
+from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, spread_of
-from hinge.experiments.sets import choose, hold_out
+from hinge.experiments.sets import choose, split
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
 from hinge.solvers import SDCA, Newton, Pegasos, Solver, UniformDCA, solve
+from hinge.types import Stored
 
 SETS = {"tiny": (("ccat", 1500), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
 LAM_M = {"tiny": (0.1, 1.0, 10.0, 100.0), "full": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
 SEEDS = {"tiny": 2, "full": 5}
 EPOCHS = (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 
-AHEAD = read_sentence("talk-sgd-dca", "ahead")
-BOUND = read_sentence("talk-sgd-dca", "bound")
-LEVEL = read_sentence("talk-sgd-dca", "level")
-REFINED = read_sentence("talk-sgd-dca", "refined")
-
-
-class Prepared(NamedTuple):
-    """Rows to learn from, validation rows, test rows."""
-
-    X: Any
-    y: np.ndarray
-    X_val: Any
-    y_val: np.ndarray
-    X_test: Any
-    y_test: np.ndarray
-
-
-@lru_cache(maxsize=2)
-def prepare(name: str, rows: int | None) -> Prepared:
-    """A set with a fifth of its training rows held out."""
-    X, y, X_test, y_test = choose(name, rows).parts
-    X, y, X_val, y_val = hold_out(X, y)
-    return Prepared(as_matrix(X), y, X_val, y_val, X_test, y_test)
-
 
 @lru_cache
 def least(name: str, rows: int | None, lam: float) -> float:
-    """The minimum over the rows that `prepared` leaves, from below, within a relative gap of 1e-6."""
-    data = prepare(name, rows)
+    """The minimum over the rows that `split` leaves, from below, within a relative gap of 1e-6."""
+    data = split(name, rows)
     solver: Solver = Newton() if data.X.shape[1] <= 200 else SDCA()  # whichever finds the minimum sooner
     result = solve(Regularized(data.X, data.y, lam), solver, stop=Stop(tol=1e-6, max_time=60.0))
     return float(result.certificate.bound)
@@ -64,10 +41,6 @@ class TalkSgdDca(Experiment):
     """Suboptimality ρ and test error of both after each epoch, for λm from 0.1 to 100."""
 
     name = "talk-sgd-dca"
-    question = (
-        "The bounds on ρ are log(T)/(λT) for SGD and (1/λ + m)/T for DCA: DCA should be ahead where λm is "
-        "below log T, SGD above it. In test error both should need about the same number of iterations."
-    )
 
     shown = (1.0, 10.0, 100.0)
     judged = (1.0, 3.0)
@@ -84,27 +57,12 @@ class TalkSgdDca(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """ρ and the errors of the last iterate at each evaluation."""
-        chosen, data = choose(cell["set"], cell["rows"]), prepare(cell["set"], cell["rows"])
-        m = len(data.y)
-        lam = cell["lam_m"] / m
-        problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
-
-        def evaluate(solution: Solution) -> Evaluation:
-            return {
-                "rho": max(problem.objective(solution) - best, 1e-12),
-                "validation": error(solution, data.X_val, data.y_val),
-                "test": error(solution, data.X_test, data.y_test),
-            }
-
-        values: dict[str, Any] = {"m": m, **chosen.about}
-        for name, solver in METHODS.items():
-            looks = evaluate_at(problem, solver, [round(e * m) for e in EPOCHS], evaluate, cell["seed"])
-            values[name] = [{**look, "epoch": look["iteration"] / m} for look in looks]
-        return values
+        data = split(cell["set"], cell["rows"])
+        return run_methods(cell, METHODS, EPOCHS, validation=(data.X_val, data.y_val), test=(data.X_test, data.y_test))
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Who is ahead where, beside who should be; and the same in test error."""
-        claims = Claims()
+        claims = Claims(self.name)
         rows: list[tuple[Any, ...]] = []
         ratios, curves, errors = [], [], []
         for _, part in results.by("set"):
@@ -114,7 +72,7 @@ class TalkSgdDca(Experiment):
                 found = _points(part, m, label, epochs)
                 rows += found
                 claims.add(
-                    AHEAD,
+                    "ahead",
                     f"{label}, {when}",
                     float(np.mean([row[4] == row[5] for row in found])),
                     "depends on λm against log T",
@@ -125,30 +83,21 @@ class TalkSgdDca(Experiment):
                 )
             above = "for most λ and T the bound is more than w = 0 has"
             said = f"{where}, δ = {self.delta:g}, every λ, T and seed"
-            claims.add(BOUND, label, _of_bound(part, m), 1.0, said, sure=above)
-            claims.add(REFINED, label, _of_refined_bound(part, m), None, f"{where}, every λ and seed, T > m")
+            claims.add("bound", label, _of_bound(part, m), 1.0, said, sure=above)
+            claims.add("refined", label, _of_refined_bound(part, m), None, f"{where}, every λ and seed, T > m")
             ratios.append(_ratio_panel(part, m, label))
             panel = curve_panel(part, METHODS, self.shown)
             curves += [panel] if panel.series else []
             panel, ratio, chosen = _error_panel(part, label)
             errors.append(panel)
-            claims.add(LEVEL, label, ratio, "both alike", f"{where}; λ chosen on validation rows: {chosen}")
+            claims.add("level", label, ratio, "both alike", f"{where}; λ chosen on validation rows: {chosen}")
         if not claims:
             return Outcome([])
         seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."
         figures = [
-            Figure(
-                self.name,
-                "ρ of DCA over ρ of SGD; below 1 DCA is ahead. Dashed: the ratio of the talk's "
-                f"bounds after 3 epochs. {seeds}",
-                ratios,
-            ),
+            Figure(self.name, self.text("figure_caption", seeds=seeds), ratios),
             Figure(f"{self.name}-epochs", f"Objective of the last iterates above the minimum. {seeds}", curves),
-            Figure(
-                f"{self.name}-test",
-                f"Test error, each method at the λ whose validation error after one epoch is least. {seeds}",
-                errors,
-            ),
+            Figure(f"{self.name}-test", self.text("figure_caption_2", seeds=seeds), errors),
         ]
         figures = [figure for figure in figures if figure.panels]
         table = ReportTable(
@@ -158,6 +107,26 @@ class TalkSgdDca(Experiment):
             rows,
         )
         return Outcome(claims, figures, [table], results.notes())
+
+
+def run_methods(
+    cell: Cell, methods: Mapping[str, Solver], epochs: Iterable[float], **judged: tuple[Stored, np.ndarray]
+) -> dict[str, Any]:
+    """ρ of each method after these epochs, and the errors on the rows by which it is judged."""
+    chosen, data = choose(cell["set"], cell["rows"]), split(cell["set"], cell["rows"])
+    m = len(data.y)
+    lam = cell["lam_m"] / m
+    problem, best = Regularized(as_matrix(data.X), data.y, lam), least(cell["set"], cell["rows"], lam)
+
+    def evaluate(solution: Solution) -> Evaluation:
+        errors = {name: error(solution, X, y) for name, (X, y) in judged.items()}
+        return {"rho": max(problem.objective(solution) - best, 1e-12), **errors}
+
+    values: dict[str, Any] = {"m": m, **chosen.about}
+    for name, solver in methods.items():
+        looks = evaluate_at(problem, solver, [round(e * m) for e in epochs], evaluate, cell["seed"])
+        values[name] = [{**look, "epoch": look["iteration"] / m} for look in looks]
+    return values
 
 
 def _median(part: CellResults, method: str, epoch: float, key: str) -> float:

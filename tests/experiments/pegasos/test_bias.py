@@ -3,8 +3,17 @@
 import pytest
 from experiments.made_up import in_both_outcomes, number
 
+from hinge.experiments.base import read_sentence
 from hinge.experiments.measure import log_spaced
-from hinge.experiments.pegasos.bias import BOTH, CRUCIAL, DIFFERENT, ETA, LARGE_K, OPTIMA, ROOT, SLOWER, experiment
+from hinge.experiments.pegasos.bias import OPTIMA, experiment
+
+BOTH = read_sentence("pegasos-bias", "both")
+CRUCIAL = read_sentence("pegasos-bias", "crucial")
+DIFFERENT = read_sentence("pegasos-bias", "different")
+ETA = read_sentence("pegasos-bias", "eta")
+LARGE_K = read_sentence("pegasos-bias", "large_k")
+ROOT = read_sentence("pegasos-bias", "root")
+SLOWER = read_sentence("pegasos-bias", "slower")
 
 FREE = 1.0  # the least objective (11)
 

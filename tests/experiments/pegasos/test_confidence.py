@@ -5,7 +5,13 @@ from experiments.made_up import claims_in, in_both_outcomes, number
 
 from hinge.bounds import pegasos_gap
 from hinge.experiments import Verdict
-from hinge.experiments.pegasos.confidence import EQUATION_9, NEEDLESS, SURER, THEOREM_3, T, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.pegasos.confidence import T, experiment
+
+EQUATION_9 = read_sentence("pegasos-confidence", "equation_9")
+NEEDLESS = read_sentence("pegasos-confidence", "needless")
+SURER = read_sentence("pegasos-confidence", "surer")
+THEOREM_3 = read_sentence("pegasos-confidence", "theorem_3")
 
 MEAN = float(pegasos_gap(T["full"], experiment.lam))
 

@@ -5,8 +5,11 @@ import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number
 
 from hinge.experiments import Verdict
+from hinge.experiments.base import read_sentence
 from hinge.experiments.pegasos.covertype import SCALINGS, experiment, rescale
-from hinge.experiments.pegasos.table1 import FASTER, PERF
+from hinge.experiments.pegasos.table1 import PERF
+
+FASTER = read_sentence("pegasos-table1", "faster")
 
 
 def world(gain=None, above=0.0, apart=0.0):

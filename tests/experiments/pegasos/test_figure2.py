@@ -3,16 +3,14 @@
 import pytest
 from experiments.made_up import in_both_outcomes, number
 
-from hinge.experiments.pegasos.figure2 import (
-    ETAS,
-    NOT_CONVERGED,
-    OTHERS,
-    OUTPERFORMS,
-    POOR,
-    SOME,
-    SUGGESTED,
-    experiment,
-)
+from hinge.experiments.base import read_sentence
+from hinge.experiments.pegasos.figure2 import ETAS, SUGGESTED, experiment
+
+NOT_CONVERGED = read_sentence("pegasos-figure2", "not_converged")
+OTHERS = read_sentence("pegasos-figure2", "others")
+OUTPERFORMS = read_sentence("pegasos-figure2", "outperforms")
+POOR = read_sentence("pegasos-figure2", "poor")
+SOME = read_sentence("pegasos-figure2", "some")
 
 
 def world(norma=20.0, projected=10.0, test=1.5, etas=(50.0, 30.0, 1.5, 8.0, 90.0), suggested=40.0):

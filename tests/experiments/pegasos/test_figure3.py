@@ -3,7 +3,11 @@
 import pytest
 from experiments.made_up import in_both_outcomes, number, numbers
 
-from hinge.experiments.pegasos.figure3 import CONSTANT, IMPROVES, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.pegasos.figure3 import experiment
+
+CONSTANT = read_sentence("pegasos-figure3", "constant")
+IMPROVES = read_sentence("pegasos-figure3", "improves")
 
 
 def world(gain=1.0, loss=0.05):

@@ -3,8 +3,13 @@
 import pytest
 from experiments.made_up import in_both_outcomes, number, numbers
 
+from hinge.experiments.base import read_sentence
 from hinge.experiments.measure import log_spaced
-from hinge.experiments.pegasos.kernel import ACCURATE, EVALUATIONS, INNER, experiment
+from hinge.experiments.pegasos.kernel import experiment
+
+ACCURATE = read_sentence("pegasos-kernel", "accurate")
+EVALUATIONS = read_sentence("pegasos-kernel", "evaluations")
+INNER = read_sentence("pegasos-kernel", "inner")
 
 
 def world(growth=1.0, of_m=0.0, evaluations=1.0, share=0.8):

@@ -3,8 +3,12 @@
 import pytest
 from experiments.made_up import in_both_outcomes, number
 
+from hinge.experiments.base import read_sentence
 from hinge.experiments.measure import log_spaced
-from hinge.experiments.pegasos.projection import IMPORTANT, IMPROVES, experiment
+from hinge.experiments.pegasos.projection import experiment
+
+IMPORTANT = read_sentence("pegasos-projection", "important")
+IMPROVES = read_sentence("pegasos-projection", "improves")
 
 
 def world(early=2.0, late=1.0, norma=1.3):

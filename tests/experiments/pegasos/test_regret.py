@@ -6,7 +6,11 @@ from experiments.made_up import claims_in, in_both_outcomes, numbers
 
 from hinge.bounds import pegasos_gap
 from hinge.experiments import Verdict
-from hinge.experiments.pegasos.regret import AVERAGE, REGRET, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.pegasos.regret import experiment
+
+AVERAGE = read_sentence("pegasos-regret", "average")
+REGRET = read_sentence("pegasos-regret", "regret")
 
 
 def world(regret=0.5, average=0.2, start=0.9):

@@ -5,7 +5,13 @@ import pytest
 from experiments.made_up import in_both_outcomes, number
 
 from hinge.bounds import pegasos_iterations
-from hinge.experiments.pegasos.scaling import ACCURACIES, BOUND, LAMS, OF_EPS, OF_LAM, OF_M, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.pegasos.scaling import ACCURACIES, LAMS, experiment
+
+BOUND = read_sentence("pegasos-scaling", "bound")
+OF_EPS = read_sentence("pegasos-scaling", "of_eps")
+OF_LAM = read_sentence("pegasos-scaling", "of_lam")
+OF_M = read_sentence("pegasos-scaling", "of_m")
 
 
 def world(of_m=0.0, of_eps=1.0, of_lam=1.0, constant=1.0):

@@ -5,19 +5,14 @@ from experiments.made_up import claims_in, in_both_outcomes, number, numbers, pr
 
 from hinge.display.figure import Beside
 from hinge.experiments import Verdict
-from hinge.experiments.pegasos.table1 import (
-    ABOVE,
-    FASTER,
-    IDENTICAL,
-    LARGER,
-    LIBSVM,
-    LIBSVM_ROWS,
-    LIGHT,
-    PAPER,
-    PERF,
-    TOLERANCES,
-    experiment,
-)
+from hinge.experiments.base import read_sentence
+from hinge.experiments.pegasos.table1 import LIBSVM, LIBSVM_ROWS, PAPER, PERF, TOLERANCES, experiment
+
+ABOVE = read_sentence("pegasos-table1", "above")
+FASTER = read_sentence("pegasos-table1", "faster")
+IDENTICAL = read_sentence("pegasos-table1", "identical")
+LARGER = read_sentence("pegasos-table1", "larger")
+LIGHT = read_sentence("pegasos-table1", "light")
 
 ROWS = 100_000
 SECONDS = {**PAPER, "imdb": PAPER["astro-ph"]}

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from experiments.made_up import in_both_outcomes, numbers, results_of
 
-from hinge.experiments.sbp.figure1 import LINEAR, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.sbp.figure1 import experiment
+
+LINEAR = read_sentence("sbp-figure1", "linear")
 
 
 def world(power=1.0):

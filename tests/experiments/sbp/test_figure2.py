@@ -6,9 +6,15 @@ from experiments.made_up import claims_in, in_both_outcomes, number, numbers
 
 from hinge import SVC
 from hinge.experiments import Verdict
+from hinge.experiments.base import read_sentence
 from hinge.experiments.measure import log_spaced
 from hinge.experiments.sbp import figure2
-from hinge.experiments.sbp.figure2 import CRITICAL, OUTPERFORMS, OVERFITS, SIMILAR, experiment
+from hinge.experiments.sbp.figure2 import experiment
+
+CRITICAL = read_sentence("sbp-figure2", "critical")
+OUTPERFORMS = read_sentence("sbp-figure2", "outperforms")
+OVERFITS = read_sentence("sbp-figure2", "overfits")
+SIMILAR = read_sentence("sbp-figure2", "similar")
 
 N, SVM = 1000, 0.10
 

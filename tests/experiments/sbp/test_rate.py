@@ -3,8 +3,12 @@
 import pytest
 from experiments.made_up import in_both_outcomes, numbers
 
+from hinge.experiments.base import read_sentence
 from hinge.experiments.measure import log_spaced
-from hinge.experiments.sbp.rate import APART, FIRST, ROOT, experiment
+from hinge.experiments.sbp.rate import FIRST, experiment
+
+APART = read_sentence("sbp-rate", "apart")
+ROOT = read_sentence("sbp-rate", "root")
 
 
 def world(rate=0.6, apart=1.5):

@@ -4,7 +4,10 @@ import pytest
 from experiments.made_up import claims_in, in_both_outcomes, numbers, printed_in
 
 from hinge.experiments import Verdict
-from hinge.experiments.sbp.runtimes import QUARTER, SETTINGS, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.sbp.runtimes import SETTINGS, experiment
+
+QUARTER = read_sentence("sbp-runtimes", "quarter")
 
 
 def paper_quarter(cell):

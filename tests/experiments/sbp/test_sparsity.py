@@ -3,7 +3,10 @@
 import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number
 
-from hinge.experiments.sbp.sparsity import SPARSER, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.sbp.sparsity import experiment
+
+SPARSER = read_sentence("sbp-sparsity", "sparser")
 
 
 def world(on_arrival=500.0, arrives=True):

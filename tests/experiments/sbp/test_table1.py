@@ -5,17 +5,12 @@ import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number, printed_in
 
 from hinge.experiments import Verdict
-from hinge.experiments.sbp.table1 import (
-    BOUNDED,
-    EXPONENT,
-    METHODS,
-    NOISE,
-    ORDER,
-    SMALL_NOISE,
-    _teacher,
-    bound,
-    experiment,
-)
+from hinge.experiments.base import read_sentence
+from hinge.experiments.sbp.table1 import METHODS, NOISE, SMALL_NOISE, _teacher, bound, experiment
+
+BOUNDED = read_sentence("sbp-table1", "bounded")
+EXPONENT = read_sentence("sbp-table1", "exponent")
+ORDER = read_sentence("sbp-table1", "order")
 
 LEAST = 0.005  # the smallest ε that is looked for
 

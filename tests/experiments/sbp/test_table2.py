@@ -5,7 +5,10 @@ from experiments.made_up import claims_in, in_both_outcomes, number, printed_in
 
 from hinge.display.figure import Beside
 from hinge.experiments import Verdict
-from hinge.experiments.sbp.table2 import LINES, SLACK, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.sbp.table2 import LINES, experiment
+
+SLACK = read_sentence("sbp-table2", "slack")
 
 
 def world(times=1.0, note="", hinge=0.1):

@@ -5,7 +5,12 @@ import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number, numbers
 
 from hinge.experiments import Verdict
-from hinge.experiments.simba.figure1 import GUESSED, HUNDRED, VALIDATED, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.simba.figure1 import experiment
+
+GUESSED = read_sentence("simba-figure1", "guessed")
+HUNDRED = read_sentence("simba-figure1", "hundred")
+VALIDATED = read_sentence("simba-figure1", "validated")
 
 
 def curve(scale, floor=0.05):

@@ -3,7 +3,11 @@
 import pytest
 from experiments.made_up import in_both_outcomes, numbers
 
-from hinge.experiments.simba.noise import ALONE, SQUARE, B, _enough, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.simba.noise import B, _enough, experiment
+
+ALONE = read_sentence("simba-noise", "alone")
+SQUARE = read_sentence("simba-noise", "square")
 
 
 def world(power=2.0, dearer=1.5):

@@ -3,7 +3,12 @@
 import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number
 
-from hinge.experiments.simba.rates import EQUIVALENT, MAIN, RATE, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.simba.rates import experiment
+
+EQUIVALENT = read_sentence("simba-rates", "equivalent")
+MAIN = read_sentence("simba-rates", "main")
+RATE = read_sentence("simba-rates", "rate")
 
 
 def world(loss=1.0, rate=1.0, gain=1.5):

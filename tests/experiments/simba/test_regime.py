@@ -5,10 +5,17 @@ import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number, numbers
 
 from hinge.access.tables.memory import ProductTable
-from hinge.experiments.simba.regime import BEATS, BEFOREHAND, FACTOR, HINDSIGHT, LAMS, TUNED, TURNED, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.simba.regime import LAMS, TUNED, experiment
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import Regularized
 from hinge.solvers import SDCA, Pegasos, Perceptron, trace
+
+FACTOR = read_sentence("simba-runtime", "factor")
+BEATS = read_sentence("simba-regime", "beats")
+BEFOREHAND = read_sentence("simba-regime", "beforehand")
+HINDSIGHT = read_sentence("simba-regime", "hindsight")
+TURNED = read_sentence("simba-regime", "turned")
 
 AT = 64_000
 

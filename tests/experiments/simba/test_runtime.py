@@ -6,7 +6,13 @@ import pytest
 from experiments.made_up import in_both_outcomes, number, numbers
 
 from hinge.bounds import online_runtime, simba_learning_runtime
-from hinge.experiments.simba.runtime import COROLLARY, ITERATION, MARGIN, NO_DELTA, ONLINE, SHARE, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.simba.runtime import MARGIN, SHARE, experiment
+
+COROLLARY = read_sentence("simba-runtime", "corollary")
+ITERATION = read_sentence("simba-runtime", "iteration")
+NO_DELTA = read_sentence("simba-runtime", "no_delta")
+ONLINE = read_sentence("simba-runtime", "online")
 
 
 def world(size=1.0, norm=2.0, online=1.0, fewer=1e-2, more=1.0):

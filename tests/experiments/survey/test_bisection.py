@@ -4,7 +4,11 @@ import pytest
 from experiments.made_up import claims_in, in_both_outcomes, numbers
 
 from hinge.experiments import Verdict
-from hinge.experiments.survey.bisection import OPTIMUM, RIGHT, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.survey.bisection import experiment
+
+OPTIMUM = read_sentence("survey-bisection", "optimum")
+RIGHT = read_sentence("survey-bisection", "right")
 
 
 def world(short=1.0, right=6, excess=0.0, optimum=0.5):

@@ -5,10 +5,13 @@ import pytest
 from experiments.made_up import claims_in, in_both_outcomes, numbers
 
 from hinge.experiments import Verdict
-from hinge.experiments.survey.lemmas import HOLD, LEMMAS, experiment, shares_of_bounds
+from hinge.experiments.base import read_sentence
+from hinge.experiments.survey.lemmas import LEMMAS, experiment, shares_of_bounds
 from hinge.experiments.survey.perceptron import rows_of
 from hinge.problems import MaxMargin
 from hinge.solvers import SublinearPerceptron
+
+HOLD = read_sentence("survey-lemmas", "hold")
 
 
 def world(share=0.5):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hinge.experiments import CellResult, CellResults, Verdict
+from hinge.experiments.base import Claims
 from hinge.experiments.survey.losses import (
     certificates_hold,
     exponent_of_losses,
@@ -57,5 +58,7 @@ def test_the_loss_of_a_game_whose_value_is_known():
 
 
 def test_the_share_of_certificates_that_hold_is_ours():
-    (claim,) = certificates_hold("values", [{"held": True}, {"held": False}], "")
+    claims = Claims()
+    certificates_hold(claims, "values", [{"held": True}, {"held": False}], "")
+    (claim,) = claims
     assert claim.verdict is Verdict.OURS and claim.rows[0].ours == 0.5

@@ -5,8 +5,14 @@ import math
 import pytest
 from experiments.made_up import in_both_outcomes, number, numbers
 
-from hinge.experiments.survey import losses
-from hinge.experiments.survey.perceptron import AT_LEAST, FEWER, HALF, READS, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.survey.perceptron import experiment
+
+HELD = read_sentence("survey-all", "held")
+AT_LEAST = read_sentence("survey-perceptron", "at_least")
+FEWER = read_sentence("survey-perceptron", "fewer")
+HALF = read_sentence("survey-perceptron", "half")
+READS = read_sentence("survey-perceptron", "reads")
 
 
 def world(loss=1.0, rate=1.0, sublinear=1.0, classical=2.0, constant=1e-3, held=True):
@@ -40,5 +46,5 @@ def test_both_outcomes_of_every_claim():
     assert number(held, AT_LEAST) == pytest.approx(0.5, abs=1e-3)
     assert number(bad, AT_LEAST) == pytest.approx(0.1, abs=1e-3)
     assert number(held, FEWER) == pytest.approx(2000**2 / (1e-3 * 2000))
-    assert number(bad, losses.HELD) == pytest.approx(19 / 20)
+    assert number(bad, HELD) == pytest.approx(19 / 20)
     assert number(bad, HALF) == 0

@@ -6,8 +6,13 @@ import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number, numbers
 
 from hinge.experiments import Verdict
-from hinge.experiments.survey import losses
-from hinge.experiments.survey.primal_dual import LARGER, PRINTED, RATE, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.survey.primal_dual import experiment
+
+HELD = read_sentence("survey-all", "held")
+LARGER = read_sentence("survey-primal-dual", "larger")
+PRINTED = read_sentence("survey-primal-dual", "printed")
+RATE = read_sentence("survey-primal-dual", "rate")
 
 
 def world(loss=1.0, rate=1.0, theorem=0.5, printed=0.5, held=True, start=1.0):
@@ -32,7 +37,7 @@ def test_both_outcomes_of_every_claim():
     assert numbers(held, PRINTED) == numbers(held, LARGER) == [1.0] * 6
     assert number(held, RATE) == pytest.approx(0.5, abs=1e-2)
     assert numbers(bad, PRINTED) == numbers(bad, LARGER) == [0.0] * 6
-    assert number(bad, losses.HELD) == 0
+    assert number(bad, HELD) == 0
     half = claims_in(experiment, world(theorem=0.8))  # of which the even seeds lose 1.2 ε
     assert number(half, LARGER) == 0.5
 

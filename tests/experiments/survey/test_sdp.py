@@ -5,8 +5,13 @@ import math
 import pytest
 from experiments.made_up import in_both_outcomes, number, numbers
 
-from hinge.experiments.survey import losses
-from hinge.experiments.survey.sdp import HIGH, ROOT, SQUARE, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.survey.sdp import experiment
+
+HELD = read_sentence("survey-all", "held")
+HIGH = read_sentence("survey-sdp", "high")
+ROOT = read_sentence("survey-sdp", "root")
+SQUARE = read_sentence("survey-sdp", "square")
 
 
 def world(loss=1.0, rate=1.0, sparse=2.0, constant=1e-3, held=True):
@@ -34,4 +39,4 @@ def test_both_outcomes_of_every_claim():
     assert number(held, ROOT) == pytest.approx(0.5, abs=1e-2)
     assert number(held, SQUARE) == pytest.approx(2)
     assert number(bad, SQUARE) == pytest.approx(3.5)
-    assert number(bad, losses.HELD) == 0
+    assert number(bad, HELD) == 0

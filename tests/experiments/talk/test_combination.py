@@ -4,7 +4,11 @@ import pytest
 from experiments.made_up import claims_in, number
 
 from hinge.experiments import Verdict
-from hinge.experiments.talk.combination import BETTER, SAVED, TARGET, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.talk.combination import TARGET, experiment
+
+BETTER = read_sentence("talk-combination", "better")
+SAVED = read_sentence("talk-combination", "saved")
 
 
 def world(sgd, dca, both):

@@ -3,7 +3,10 @@
 import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number, numbers
 
-from hinge.experiments.talk.more_data import FALLS, SIZES, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.talk.more_data import SIZES, experiment
+
+FALLS = read_sentence("talk-more-data", "falls")
 
 SMALLEST, LARGEST = SIZES["full"][0], SIZES["full"][-1]
 

@@ -4,7 +4,12 @@ import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number, numbers, printed_in
 
 from hinge.experiments import Verdict
-from hinge.experiments.talk.runtimes import EPS, LAMS, MUCH_BETTER, SAME, SIZES, TABLE, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.talk.runtimes import EPS, LAMS, SIZES, experiment
+
+MUCH_BETTER = read_sentence("talk-runtimes", "much_better")
+SAME = read_sentence("talk-runtimes", "same")
+TABLE = read_sentence("talk-runtimes", "table")
 
 
 def world(smo=3.0, perf=2.5, sgd=1.5, constant=1.0, dca=1.6):

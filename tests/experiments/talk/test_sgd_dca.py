@@ -5,7 +5,13 @@ from experiments.made_up import claims_in, in_both_outcomes, number, numbers
 
 from hinge.bounds import dca_gap, dca_over_sgd
 from hinge.experiments import Verdict
-from hinge.experiments.talk.sgd_dca import AHEAD, BOUND, EPOCHS, LAM_M, LEVEL, REFINED, experiment
+from hinge.experiments.base import read_sentence
+from hinge.experiments.talk.sgd_dca import EPOCHS, LAM_M, experiment
+
+AHEAD = read_sentence("talk-sgd-dca", "ahead")
+BOUND = read_sentence("talk-sgd-dca", "bound")
+LEVEL = read_sentence("talk-sgd-dca", "level")
+REFINED = read_sentence("talk-sgd-dca", "refined")
 
 M = 10_000
 
