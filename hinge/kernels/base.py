@@ -71,6 +71,10 @@ class Kernel:
         """
         raise NotImplementedError
 
+    def shares(self, norms: np.ndarray, eta: float, unit: float) -> tuple[np.ndarray, float] | None:
+        """Bounds on the errors of sums of nonnegative values, whichever: see `Points.shares`; None if not known."""
+        return None
+
     def sum_errors(
         self,
         exactness: "tuple[np.ndarray, float, float, np.ndarray]",

@@ -74,6 +74,21 @@ class Gaussian(Kernel):
         B[1] = A[0] + unit
         return A, B
 
+    def shares(
+        self, norms: np.ndarray, eta: float, unit: float, others: np.ndarray | None = None
+    ) -> tuple[np.ndarray, float] | None:
+        """What errors of distances and the rounding of values share of a sum, and that of the exponents, -K ln K.
+
+        The `others` are the norms of the points that are summed over: all of them, if they are not given.
+        """
+        x, largest = 2.0 * self.gamma * eta * norms**2, norms if others is None else others
+        most = 2.0 * self.gamma * eta * float(largest.max(initial=0.0)) ** 2
+        far = 2.0 * max(float(x.max(initial=0.0)), most)
+        if not far < 0.25:
+            return None
+        # Relative to the values as they are, which may be that much larger than those that were computed.
+        return ((x + most) * (1.0 + far) + unit) / (1.0 - math.expm1(far)), 0.5 * unit
+
     def sum_errors(
         self,
         exactness: tuple[np.ndarray, float, float, np.ndarray],
@@ -87,16 +102,12 @@ class Gaussian(Kernel):
         The last is relative to -K ln K, which is concave: its sum is largest for equal values K.
         """
         norms, eta, unit, off = exactness
-        x = 2.0 * self.gamma * eta * norms**2
-        far = 2.0 * float(x.max(initial=0.0))
-        total = float(size.sum())
-        if not far < 0.25 or total == 0.0:
+        shares, total = self.shares(norms[columns], eta, unit, norms[i]), float(size.sum())
+        if shares is None or total == 0.0:
             return None
         sums = np.clip(sums, 1e-30 * total, total)
-        # Relative to the values as they are, which may be that much larger than those that were computed.
-        own = ((x[columns] + float(x[i].max())) * (1.0 + far) + unit) / (1.0 - np.expm1(far))
         slope = np.sqrt(2.0 * self.gamma / math.e)
-        error = sums * (own + 0.5 * unit * np.log(total / sums))
+        error = sums * (shares[0] + shares[1] * np.log(total / sums))
         return 1.02 * error + slope * (total * off[columns] + float(size @ off[i]))
 
 

@@ -270,7 +270,9 @@ LIMITS = 1e30, 1e300
 """Kernel values must be below these in float32 and in float64: sums of a few must not overflow."""
 
 
-def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_bytes: int = 1 << 62) -> Points:
+def as_points(
+    X: Items | Points, kernel: Kernel, *, exact: bool = False, double: bool = False, most_bytes: int = 1 << 62
+) -> Points:
     """The fastest storage of `X` that gives the kernel's values to about single precision.
 
     Parameters
@@ -279,6 +281,8 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
     kernel : Kernel
     exact : bool
         Compute in float64 throughout.
+    double : bool
+        Compute inner products without a rounding of float32; values of a Gaussian kernel are rounded to that.
     most_bytes : int
         A copy of the points, as bytes or less their centre, may take this much memory.
     """
@@ -298,19 +302,24 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
         if whole is not None:
             return whole
     n, d = rows.shape
-    if isinstance(kernel, Gaussian) and not exact and 1 <= d <= MOST_DIFFERENCES and 8 * n * (d + 1) <= most_bytes:
+    if (
+        isinstance(kernel, Gaussian)
+        and not (exact or double)
+        and 1 <= d <= MOST_DIFFERENCES
+        and 8 * n * (d + 1) <= most_bytes
+    ):
         points = DifferencePoints(rows if isinstance(rows, np.ndarray) else rows.toarray(), kernel)
         if points.off_by <= ROUNDING:
             return points
     if not isinstance(rows, np.ndarray):
         longest = int(np.diff(rows.indptr).max(initial=0))
-        work = np.float64 if exact or _loses(kernel, sq, longest) else np.float32
+        work = np.float64 if exact or double or _loses(kernel, sq, longest) else np.float32
         return SparsePoints(rows, kernel, work, exact)
     centre, terms = None, proved_terms(d, np.float32)
-    if _loses(kernel, sq, terms) and not kernel.needs_points:
+    if not double and _loses(kernel, sq, terms) and not kernel.needs_points:
         centre = rows.mean(axis=0, dtype=np.float64)
         sq = sq_norms(rows, centre)
-    work = np.float64 if exact or _loses(kernel, sq, terms) else np.float32
+    work = np.float64 if exact or double or _loses(kernel, sq, terms) else np.float32
     return DensePoints(rows, kernel, work, centre, exact, most_bytes, sq if centre is None else None)
 
 

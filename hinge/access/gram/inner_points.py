@@ -89,6 +89,10 @@ class Points:
         """What sums Σ size K(xᵢ, ·) of terms that are not negative are off by; None if that is not known."""
         return None
 
+    def shares(self) -> tuple[np.ndarray, float] | None:
+        """The same for any such sum S of values of all points, as S (share + unit · ln(Σ size / S)): both of these."""
+        return None
+
 
 class InnerPoints(Points):
     """Points of which inner products are computed, by `dots`, and made kernel values."""
@@ -131,6 +135,11 @@ class InnerPoints(Points):
     def sum_errors(self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray) -> np.ndarray | None:
         """The bound of the kernel."""
         return self.kernel.sum_errors(self._exactness(), i, size, columns, sums)
+
+    def shares(self) -> tuple[np.ndarray, float] | None:
+        """Those of the kernel, of points that are as they are given."""
+        exactness = self._exactness()
+        return None if exactness[-1].any() else self.kernel.shares(*exactness[:-1])
 
     def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """``out[r, c]``: the inner product of points rows[r] and columns[c]."""

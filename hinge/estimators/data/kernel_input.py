@@ -17,7 +17,7 @@ from hinge.access.streams.base import allowed_memory, resident
 from hinge.access.streams.opening import is_source
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.parameters import Gamma, KernelChoice, KernelData
-from hinge.kernels import Function, Kernel, Precomputed, registry
+from hinge.kernels import Function, Gaussian, Kernel, Precomputed, registry
 from hinge.types import Items, Stored
 
 if TYPE_CHECKING:  # an optional package, and slow to import
@@ -250,9 +250,15 @@ def points_on_host(X: KernelData) -> KernelData:
     return cast(sp.csr_array, X).toarray()
 
 
-def batch_points(X: KernelData, kernel: Kernel) -> Points:
-    """The points of a batch in their most accurate form; a function must get them as the user gave them."""
-    return as_points(X, kernel) if isinstance(kernel, Function) else as_points(points_on_host(X), kernel, exact=True)
+def batch_points(X: KernelData, kernel: Kernel, *, rounded: bool = False) -> Points:
+    """The points of a batch, with values in float64 or, of a Gaussian kernel, `rounded` to float32.
+
+    A function must get them as the user gave them.
+    """
+    if isinstance(kernel, Function):
+        return as_points(X, kernel)
+    rounded = rounded and isinstance(kernel, Gaussian)
+    return as_points(points_on_host(X), kernel, exact=not rounded, double=rounded)
 
 
 def part_of(X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> KernelData:

@@ -254,10 +254,12 @@ def run_in_batch(
     *,
     by_class: bool,
     finer: float = 1.0,
+    rounded: bool = False,
 ) -> Runs | None:
     """Solve all tasks as one batch over one Gram matrix; None if the batch is rejected, or coefficients overflow.
 
-    A limit of the iterations holds for each task: then each is a batch of its own.
+    A limit of the iterations holds for each task: then each is a batch of its own. If it is the rounding of kernel
+    values that prevents a certificate, the run continues without it.
 
     Parameters
     ----------
@@ -273,11 +275,13 @@ def run_in_batch(
         Whether rows are sorted by class, so that the kernel values of two classes are contiguous.
     finer : float
         Fraction of the tolerance to which to solve.
+    rounded : bool
+        Whether kernel values may be rounded to float32.
     """
-    tol = plan.stop.tol
-    plan = plan._replace(solver=ActiveSet(tol=finer * tol))
+    tol, began = plan.stop.tol, now()
+    plan = plan._replace(solver=ActiveSet(tol=tol, finer=finer))
     groups = [tasks] if plan.stop.max_iter is None else [[task] for task in tasks]
-    batches, rows = zip(*[_batch(group, X, kernel, batch_of, by_class) for group in groups], strict=True)
+    batches, rows = zip(*[_batch(group, X, kernel, batch_of, by_class, rounded) for group in groups], strict=True)
     if any(cast(Solver, plan.solver).rejects(batch) is not None for batch in batches):
         return None
 
@@ -286,6 +290,10 @@ def run_in_batch(
 
     with one_blas_thread():
         results = [run(0, plan)] if len(groups) == 1 else run_each(len(groups), run, plan, 1)
+    if rounded and any(result.status is Status.STALLED for result in results):
+        rest = plan._replace(stop=replace(plan.stop, max_time=left_of(plan.stop.max_time, began)))
+        again = run_in_batch(tasks, rest, X, kernel, batch_of, by_class=by_class, finer=finer)
+        return None if again is None else again._replace(evals=again.evals + sum(one.kernel_evals for one in batches))
     parts = [_runs_of(*one, tol) for one in zip(batches, results, rows, strict=True)]
     return join_runs(cast(list[Runs], parts)) if all(part is not None for part in parts) else None
 
@@ -296,6 +304,7 @@ def _batch(
     kernel: Kernel,
     batch_of: Callable[[Points, PackedTasks], PackedBatch],
     by_class: bool,
+    rounded: bool,
 ) -> tuple[PackedBatch, np.ndarray]:
     """A batch over the rows of some tasks, in the order in which they first occur; and these rows."""
     packed = pack_tasks(tasks, by_class=by_class)
@@ -306,7 +315,7 @@ def _batch(
         order = rows[np.sort(first[first >= 0])]
         first[order] = np.arange(len(order))
         X, packed = part_of(X, order, kernel), packed._replace(rows=first[rows])
-    batch = batch_of(batch_points(X, kernel), packed)
+    batch = batch_of(batch_points(X, kernel, rounded=rounded), packed)
     if isinstance(batch, LevelBatch) and isinstance(batch.points, FunctionPoints):
         _ = batch.K  # only its values say whether the kernel is positive semidefinite
     return batch, rows

@@ -155,17 +155,20 @@ def pack_tasks(tasks: Sequence[Task], *, by_class: bool = False) -> PackedTasks:
 def fits_in_batch(
     tasks: Sequence[Task], n: int, kernel: Kernel, cache_bytes: float, *, copies: int = 1, many_pairs: int = 10
 ) -> bool:
-    """Whether every task is small, and the Gram matrix of all n rows fits into the cache.
+    """Whether every task is small, and the Gram matrix of all n rows fits into the cache; of class pairs its parts.
 
     Every row takes part in `copies` copies. From `many_pairs` class pairs on (five classes), each kernel value serves
     several of them, and they may be twice as large.
     """
-    by_value = isinstance(kernel, Function) and kernel.on != "blocks"
-    if by_value or 8.0 * (copies * n) ** 2 > cache_bytes:
+    by_value, cells = isinstance(kernel, Function) and kernel.on != "blocks", float(copies * n) ** 2
+    if by_value:
         return False
     pairs = len(tasks) >= many_pairs and tasks[0].rows is not tasks[1].rows
-    largest = np.diff(tasks.packed.cuts).max() if isinstance(tasks, PairTasks) else max(len(task.y) for task in tasks)
-    return bool(copies * largest <= (2 * MOST if pairs else MOST))
+    sizes = np.diff(tasks.packed.cuts) if isinstance(tasks, PairTasks) else np.array([len(task.y) for task in tasks])
+    largest = int(sizes.max())
+    if pairs and not isinstance(kernel, Function):  # values of classes with themselves, and those of two at a time
+        cells = min(cells, float(n * largest + largest**2))
+    return 8.0 * cells <= cache_bytes and bool(copies * largest <= (2 * MOST if pairs else MOST))
 
 
 def check_mass(

@@ -133,6 +133,8 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
     """How often each row occurs in the problem."""
     _finer: ClassVar[float] = 0.1
     """Fraction of the tolerance to which a batch is solved: the last round is cheap, and improves predictions."""
+    _may_round: ClassVar[bool] = True
+    """Whether values of a batch of many points may be rounded to float32."""
     _positive_first: ClassVar[bool] = False
     """Whether the rows of the positive class come first in a batch of one problem, too."""
     _without_margin: ClassVar[str] = STALLED_ADVICE
@@ -287,7 +289,9 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
             if small and self._needs_only_answer:
                 make = partial(self._batch, C=C)
                 sort = pairs or self._positive_first
-                runs = run_in_batch(tasks, plan, X, kernel, make, by_class=sort, finer=self._finer)
+                rounded = pairs and self._may_round and shape_of(X)[0] > FLOAT64_POINTS and self.tol >= EXACT_BELOW
+                options: dict[str, Any] = dict(by_class=sort, finer=self._finer, rounded=rounded)
+                runs = run_in_batch(tasks, plan, X, kernel, make, **options)
                 if runs is not None and not runs.stalled:
                     if self.verbose:
                         report_histories(reports_of(self, X, y, names, None), runs.ends)
@@ -536,6 +540,7 @@ class NuMachine(KernelMachine):
 
     nu: float
     fit_intercept = True
+    _may_round = False
 
     def _solver(self, n_tasks: int) -> Solver | None:
         if isinstance(self.solver, Solver):

@@ -11,6 +11,7 @@ from hinge.access.gram.base import LinearSums
 from hinge.access.gram.given_points import FunctionPoints, GivenPoints, check_own_values
 from hinge.access.gram.gram import TILE_ROWS
 from hinge.access.gram.inner_points import WeightVector
+from hinge.compiled import compiled
 from hinge.problems.base import Certificate, Problem
 from hinge.problems.batch import BatchCertificate, combine_certificates
 from hinge.problems.svm.examples import FAINT, spread_of
@@ -35,11 +36,46 @@ class BatchExpansion(NamedTuple):
     biases: np.ndarray
 
 
+TOGETHER = 1024
+"""Points up to which all kernel values are one matrix, of 8 MB; those of more fit no cache."""
+BUNDLE = 256
+"""Points from which on classes are not joined to a bundle: one call for two of them then does some 100,000 values."""
+
+
+class Errors(NamedTuple):
+    """What kernel values are off by at most, and their sums.
+
+    Attributes
+    ----------
+    A, B : ndarray of shape (k, n)
+        The values given for i and j are off by Σₖ Aₖᵢ Bₖⱼ.
+    share : ndarray of shape (n,) or (0,)
+        In place of these, where values lie between 0 and 1: a sum S = Σ aⱼKᵢⱼ of terms that are not negative is off by
+        S (shareᵢ + unit · ln(Σ aⱼ / S)).
+    unit : float
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    share: np.ndarray
+    unit: float
+
+
+class Group(NamedTuple):
+    """Some members of a batch, whose points lie in two bundles: number `first`, and `last` if it is another."""
+
+    first: int
+    last: int
+    members: np.ndarray
+
+
 class PackedBatch(Problem[BatchExpansion]):
     """Kernel problems on some of the same points each, as concatenated arrays.
 
-    Member k has the points ``rows[cuts[k]:cuts[k + 1]]``. All kernel values are computed once, when they are first
-    needed. The objective is the sum of the members' objectives, the gap of a certificate the largest of their gaps.
+    Member k has the points ``rows[cuts[k]:cuts[k + 1]]``. Of few points all kernel values are computed once, when they
+    are first needed. Many points of which each member has two classes are parted into bundles of classes: values of a
+    bundle with itself are kept, those of two bundles are made for the members in these, and overwritten by the next.
+    The objective is the sum of the members' objectives, the gap of a certificate the largest of their gaps.
 
     Attributes
     ----------
@@ -75,6 +111,8 @@ class PackedBatch(Problem[BatchExpansion]):
         if positive is not None:  # β has the sign of the label
             self.lo, self.hi = np.where(positive, 0.0, -boxes), np.where(positive, boxes, 0.0)
         self._K, self._evals = K, 0
+        self._held: tuple[int, int] | None = None  # the bundles of the values in `_room`
+        self._room, self._own = np.empty(0, points.dtype), dict[int, np.ndarray]()
 
     @cached_property
     def pass_cells(self) -> int:  # type: ignore[override]
@@ -104,9 +142,98 @@ class PackedBatch(Problem[BatchExpansion]):
         return self._K
 
     @cached_property
-    def errors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds on the errors of the kernel values, as `Gram.errors` gives them."""
-        return self.points.errors()
+    def diagonal(self) -> np.ndarray:
+        """The kernel values of points with themselves."""
+        return np.diagonal(self.K) if len(self.bundles) == 2 else self.points.diag()
+
+    @cached_property
+    def bundles(self) -> np.ndarray:
+        """Where bundles of consecutive points begin, and n: the points of every member lie in two of them at most."""
+        whole = np.array([0, self.n])
+        if self._K is not None or self.n <= TOGETHER or isinstance(self.points, FunctionPoints):
+            return whole
+        begins = np.append(True, self.rows[1:] != self.rows[:-1] + 1)
+        begins[self.cuts[:-1]] = True
+        bounds = [0]
+        for start in np.unique(self.rows[begins]).tolist():  # of classes, if points are sorted by them
+            if start - bounds[-1] >= BUNDLE:
+                bounds.append(start)
+        bundles = np.array([*bounds, self.n])
+        each, sizes = np.searchsorted(bundles, self.rows, side="right"), np.diff(self.cuts)
+        ends = np.minimum.reduceat(each, self.cuts[:-1]), np.maximum.reduceat(each, self.cuts[:-1])
+        two = np.logical_or(*(each == np.repeat(end, sizes) for end in ends)).all()
+        return bundles if two and len(bundles) > 3 else whole
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The members by their bundles."""
+        count, firsts = len(self.bundles) - 1, self.cuts[:-1]
+        if count == 1:
+            return [Group(0, 0, np.arange(len(firsts)))]
+        each = np.searchsorted(self.bundles, self.rows, side="right") - 1
+        key = np.minimum.reduceat(each, firsts) * count + np.maximum.reduceat(each, firsts)
+        return [Group(one // count, one % count, np.flatnonzero(key == one)) for one in np.unique(key).tolist()]
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Where the points of the members are in the `values` of their group."""
+        if len(self.groups) == 1:
+            return self.rows
+        places, bundles = self.rows.copy(), self.bundles
+        for first, last, members in self.groups:
+            for k in members.tolist():
+                own = places[self.parts[k]]
+                own -= np.where(own < bundles[first + 1], bundles[first], bundles[last] - np.diff(bundles)[first])
+        return places
+
+    def values(self, group: Group) -> np.ndarray:
+        """The kernel values of the points of a group, not to be written to; until those of another are asked for."""
+        if len(self.groups) == 1:
+            return self.K
+        first, last = group[:2]
+        sizes = [int(self.bundles[b + 1] - self.bundles[b]) for b in dict.fromkeys((first, last))]
+        n, half = sum(sizes), sizes[0]
+        if len(self._room) < n * n:
+            self._room, self._held = np.empty(n * n, self.points.dtype), None
+        K = self._room[: n * n].reshape(n, n)
+        if self._held == (first, last):
+            return K
+        K[:half, :half] = self._of_bundle(first)
+        if last != first:
+            K[half:, half:] = self._of_bundle(last)
+            rows, columns = (np.arange(*self.bundles[b : b + 2]) for b in (first, last))
+            made = np.empty((min(TILE_ROWS, half), sizes[1]), K.dtype)
+            for lo in range(0, half, TILE_ROWS):
+                tile = made[: half - lo]
+                self.points.fill(rows[lo : lo + TILE_ROWS], columns, tile)
+                _copy_and_mirror(tile, K, lo, half)
+            self._evals += half * sizes[1]
+        self._held = first, last
+        return K
+
+    def _of_bundle(self, b: int) -> np.ndarray:
+        """The kernel values of a bundle with itself."""
+        if b not in self._own:
+            every = np.arange(*self.bundles[b : b + 2])
+            check_own_values(every, self.points.diag()[every], indefinite=self.points.indefinite)
+            self._own[b] = triangle_and_mirror(self.points, every, np.empty((len(every),) * 2, self.points.dtype))
+            self._evals += len(every) * (len(every) + 1) // 2
+        return self._own[b]
+
+    def values_of(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """A matrix that has the kernel values of member k, and where its points are in that."""
+        group = next(one for one in self.groups if len(self.groups) == 1 or k in one.members)
+        return self.values(group), self.places[self.parts[k]]
+
+    @cached_property
+    def errors(self) -> Errors:
+        """Bounds on the errors of the kernel values."""
+        shares = self.points.shares() if len(self.bundles) > 2 else None
+        return (
+            Errors(*self.points.errors(), np.empty(0), 0.0)
+            if shares is None
+            else Errors(*np.empty((2, 0, self.n)), *shares)
+        )
 
     @cached_property
     def weights(self) -> LinearSums | None:
@@ -233,17 +360,17 @@ class SingleMember(PackedBatch):
         self.n, self.rows, self.cuts, self.members = n, np.arange(n), np.array([0, n]), (problem,)
         self.aims, self.boxes, (self.lo, self.hi) = problem.aims, problem.boxes, problem.limits
         self.lam, self.unit, self.spread = np.array([[problem.lam], [problem.unit], [problem.spread]])
-        self.bias, self.loss, self.start = problem.bias, problem.loss, np.zeros(n)
+        self.bias, self.loss, self.start, self.bundles = problem.bias, problem.loss, np.zeros(n), self.cuts
 
     @cached_property
     def K(self) -> np.ndarray:
         """All kernel values, in the precision of the Gram."""
         return self.members[0].gram.whole()
 
-    @property
-    def errors(self) -> tuple[np.ndarray, np.ndarray]:
+    @cached_property
+    def errors(self) -> Errors:
         """None: the certificate of the problem has them."""
-        return np.empty((0, self.n)), np.empty((0, self.n))
+        return Errors(*np.empty((2, 0, self.n)), np.empty(0), 0.0)
 
     @property
     def weights(self) -> LinearSums | None:
@@ -269,16 +396,42 @@ def kernel_matrix(points: Points) -> tuple[Points, np.ndarray, int]:
         check_own_values(every, given.diag(), indefinite=given.indefinite)
         return given, K, n * n
     check_own_values(every, points.diag(), indefinite=points.indefinite)
+    return points, triangle_and_mirror(points, every, K), n * (n + 1) // 2
+
+
+def triangle_and_mirror(points: Points, these: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """Fill K with the kernel values of consecutive points among themselves; one triangle is computed and mirrored."""
+    n = len(these)
     if n <= TILE_ROWS and points.dtype == K.dtype:
-        points.fill(every, every, K)
-        return points, K, n * (n + 1) // 2
+        points.fill(these, these, K)
+        return K
     for lo in range(0, n, TILE_ROWS):
         hi = min(lo + TILE_ROWS, n)
         tile = np.empty((hi - lo, n - lo), points.dtype)
-        points.fill(every[lo:hi], every[lo:], tile)
+        points.fill(these[lo:hi], these[lo:], tile)
         K[lo:hi, lo:] = tile
         K[hi:, lo:hi] = tile[:, hi - lo :].T
-    return points, K, n * (n + 1) // 2
+    return K
+
+
+SIDE = 32
+"""Side of a square of values that is mirrored: its rows and columns stay in the nearest cache."""
+
+
+@compiled
+def _copy_and_mirror(tile, K, first, half):
+    """Write a tile to the rows of K from `first` on and the columns from `half` on, and to where it is mirrored."""
+    n, m = tile.shape
+    for r in range(n):
+        row, out = tile[r], K[first + r, half:]
+        for c in range(m):
+            out[c] = row[c]
+    for lo in range(0, n, SIDE):
+        for at in range(0, m, SIDE):
+            for c in range(at, min(at + SIDE, m)):
+                out = K[half + c]
+                for r in range(lo, min(lo + SIDE, n)):
+                    out[first + r] = tile[r, c]
 
 
 class LevelBatch(PackedBatch):
@@ -400,4 +553,4 @@ class OneClassBatch(LevelBatch):
     def radius(self, answer: BatchExpansion) -> float:
         """See `KernelOneClass.radius`."""
         sq = max(float(answer.beta @ answer.responses), 0.0)
-        return enclosing_radius(np.diagonal(self.K), sq, float(answer.biases[0]), float(self.mass[0]))
+        return enclosing_radius(self.diagonal, sq, float(answer.biases[0]), float(self.mass[0]))

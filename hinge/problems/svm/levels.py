@@ -22,33 +22,62 @@ from hinge.problems.svm.kernel_duality import UNIT
 from hinge.problems.svm.kernelized import Expansion, KernelProblem
 from hinge.problems.svm.losses import HINGE, Loss
 
+FEW = 12
+"""Values up to which the rest of a selection is sorted."""
+
 
 @compiled
 def quantile(values, mass, target):
     """The smallest and the largest weighted quantile: where the cumulative mass of the sorted values is the target.
 
-    The two differ if the cumulative mass equals the target, up to rounding, between two values. Sorts `values` and
-    `mass` in place.
+    The two differ if the cumulative mass equals the target, up to rounding, between two values. By selection: values
+    are parted by a pivot, and only the part in which the target lies is parted again. Reorders `values` and `mass`.
     """
     n = len(values)
-    gap = 1
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap > 0:  # Shell sort, which compiles in a tenth of the time of NumPy's sort
-        for i in range(gap, n):
+    lo, hi, below, least = 0, n, 0.0, target * (1.0 - 1e-12)
+    while hi - lo > FEW:
+        a, b, c = values[lo], values[(lo + hi) // 2], values[hi - 1]
+        pivot = max(min(a, b), min(max(a, b), c))
+        first, last, at, lighter, equal = lo, hi, lo, 0.0, 0.0
+        while at < last:
+            value, own = values[at], mass[at]
+            if value < pivot:
+                values[at], mass[at] = values[first], mass[first]
+                values[first], mass[first] = value, own
+                lighter += own
+                first += 1
+                at += 1
+            elif value > pivot:
+                last -= 1
+                values[at], mass[at] = values[last], mass[last]
+                values[last], mass[last] = value, own
+            else:
+                equal += own
+                at += 1
+        if first > lo and below + lighter >= least:
+            hi = first
+        elif below + lighter + equal >= least or last == hi:
+            lo, hi, below = first, last, below + lighter
+            break
+        else:
+            lo, below = last, below + lighter + equal
+    if hi - lo <= FEW:
+        for i in range(lo + 1, hi):
             value, own, j = values[i], mass[i], i
-            while j >= gap and values[j - gap] > value:
-                values[j], mass[j] = values[j - gap], mass[j - gap]
-                j -= gap
+            while j > lo and values[j - 1] > value:
+                values[j], mass[j] = values[j - 1], mass[j - 1]
+                j -= 1
             values[j], mass[j] = value, own
-        gap //= 3
-    below = 0.0
-    for k in range(n):
+    for k in range(lo, hi):
         below += mass[k]
-        if below >= target * (1.0 - 1e-12):
-            flat = k + 1 < n and below <= target * (1.0 + 1e-12)
-            return values[k], values[k + 1] if flat else values[k]
-    return values[n - 1], values[n - 1]
+        if below >= least:
+            if k + 1 == n or below > target * (1.0 + 1e-12):
+                return values[k], values[k]
+            after = values[k + 1]
+            for j in range(k + 2, n if k + 1 == hi else 0):  # parts beyond have no order
+                after = min(after, values[j])
+            return values[k], after
+    return values[hi - 1], values[hi - 1]
 
 
 ONE_CLASS, CLASSES, TARGETS = range(3)

@@ -9,7 +9,7 @@ from hinge.compiled import compiled, scalars_array
 from hinge.problems.base import Certificate
 from hinge.problems.batch import combine_certificates
 from hinge.problems.svm.examples import sorted_bias
-from hinge.problems.svm.kernel_batch import BatchExpansion, KernelBatch, LevelBatch, PackedBatch
+from hinge.problems.svm.kernel_batch import BatchExpansion, Errors, KernelBatch, LevelBatch, PackedBatch
 from hinge.problems.svm.kernel_duality import certificate_at, longer, width_of
 from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, level_gap, level_of, quantile, relative_gap
 from hinge.solvers.kernel.active_rounds import (
@@ -55,11 +55,14 @@ class BatchState(NamedTuple):
 
 
 class Together(NamedTuple):
-    """A batch and its state, as compiled code takes them: the fields of `PackedBatch` and of `BatchState`."""
+    """A batch and its state, as compiled code takes them: the fields of `PackedBatch` and of `BatchState`.
+
+    K are the kernel values of one group of members, at the `places` of their points.
+    """
 
     K: np.ndarray
-    A: np.ndarray
-    B: np.ndarray
+    places: np.ndarray
+    errors: Errors
     rows: np.ndarray
     cuts: np.ndarray
     y: np.ndarray
@@ -125,43 +128,51 @@ def is_done(state: BatchState, tol: float) -> np.ndarray:
     return (found["gap"] <= tol) | (found["still"] >= STILL)
 
 
-def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: float) -> BatchState:
-    """So many rounds, of the first member that is not done, then of the next one; fewer if all are done."""
-    these = Together(
-        problem.K,
-        *problem.errors,
-        problem.rows,
-        problem.cuts,
-        problem.aims.astype(np.float64, copy=False),
-        problem.boxes,
-        problem.lo,
-        problem.hi,
-        problem.lam,
-        problem.unit,
-        state.beta,
-        state.e,
-        state.spread,
-        state.found,
-    )
+def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: float, finer: float = 1.0) -> BatchState:
+    """So many rounds, of the first member that is not done, then of the next one; fewer if all are done.
+
+    A member is done when its gap is at most `tol`, and at most `finer` times that but for rounding.
+    """
     free, epsilon, left, sums = problem.bias == "free", width_of(problem.epsilon), n_iter, sums_of(problem, state)
     # None for what is rare, since code for it is left out then: what a kernel that is not positive needs, and ν-SVMs.
     indefinite, plain = None if problem.certifiable else True, True if sums is None else None
-    sizes = np.diff(problem.cuts)
-    while left > 0:
-        k, stuck, done = _solve(these, float(tol), left, free, indefinite, epsilon, plain, sums)
-        left -= done
-        if stuck:
-            work, n = state.found["work"], sizes[k]
-            before = float(work[k])
-            work[k] += most_pairs(n)
-            if sums is None and (n > MOST or _most_between(problem, k)):
-                work[k] += _exchange(problem, state, k)
-            else:
-                work[k] += _move_on_face(these, k, free, epsilon, sums)
-            if problem.certifiable and is_due(before, work[k]):
-                _improve_by_rank(problem, state, k, tol)
-        elif k == len(problem.lam):
-            break
+    sizes, done = np.diff(problem.cuts), is_done(state, tol)
+    for group in problem.groups:
+        if left == 0 or done[group.members].all():
+            continue
+        these = Together(
+            problem.values(group),
+            problem.places,
+            problem.errors,
+            problem.rows,
+            problem.cuts,
+            problem.aims.astype(np.float64, copy=False),
+            problem.boxes,
+            problem.lo,
+            problem.hi,
+            problem.lam,
+            problem.unit,
+            state.beta,
+            state.e,
+            state.spread,
+            state.found,
+        )
+        while left > 0:
+            goal = float(tol), float(finer * tol)
+            k, stuck, made = _solve(these, group.members, goal, left, free, indefinite, epsilon, plain, sums)
+            left -= made
+            if stuck:
+                work, n = state.found["work"], sizes[k]
+                before = float(work[k])
+                work[k] += most_pairs(n)
+                if sums is None and (n > MOST or _most_between(problem, k)):
+                    work[k] += _exchange(problem, state, k)
+                else:
+                    work[k] += _move_on_face(these, k, free, epsilon, sums)
+                if problem.certifiable and is_due(before, work[k]):
+                    _improve_by_rank(problem, state, k, tol)
+            elif k < 0:
+                break
     found = state.found
     if problem.certifiable and not (found["gap"] <= tol).all():
         for k in np.flatnonzero((found["gap"] > tol) & (found["still"] >= STILL) & (found["work"] < np.inf)):
@@ -177,14 +188,14 @@ def _most_between(problem: PackedBatch, k: int) -> bool:
     part, rank = problem.parts[k], np.inf if problem.weights is None else problem.weights.rows.shape[1]
     if problem.epsilon is None or part.stop - part.start <= MANY:
         return False
-    return fit_alone(problem.boxes[part], np.diagonal(problem.K)[problem.rows[part]], float(problem.spread[k]), rank)
+    return fit_alone(problem.boxes[part], problem.diagonal[problem.rows[part]], float(problem.spread[k]), rank)
 
 
 def _exchange(problem: PackedBatch, state: BatchState, k: int) -> float:
     """`exchange_and_move` of member k."""
     part, free = problem.parts[k], problem.bias == "free"
-    rows, level = problem.rows[part], float(state.found["level"][k] * problem.spread[k])
-    K = problem.K if len(rows) == problem.n else problem.K[np.ix_(rows, rows)]
+    (K, at), level = problem.values_of(k), float(state.found["level"][k] * problem.spread[k])
+    K = K if len(at) == len(K) else K[np.ix_(at, at)]
     now, bounds = (state.beta[part], state.e[part]), (problem.lo[part], problem.hi[part])
     return exchange_and_move(K, *now, *bounds, level, free, problem.epsilon)
 
@@ -199,7 +210,8 @@ def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float
         total = float(problem.mass[k]) * (2.0 if free else 1.0)
     box = DualBox(c, problem.lo[part], problem.hi[part], free, problem.epsilon or 0.0, total)
     most = affordable_rank(work, part.stop - part.start)
-    better = improve_by_rank(problem.K, problem.weights, problem.rows[part], box, state.beta[part], most)
+    K, at = (None, problem.rows[part]) if problem.weights is not None else problem.values_of(k)
+    better = improve_by_rank(K, problem.weights, at, box, state.beta[part], most)
     if better is None:
         return
     before, known = (state.beta[part].copy(), state.e[part].copy()), state.found["gap"][k]
@@ -257,7 +269,7 @@ def _certify_anew(problem: PackedBatch, state: BatchState, k: int) -> Certificat
     part, sums = problem.parts[k], sums_of(problem, state)
     y, box, beta = problem.aims[part], problem.boxes[part], state.beta[part]
     beta = beta if sums is None else net_of(sums.form, beta)
-    own, r, off = _summed_anew(problem, problem.rows[part], beta)
+    own, r, off = _summed_anew(problem, k, beta)
     e, unit = r - y, problem.unit[k]
     if state.found["gap"][k] < np.inf or state.found["rounds"][k] == 0:
         state.e[part] = e
@@ -273,27 +285,27 @@ def _certify_anew(problem: PackedBatch, state: BatchState, k: int) -> Certificat
     return Certificate(primal, bound, gap, b, gaps[0])
 
 
-def _summed_anew(problem: PackedBatch, rows: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The norms of some points, their responses to these β, and bounds on the errors of those."""
-    used, exact = np.flatnonzero(beta), problem.weights
+def _summed_anew(problem: PackedBatch, k: int, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The norms of the points of member k, their responses to these β, and bounds on the errors of those."""
+    rows, used, exact = problem.rows[problem.parts[k]], np.flatnonzero(beta), problem.weights
     if exact is not None:
         return exact.norms[rows], *exact.again(rows[used], beta[used], rows)
-    (A, B), size = problem.errors, np.abs(beta[used])
-    own = np.sqrt(np.maximum(np.diagonal(problem.K)[rows], 0.0))
-    r = beta[used] @ problem.K[np.ix_(rows[used], rows)]
-    off = 1.2e-16 * (len(rows) + 1) * float(size @ own[used]) * own + (B[:, rows[used]] @ size) @ A[:, rows]
+    K, at = problem.values_of(k)
+    own, off = np.sqrt(np.maximum(K[at, at].astype(np.float64), 0.0)), np.empty(len(rows))
+    r = beta[used] @ K[np.ix_(at[used], at)].astype(np.float64, copy=False)
+    _errors(K if len(K) == len(at) else K[np.ix_(at, at)], problem.errors, rows, beta, own, off)
     return own, r, off
 
 
 def _make_longer(problem: KernelBatch, state: BatchState, k: int) -> None:
     """Multiply w of member k, if that has a smaller gap: see `longer`."""
     part, lam, free, found = problem.parts[k], float(problem.lam[k]), problem.bias == "free", state.found
-    rows, y, box, beta = problem.rows[part], problem.aims[part], problem.boxes[part], state.beta[part]
-    _, r, off = _summed_anew(problem, rows, beta)
+    y, box, beta = problem.aims[part], problem.boxes[part], state.beta[part]
+    _, r, off = _summed_anew(problem, k, beta)
     s, b = longer(y, lam * box, lam * float(beta @ r), r, 3.0 * off, free)  # the new sums will be off too
     if not (0.0 < s < np.inf and (s * np.abs(beta) <= box).all()):  # a β at its bound stays a dual weight
         return
-    own, r, off = _summed_anew(problem, rows, s * beta)
+    own, r, off = _summed_anew(problem, k, s * beta)
     certificate = certificate_at(y, box, lam, problem.unit[k], s * beta, r, off, own, b, free, None)
     if certificate.gap < found["gap"][k]:
         state.beta[part], state.e[part] = s * beta, r - y
@@ -302,10 +314,13 @@ def _make_longer(problem: KernelBatch, state: BatchState, k: int) -> None:
 
 
 @compiled(tiered=True)
-def _solve(these, tol, n_iter, free, indefinite, epsilon, plain, sums):
-    """So many rounds, or until the pair steps of a member are slow: the member, whether they are, the rounds made."""
-    done = 0
-    for k in range(len(these.cuts) - 1):
+def _solve(these, members, goal, n_iter, free, indefinite, epsilon, plain, sums):
+    """So many rounds of these members, or until the pair steps of one are slow.
+
+    Returns the member, -1 if all are done; whether its steps are slow; and the rounds made.
+    """
+    done, (tol, fine) = 0, goal
+    for k in members:
         found = these.found[k]
         if found.gap <= tol or found.still >= STILL:
             continue
@@ -313,7 +328,7 @@ def _solve(these, tol, n_iter, free, indefinite, epsilon, plain, sums):
         n, y, beta, box = end - at, these.y[at:end], these.beta[at:end], these.box[at:end]
         lo, hi, rows, e = these.lo[at:end], these.hi[at:end], these.rows[at:end], these.e[at:end]
         cut = n if sums is None else sums.positive[k]
-        K, own = _own_values(these.K, rows)
+        K, own = _own_values(these.K, these.places[at:end])
         off, none = np.empty(n), np.zeros(n)
         finished, stuck, net = False, False, beta
         mass, spread = 0.0 if sums is None else sums.mass[k], _spread_of(K, sums)
@@ -353,13 +368,15 @@ def _solve(these, tol, n_iter, free, indefinite, epsilon, plain, sums):
                     found.dual = value if value > found.dual else found.dual
                     ended = found.still >= STILL
                     found.as_is, found.b = gap, b
-                    if gap > tol and not ended:
+                    if gap > fine and not ended:
                         break
                     # The sums anew, so that they are rounded as one sum; then all rounding is counted.
                     net, errors = beta if sums is None else net_of(sums.form, beta), off
                     _pulls(K, y, net, e)
-                    _errors(these.A, these.B, rows, net, own, off)
+                    _errors(K, these.errors, rows, net, own, off)
                 else:
+                    if len(these.errors.share) > 0 and gap > tol:  # single precision has no more to give
+                        ended, found.still, found.work = True, float(STILL), np.inf
                     finished = gap <= tol or ended
                     found.gap = gap if finished else np.inf
                     found.primal, found.bound, found.b = primal, bound, b
@@ -369,8 +386,8 @@ def _solve(these, tol, n_iter, free, indefinite, epsilon, plain, sums):
         if stuck or (done >= n_iter and not finished):
             return k, stuck, done
         if done >= n_iter:
-            return k + 1, False, done
-    return len(these.cuts) - 1, False, done
+            return k, False, done
+    return -1, False, done
 
 
 @compiled
@@ -378,7 +395,7 @@ def _move_on_face(these, k, free, epsilon, sums):
     """Newton steps of member k; the arithmetic done, in units of its points."""
     at, end = these.cuts[k], these.cuts[k + 1]
     y, beta, e = these.y[at:end], these.beta[at:end], these.e[at:end]
-    K, _ = _own_values(these.K, these.rows[at:end])
+    K, _ = _own_values(these.K, these.places[at:end])
     _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
     cut = len(y) if sums is None else sums.positive[k]
     work = steps_on_face(K, beta, e, these.lo[at:end], these.hi[at:end], free, epsilon, cut)
@@ -521,13 +538,14 @@ def _pulls(K, y, beta, e):
                 e[i] += beta[j] * K[j, i]
 
 
-@compiled(no_cpython_wrapper=True)
-def _errors(A, B, rows, beta, own, off):
+@compiled
+def _errors(K, errors, rows, beta, own, off):
     """Bounds on the errors of Σ βK: of the values, and of a sum of n terms in float64."""
     n = len(beta)
-    size = 0.0
+    size, total, share, A, B = 0.0, 0.0, errors.share, errors.A, errors.B
     for j in range(n):
         size += abs(beta[j]) * own[j]
+        total += abs(beta[j])
     for i in range(n):
         off[i] = 1.2e-16 * (n + 1) * size * own[i]
     for k in range(len(A)):
@@ -536,3 +554,12 @@ def _errors(A, B, rows, beta, own, off):
             size += abs(beta[j]) * B[k, rows[j]]
         for i in range(n):
             off[i] += A[k, rows[i]] * size
+    if len(share) > 0 and total > 0.0:
+        sums = np.zeros(n)
+        for j in range(n):
+            if beta[j] != 0.0:
+                for i in range(n):
+                    sums[i] += abs(beta[j]) * K[j, i]
+        for i in range(n):
+            part = min(max(sums[i], 1e-30 * total), total)
+            off[i] += 1.02 * part * (share[rows[i]] + errors.unit * math.log(total / part))

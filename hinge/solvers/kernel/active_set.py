@@ -55,6 +55,8 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, BatchState]):
     ----------
     tol : float
         `advance` ends when the gap, for a batch the gap of every member, is at most this.
+    finer : float
+        And at most this fraction of `tol`, but for rounding.
 
     References
     ----------
@@ -82,13 +84,14 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, BatchState]):
         "WSS 3, on the whole matrix",
     )
     tol: float = 0.0
+    finer: float = 1.0
 
     tubes = True
     joint = True
     ends_itself = True
     exact_estimate = True
     status_at_end = Status.STALLED
-    constraints = Constraints(tol=number(least=0))
+    constraints = Constraints(tol=number(least=0), finer=number(above=0, most=1))
 
     def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, LevelBatch) and not problem.certifiable:
@@ -122,7 +125,7 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, BatchState]):
         return begin_batch(batch_of(problem), answer)
 
     def advance(self, problem: KernelRegularized | PackedBatch, state: BatchState, n_iter: int) -> BatchState:
-        return advance_batch(batch_of(problem), state, n_iter, self.tol) if n_iter else state
+        return advance_batch(batch_of(problem), state, n_iter, self.tol, self.finer) if n_iter else state
 
     def solution(self, problem: KernelRegularized | PackedBatch, state: BatchState) -> Expansion | BatchExpansion:
         """The answers; of a single problem responses are computed again from β, without the rounding of the run."""
@@ -147,7 +150,7 @@ class ActiveSet(Solver[KernelRegularized | PackedBatch, BatchState]):
     def cost(self, problem: KernelRegularized | PackedBatch, state: BatchState | None = None) -> Cost:
         every = problem.n**2
         if isinstance(problem, PackedBatch):
-            return Cost(kernel_values=0 if problem.kernel_evals else every, a_pass=len(problem.lam))
+            return Cost(kernel_values=0 if problem.kernel_evals > every // 2 else every, a_pass=len(problem.lam))
         if problem.gram.capacity < problem.n:
             return Cost(kernel_values=2 * every)
         known = problem.gram.evals >= problem.n * (problem.n + 1) // 2
