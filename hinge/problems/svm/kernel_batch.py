@@ -229,11 +229,11 @@ class PackedBatch(Problem[BatchExpansion]):
     def errors(self) -> Errors:
         """Bounds on the errors of the kernel values."""
         shares = self.points.shares() if len(self.bundles) > 2 else None
-        return (
-            Errors(*self.points.errors(), np.empty(0), 0.0)
-            if shares is None
-            else Errors(*np.empty((2, 0, self.n)), *shares)
-        )
+        if shares is None:
+            by_row, by_column = self.points.errors()
+            return Errors(by_row, by_column, np.empty(0), 0.0)
+        none = np.empty((0, self.n))
+        return Errors(none, none, *shares)
 
     @cached_property
     def weights(self) -> LinearSums | None:
@@ -370,7 +370,8 @@ class SingleMember(PackedBatch):
     @cached_property
     def errors(self) -> Errors:
         """None: the certificate of the problem has them."""
-        return Errors(*np.empty((2, 0, self.n)), np.empty(0), 0.0)
+        none = np.empty((0, self.n))
+        return Errors(none, none, np.empty(0), 0.0)
 
     @property
     def weights(self) -> LinearSums | None:
