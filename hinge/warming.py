@@ -64,10 +64,7 @@ def warm(only: Sequence[str] = (), *, progress: bool | None = None) -> None:
             done = "#" * (30 * k // len(jobs))
             sys.stderr.write(f"\r[{done:30s}] {k}/{len(jobs)} {label:60.60s}")
             sys.stderr.flush()
-        with (
-            warnings.catch_warnings(action="ignore"),
-            assigned(compiling_all, True),
-        ):  # of how good they are
+        with warnings.catch_warnings(action="ignore"), assigned(compiling_all, True):  # of how good they are
             fit()
     if shown:
         sys.stderr.write(f"\r[{'#' * 30}] {len(jobs)}/{len(jobs)} {'ready':60s}\n")

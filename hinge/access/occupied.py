@@ -82,4 +82,3 @@ def occupied(matrix: Matrix | Table, *, compress: bool = True) -> Occupied:
         setattr(other, rows, cast(CSRRows, getattr(other, rows))._replace(indices=numbers))
     other._by_columns = []
     return Occupied(other, columns, width)
-

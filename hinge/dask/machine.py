@@ -128,7 +128,7 @@ class OnCluster(BaseEstimator):
         if getattr(self, "_skl_callbacks", None):
             self._callback_fit_ctx.call_on_fit_task_end(estimator=self)
 
-    def predict(self, X: Any, **limits: Any) -> Any:
+    def predict(self, X: object, **limits: object) -> Any:
         """The class or the target of each row; of chunks, to be computed: a dask array, or a list.
 
         Parameters
@@ -167,7 +167,7 @@ class ClassifierOnCluster(OnCluster):
     """What classifiers have besides."""
 
     def _spread_classes(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: object, y: object, sample_weight: object
     ) -> tuple[Spread, np.ndarray, np.ndarray | None, dict[int, float]]:
         """Rows, classes, the weights of classes; and of each positive class, what the rows of its problem weigh."""
         spread = self._spread(X, y, sample_weight, targets=False)
@@ -183,7 +183,7 @@ class ClassifierOnCluster(OnCluster):
             totals[k] = float(mass.sum())
         return spread, classes, per_class, totals
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: object) -> Any:
         """Signed distances in units of the margin; of chunks, those to be computed: a dask array, or a list.
 
         Parameters

@@ -94,9 +94,7 @@ def to_onnx(model: BaseEstimator, path: str | os.PathLike[str] | None = None, *,
         options = {id(machine): {"raw_scores": not hasattr(machine, "predict_proba")}}
         if not isinstance(machine, LinearSVC):
             options[id(machine)]["zipmap"] = False
-    with warnings.catch_warnings(
-        action="ignore"
-    ):  # of attributes that will be gone
+    with warnings.catch_warnings(action="ignore"):  # of attributes that will be gone
         made = skl2onnx.to_onnx(plain, rows[:1], options=options)
     if path is not None:
         with replacing(path) as stream:
