@@ -317,17 +317,17 @@ def sq_norms(X: Stored, centre: np.ndarray | None = None) -> np.ndarray:
     """Squared norms of the rows, dense ones less the centre, in float64."""
     sq = np.empty(X.shape[0])
     step = max(1, BLOCK_CELLS * len(sq) // max(1, X.size))
-    for lo in range(0, len(sq), step):
-        out = sq[lo : lo + step]
-        if isinstance(X, np.ndarray):
-            part = X[lo : lo + step].astype(np.float64)
-            part = part if centre is None else part - centre
-            np.einsum("ij,ij->i", part, part, out=out)
-        else:
-            starts = X.indptr[lo : lo + step + 1]
-            with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # who asks says what is too large
+        for lo in range(0, len(sq), step):
+            out = sq[lo : lo + step]
+            if isinstance(X, np.ndarray):
+                part = X[lo : lo + step].astype(np.float64)
+                part = part if centre is None else part - centre
+                np.vecdot(part, part, out=out)
+            else:
+                starts = X.indptr[lo : lo + step + 1]
                 squares = X.data[starts[0] : starts[-1]].astype(np.float64) ** 2
-            out[:] = np.bincount(np.repeat(np.arange(len(out)), np.diff(starts)), squares, len(out))
+                out[:] = np.bincount(np.repeat(np.arange(len(out)), np.diff(starts)), squares, len(out))
     return sq
 
 
