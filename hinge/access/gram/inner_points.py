@@ -255,9 +255,7 @@ class DensePoints(TablePoints):
 
     def _take(self, numbers: np.ndarray) -> np.ndarray:
         points = self.points if self._moved is None else self._moved
-        first = int(numbers[0]) if len(numbers) else 0
-        consecutive = len(numbers) and numbers[-1] - first == len(numbers) - 1 and (np.diff(numbers) == 1).all()
-        part = points[first : first + len(numbers)] if consecutive else points.take(numbers, axis=0)
+        part = consecutive_rows(points, numbers)
         if self.centre is not None and self._moved is None:
             part = part - self.centre
         return part.astype(self.work, copy=False)
@@ -276,6 +274,13 @@ class DensePoints(TablePoints):
         for lo in range(PIECE, mine.shape[1], PIECE):
             np.matmul(mine[:, lo : lo + PIECE], theirs[lo : lo + PIECE], out=more)
             out += more
+
+
+def consecutive_rows(X: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Some rows; where their numbers follow one another, a view."""
+    first = int(numbers[0]) if len(numbers) else 0
+    consecutive = len(numbers) and numbers[-1] - first == len(numbers) - 1 and (np.diff(numbers) == 1).all()
+    return X[first : first + len(numbers)] if consecutive else X.take(numbers, axis=0)
 
 
 class SparsePoints(TablePoints):
