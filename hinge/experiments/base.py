@@ -132,7 +132,7 @@ class Draft:
     ----------
     claims : Claims
     notes : list of str
-        At first those of the cells.
+        At first the notes of the cells.
     printed : ReportTable, optional
         The paper's own table, with ours in its cells.
     """
@@ -151,7 +151,7 @@ class Draft:
         caption : str
         panels : iterable of Panel
         part : str
-            What the name of a further figure, or table, has after that of the experiment.
+            Follows the name of the experiment in the name of a further figure or table.
         """
         if drawn := [panel for panel in panels if panel.series]:
             self._figures.append(Figure(self._named(part), caption, drawn))
