@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hinge.cli.data import error_rate, in_classes
 from hinge.cli.preparation import machine_of
-from hinge.cli.rows import FileRows, in_blocks
+from hinge.cli.rows import FileRows, error_rate, in_blocks, in_classes
 from hinge.cli.show import number, percent
 
 if TYPE_CHECKING:

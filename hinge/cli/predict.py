@@ -83,8 +83,8 @@ def _write(lines: Iterator[str], output: Path | None) -> None:
 
 def blocks_for(fitted: BaseEstimator, data: str, how: ReadOptions) -> Iterator[FileRows]:
     """Rows in the form that a model takes them, a block at a time, with labels where there are some."""
-    from hinge.cli.data import blocks
     from hinge.cli.preparation import check_missing, columns_of, fills_gaps, machine_of
+    from hinge.cli.rows import blocks
     from hinge.datasets.base import inner_suffix
     from hinge.kernels import Precomputed
 
@@ -159,7 +159,7 @@ class _Summary:
         """Count some rows."""
         import numpy as np
 
-        from hinge.cli.data import error_rate, in_classes
+        from hinge.cli.rows import error_rate, in_classes
 
         self.n += len(predicted)
         self.labelled = self.labelled and y is not None

@@ -27,9 +27,8 @@ from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
 from hinge.monitoring.clock import left_of, now
 from hinge.monitoring.interrupts import called_off_by
 from hinge.selection.certified_choice import ErrorBounds, certify_choice
-from hinge.selection.device_path import DevicePath
 from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
-from hinge.selection.kernel_path import KernelPath
+from hinge.selection.kernel_path import DevicePath, KernelPath
 from hinge.selection.linear_path import LinearPath
 from hinge.selection.paths import Fold, Refits, SharedPath
 from hinge.selection.scoring import Board, Scorer, Scoring, SearchData, Tunable, scoring_of, training_of, with_values

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.display.figure import Figure, ReportTable, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import loglog
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, error, evaluate_at, log_spaced
 from hinge.experiments.pegasos.table1 import (
     ACCURACY,
@@ -88,10 +88,9 @@ class PegasosCovertype(Experiment):
             at = log_spaced(10_000, cell["T"], 8)
             return {**said, "looks": evaluate_at(problem, Pegasos(output="last"), at, evaluate, cell["seed"])}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A panel for each scaling, and three claims for each that pegasos-table1 does not have."""
         panels, rows = [], []
-        claims = Claims(self.name)
         for scaling in SCALINGS:
             part = results.where(scaling=scaling)
             perf, pegasos = part.where(method=PERF), part.where(method=PEGASOS)
@@ -114,16 +113,10 @@ class PegasosCovertype(Experiment):
                 accuracy=ACCURACY,
             )
             if scaling != "columns":  # which pegasos-table1 judges
-                beside_perf(claims, NAME, label, part, goal, where)
-        caption = self.text("caption", lam=LAM, accuracy=ACCURACY)
-        table = ReportTable(
-            self.name,
-            self.text("table_caption", accuracy=ACCURACY, limit=LIMIT[scale], last=LAST[scale]),
-            COLUMNS,
-            rows,
-        )
-        figures = [Figure(self.name, caption, panels)] if panels else []
-        return Outcome(claims, figures, [table] if rows else [], results.notes())
+                beside_perf(draft.claims, NAME, label, part, goal, where)
+        draft.figure(self.text("caption", lam=LAM, accuracy=ACCURACY), panels)
+        caption = self.text("table_caption", accuracy=ACCURACY, limit=LIMIT[scale], last=LAST[scale])
+        draft.table(caption, COLUMNS, rows)
 
 
 experiment = PegasosCovertype()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.display.figure import Figure, Panel, Series, level_line
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Panel, Series, level_line
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import minimum, slope, spread
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -46,9 +46,9 @@ class PegasosFigure3(Experiment):
         best = minimum(cell["set"], cell["rows"], self.lam)
         return {"objective": objective, "excess": objective - best, **data.about}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """One panel for each set and each quantity held."""
-        panels, claims = [], Claims(self.name)
+        panels, claims = [], draft.claims
         for name in results.values_of("set"):
             for held in ("T", "kT"):
                 part = results.where(set=name, held=held)
@@ -67,8 +67,7 @@ class PegasosFigure3(Experiment):
                 for largest in (self.wide, max(BATCHES[scale])):
                     on = f"{label}, k up to {largest:,}"
                     claims.add("constant", on, _spread_of(series, largest), "about constant", where)
-        caption = self.text("caption", seeds=SEEDS[scale])
-        return Outcome(claims, [Figure(self.name, caption, panels)], notes=results.notes())
+        draft.figure(self.text("caption", seeds=SEEDS[scale]), panels)
 
 
 def _spread_of(series: Series, largest: int) -> float:

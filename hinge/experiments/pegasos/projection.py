@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Series, loglog
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import band, evaluate_at, log_spaced, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -50,9 +50,9 @@ class PegasosProjection(Experiment):
         )
         return {"looks": looks, **data.about}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A panel for each set, and what leaving the projection out costs at small and at large T."""
-        panels, claims, seeds = [], Claims(self.name), results.seeds
+        panels, claims, seeds = [], draft.claims, results.seeds
         for _, part in results.by("set"):
             label = part.first["label"]
             lines: dict[tuple[str, bool], Series] = {}
@@ -71,8 +71,7 @@ class PegasosProjection(Experiment):
                 claims.add("important", f"{label}, T = {T:,}", _ratio(lines, "Pegasos", T), "important", said)
             for T in (self.early[-1], last):
                 claims.add("improves", f"{label}, T = {T:,}", _ratio(lines, "Norma", T), "improves", where)
-        caption = self.text("caption", seeds=seeds)
-        return Outcome(claims, [Figure(self.name, caption, panels)], notes=results.notes())
+        draft.figure(self.text("caption", seeds=seeds), panels)
 
 
 def _ratio(lines: dict[tuple[str, bool], Series], solver: str, T: int) -> float | None:

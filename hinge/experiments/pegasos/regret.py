@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.extmath import row_norms
 
 from hinge.bounds import pegasos_gap
-from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Series, loglog
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import log_spaced, minimum
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
@@ -59,9 +59,9 @@ class PegasosRegret(Experiment):
             **data.about,
         }
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """The largest share of the bound, where the bound is below what w = 0 has."""
-        panels, claims = [], Claims(self.name)
+        panels = []
         for one in results:
             found, lam = one.values, one.cell["lam"]
             T = np.array(found["at"])
@@ -77,9 +77,8 @@ class PegasosRegret(Experiment):
             for sentence, name in (("regret", "regret"), ("average", "average")):
                 share = float((np.array(found[name]) / bound)[kept].max())
                 far = "the bound is far above what is needed" if share < FAR else ""
-                claims.add(sentence, on, share, 1.0, where, silent=loose, sure=far)
-        caption = self.text("caption")
-        return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], notes=results.notes())
+                draft.claims.add(sentence, on, share, 1.0, where, silent=loose, sure=far)
+        draft.figure(self.text("caption"), panels)
 
 
 experiment = PegasosRegret()

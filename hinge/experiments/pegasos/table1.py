@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from hinge.display.figure import Beside, Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Beside, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
@@ -85,9 +85,9 @@ class PegasosTable1(Experiment):
         with threadpool_limits(1):  # SVM-Perf's planes and Newton's Hessian are for BLAS
             return _run_method(cell)
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """The table, the curves, and the ratios of seconds."""
-        panels, rows, printed, claims, notes = [], [], [], Claims(self.name), results.notes()
+        panels, rows, printed, claims = [], [], [], draft.claims
         spent: dict[str, tuple[float, bool]] = {}
         for name, part in results.by("set"):
             perf = part.where(method=PERF)
@@ -132,7 +132,7 @@ class PegasosTable1(Experiment):
                 if p <= STEEPEST
                 else f"{sizes[0]:,} to {sizes[-1]:,} rows are too few to tell how its seconds grow"
             )
-            notes.append(f"LIBSVM on {label}: {law}. It has no setting without a bias.")
+            draft.notes.append(f"LIBSVM on {label}: {law}. It has no setting without a bias.")
             measured = median_at(part.where(method=LIBSVM, part=sizes[-1]), -np.inf, "seconds")
             few = f"LIBSVM ran on {sizes[-1]:,} rows, where SVM-Perf had all" if sizes[-1] < perf.first["n"] else ""
             claims.add(
@@ -159,8 +159,8 @@ class PegasosTable1(Experiment):
             + ". The paper's seconds are marked at the accuracy of 0.001, which both end with. "
             "SVM-Perf is this library's CuttingPlane; LinearSVC is a fit for each of tol = 1 and 0.1."
         )
-        table = ReportTable(
-            self.name,
+        draft.figure(caption, panels)
+        draft.table(
             f"Seconds until the objective is within {ACCURACY:g} of what SVM-Perf ends with; SVM-Perf itself "
             f"to a gap of {ACCURACY:g}. Pegasos is given up after so many iterations: "
             + ", ".join(f"{LAST[scale][name]:,} ({name})" for name in SETS[scale])
@@ -169,8 +169,7 @@ class PegasosTable1(Experiment):
             rows,
         )
         said = "Table 1. Training time in CPU-seconds: the paper's / ours."
-        whole = ReportTable(f"{self.name}-printed", said, ["", PEGASOS, PERF, "SVM-Light"], printed)
-        return Outcome(claims, [Figure(self.name, caption, panels)], [table], notes, whole)
+        draft.print_table(said, ["", PEGASOS, PERF, "SVM-Light"], printed)
 
 
 @lru_cache(maxsize=1)

@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import Gram, Points, as_points
-from hinge.display.figure import Figure, Panel, ReportTable, Series
+from hinge.display.figure import Panel, Series, Value
 from hinge.estimators import SVC
 from hinge.estimators.fitting.reports import ConstantPredictionWarning
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
 from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -209,11 +209,10 @@ class SBPFigure2(Experiment):
         found = evaluate_run(given.problem(method), ways, at, given.error_of, cell["seed"])
         return {"looks": found, "n": n, "nu": given.nu, "svm": given.error, **data.about}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A figure for each way of charging, a panel for each set; what the paper says of each method."""
         panels: dict[str, list[Panel]] = {axis: [] for axis in AXES}
-        claims = Claims(self.name)
-        rows: list[dict[str, str | float | int | None]] = []
+        claims, rows = draft.claims, list[dict[str, Value]]()
         for name, cut in dict.fromkeys((r.cell["set"], r.cell["rows"]) for r in results):
             part = results.where(set=name, rows=cut)
             label, svm = part.first["label"], float(np.median(part.column("svm")))
@@ -233,10 +232,10 @@ class SBPFigure2(Experiment):
             _smo(claims, part, where)
             _perceptron(claims, part, where)
             rows += _rows(part, label, svm)
-        caption = self.text("caption")
-        figures = [Figure(f"{self.name}-{axis}", caption, panels[axis]) for axis in AXES]
+        for axis in AXES:
+            draft.figure(self.text("caption"), panels[axis], axis)
         said = f"To arrive: to the first median error within {100 * NEAR:g}% absolute of the SVM's own."
-        return Outcome(claims, figures, [ReportTable.from_rows(self.name, said, rows)], results.notes())
+        draft.table_of(said, rows)
 
 
 def _seeds(part: CellResults) -> str:
@@ -338,8 +337,8 @@ def _apart(part: CellResults, way: str) -> float | None:
     return float(np.median(np.interp(np.log(sbp.x), np.log(first.x), first.y) - np.array(sbp.y)))
 
 
-def _rows(part: CellResults, label: str, svm: float) -> list[dict[str, str | float | int | None]]:
-    rows: list[dict[str, str | float | int | None]] = []
+def _rows(part: CellResults, label: str, svm: float) -> list[dict[str, Value]]:
+    rows = list[dict[str, Value]]()
     for method in METHODS:
         for way in solvers(method):
             curves = {axis: _curve(part, method, way, axis) for axis in AXES}

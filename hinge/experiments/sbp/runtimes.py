@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits
 from hinge.access import Gram, as_points
 from hinge.access.gram.device import import_torch
 from hinge.datasets import load
-from hinge.display.figure import Beside, Figure, ReportTable, Series, loglog
+from hinge.display.figure import Beside, Series, Value, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
 from hinge.experiments.measure import Evaluation, band, evaluate_at, log_spaced
 from hinge.experiments.sbp.table2 import LINES
 from hinge.experiments.sets import SHUFFLED, choose, is_own
@@ -131,22 +131,21 @@ class SBPRuntimes(Experiment):
             found = {"LIBSVM": _libsvm, "hinge.SVC": _hinge_svc, "SBP": _sbp}[cell["solver"]](data, cell)
         return {**found, "n": len(data.y), **data.about}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A panel for each set; the error at a quarter of the time, and the time to about the same error."""
-        panels, claims, rows, printed = [], Claims(self.name), [], []
+        panels, rows, printed = [], [], []
         for name, part in results.by("set"):
             series = [*_series(part), *_marks(name)]
             panels.append(loglog(part.first["label"], "seconds of training", "test error, %", series))
-            _claims(claims, part, name)
+            _claims(draft.claims, part, name)
             printed.append(_printed_row(part, name))
             rows += _rows(part)
-        caption = self.text("caption", seeds=SEEDS[scale])
+        draft.figure(self.text("caption", seeds=SEEDS[scale]), panels)
         columns = ["data set", "method", "seconds", "LIBSVM's over these", "test error %", "support vectors"]
-        table = ReportTable(self.name, "To the end of each run; medians over the seeds.", columns, rows)
+        draft.table("To the end of each run; medians over the seeds.", columns, rows)
         said = "Section 5, whose numbers stand in a sentence: test errors and LIBSVM's seconds, the paper's / ours."
         heads = ["", "LIBSVM|seconds", "LIBSVM|test error, %", "SBP in a quarter of them|test error, %"]
-        whole = ReportTable(f"{self.name}-printed", said, heads, printed)
-        return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes(), whole)
+        draft.print_table(said, heads, printed)
 
 
 def _libsvm(data: KernelSet, cell: Cell) -> dict[str, Any]:
@@ -332,9 +331,9 @@ def _variance(part: CellResults, name: str) -> float:
     return experiment.stand_in_variance if stood_in else SETTINGS[name].variance
 
 
-def _rows(part: CellResults) -> list[list[str | float | int | None]]:
+def _rows(part: CellResults) -> list[list[Value]]:
     peer = part.where(solver="LIBSVM").column("seconds")
-    rows: list[list[str | float | int | None]] = []
+    rows = list[list[Value]]()
     for solver, found in part.by("solver"):
         seconds, error, support = (float(np.median(found.column(c))) for c in ("seconds", "error", "support"))
         ratio = peer[0] / seconds if peer else None

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hinge.display.figure import Figure, Panel, ReportTable
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.display.figure import Panel, Value
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale
 from hinge.experiments.measure import spread
 from hinge.experiments.survey.sdp import matrices
 from hinge.monitoring import Stop
@@ -80,11 +80,9 @@ class SurveyBisection(Experiment):
             "optimum": [lower / top, upper / top],
         }
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Shortfalls over ε, and the share of right decisions."""
-        claims = Claims(self.name)
-        rows: list[list[str | float | int | None]] = []
-        series = []
+        claims, series, rows = draft.claims, [], list[list[Value]]()
         for n, m in SHAPES[scale]:
             part = results.where(n=n, m=m)
             if not part:
@@ -102,12 +100,9 @@ class SurveyBisection(Experiment):
                 claims.add("optimum", on, max(lost) / eps, "an optimum", where, sure=sure)
                 claims.add("right", on, share, None, where)
         caption = self.text("caption")
-        figures = []
-        if series:
-            panel = Panel("Synthetic constraints", "ε of a decision", "shortfall", series, log_x=True)
-            figures.append(Figure(self.name, caption, [panel]))
-        columns = ["order", "constraints", "ε", "shortfall", "worst", "right decisions", "iterations in all"]
-        return Outcome(claims, figures, [ReportTable(self.name, caption, columns, rows)] if rows else [])
+        draft.figure(caption, [Panel("Synthetic constraints", "ε of a decision", "shortfall", series, log_x=True)])
+        columns = ("order", "constraints", "ε", "shortfall", "worst", "right decisions", "iterations in all")
+        draft.table(caption, columns, rows)
 
 
 def _where(part: CellResults) -> str:

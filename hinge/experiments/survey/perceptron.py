@@ -11,8 +11,8 @@ import numpy as np
 
 from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear_perceptron_runtime
 from hinge.datasets import make_separable
-from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.display.figure import Panel, Series, Value, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
 from hinge.experiments.measure import Evaluation, evaluate_at, first_below, log_spaced, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
@@ -110,21 +110,18 @@ class SurveyPerceptron(Experiment):
         found = first_below(looks, "reads", "loss", 0.999 * margin)  # all rows on the right side
         return {"reads": found, "most": looks[-1]["reads"], "margin": margin}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Losses and their bound, shares within ε, and reads."""
-        claims = Claims(self.name)
-        figures, tables = [], []
         guarantee = results.where(part="guarantee")
         if guarantee:
-            _claims(claims, guarantee)
-            figures.append(_losses(self.name, guarantee))
-            tables.append(_shares(guarantee))
+            _claims(draft.claims, guarantee)
+            draft.figure(self.text("caption_3"), [_losses(family, part) for family, part in guarantee.by("family")])
+            columns = ("rows", "ε", *(f"c = {c:g}" for c in self.constants), "worst loss")
+            draft.table(self.text("caption_2"), columns, _shares(guarantee))
         reads = results.where(part="reads")
         if reads:
-            panel = _reads(claims, reads, scale)
             caption = self.text("caption", rare=RARE, seeds=reads.seeds)
-            figures.append(Figure(f"{self.name}-reads", caption, [panel]))
-        return Outcome(claims, figures, tables, results.notes())
+            draft.figure(caption, [_reads(draft.claims, reads, scale)], "reads")
 
 
 def _loss_of(A: np.ndarray, margin: float) -> Callable[[Any], Evaluation]:
@@ -138,17 +135,14 @@ def _loss_of(A: np.ndarray, margin: float) -> Callable[[Any], Evaluation]:
     return loss
 
 
-def _shares(results: CellResults) -> ReportTable:
-    rows: list[list[str | float | int | None]] = []
+def _shares(results: CellResults) -> list[list[Value]]:
+    rows = list[list[Value]]()
     for family, part in results.by("family"):
         for eps in experiment.accuracies:
             lost = [look["loss"] for look in losses.all_looks(part) if math.isclose(look["ratio"], 2 / eps)]
             shares = (losses.share_within(part, c, eps) for c in experiment.constants)
             rows.append([FAMILIES[family], eps, *shares, max(lost, default=None)])
-    caption = experiment.text("caption_2")
-    return ReportTable(
-        "survey-perceptron", caption, ["rows", "ε", *(f"c = {c:g}" for c in experiment.constants), "worst loss"], rows
-    )
+    return rows
 
 
 def _claims(claims: Claims, results: CellResults) -> None:
@@ -164,15 +158,11 @@ def _claims(claims: Claims, results: CellResults) -> None:
     losses.certificates_hold(claims, "margins", looks, f"{where}; {known}")
 
 
-def _losses(name: str, results: CellResults) -> Figure:
-    panels = []
-    for family, part in results.by("family"):
-        n = part.first["n"]
-        laws = losses.root_law("n", n) | {"bound of the proof": partial(sublinear_perceptron_gap, n=n)}
-        title = f"{FAMILIES[family]}, margin {part.first['margin']:.3f}"
-        panels.append(losses.losses_panel(title, "margin lost", part, laws))
-    caption = experiment.text("caption_3")
-    return Figure(name, caption, panels)
+def _losses(family: str, part: CellResults) -> Panel:
+    n = part.first["n"]
+    laws = losses.root_law("n", n) | {"bound of the proof": partial(sublinear_perceptron_gap, n=n)}
+    title = f"{FAMILIES[family]}, margin {part.first['margin']:.3f}"
+    return losses.losses_panel(title, "margin lost", part, laws)
 
 
 def _reads(claims: Claims, results: CellResults, scale: Scale) -> Panel:

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from hinge.bounds import sdp_iterations
-from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Panel, Series, Value, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
@@ -151,25 +151,19 @@ class SurveySdp(Experiment):
             ]
         return {"looks": looks, "value": value, "by": by}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Losses beside the law, shares within ε, seconds beside the order."""
-        claims = Claims(self.name)
-        panels, tables = [], []
-        guarantee = results.where(part="guarantee")
-        if guarantee:
-            _claims(claims, guarantee, scale)
+        panels = []
+        if guarantee := results.where(part="guarantee"):
+            _claims(draft.claims, guarantee, scale)
             panels += [_panel(part) for part in _instances(guarantee)]
-            tables.append(_shares(guarantee))
-        by_hazan = results.where(part="sparse")
-        if by_hazan:
-            _hazan_claims(claims, by_hazan)
-        seconds = results.where(part="seconds")
-        if seconds:
-            panel, table = _costs(claims, seconds)
-            panels.append(panel)
-            tables.append(table)
-        caption = self.text("caption", seeds=guarantee.seeds)
-        return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
+            columns = ("n", "m", "σ", "ε", *(f"c = {c:g}" for c in self.constants), "T of the theorem")
+            draft.table(self.text("caption_2", by=guarantee.first["by"]), columns, _shares(guarantee), "shares")
+        if by_hazan := results.where(part="sparse"):
+            _hazan_claims(draft.claims, by_hazan)
+        if seconds := results.where(part="seconds"):
+            panels.append(_costs(draft, seconds))
+        draft.figure(self.text("caption", seeds=guarantee.seeds), panels)
 
 
 def _run_sparse_projection(n: int, m: int, value: float, eps: float, seed: int) -> Evaluation:
@@ -213,16 +207,14 @@ def _instances(results: CellResults) -> list[CellResults]:
     ]
 
 
-def _shares(results: CellResults) -> ReportTable:
-    rows: list[list[str | float | int | None]] = []
+def _shares(results: CellResults) -> list[list[Value]]:
+    rows = list[list[Value]]()
     for part in _instances(results):
         n, m, value = part[0].cell["n"], part[0].cell["m"], part.first["value"]
         for eps in experiment.accuracies:
             T = float(sdp_iterations(m, eps))
             rows.append([n, m, value, eps, *(losses.share_within(part, c, eps) for c in experiment.constants), T])
-    caption = experiment.text("caption_2", by=results.first["by"])
-    columns = ["n", "m", "σ", "ε", *(f"c = {c:g}" for c in experiment.constants), "T of the theorem"]
-    return ReportTable("survey-sdp-shares", caption, columns, rows)
+    return rows
 
 
 def _claims(claims: Claims, results: CellResults, scale: Scale) -> None:
@@ -257,7 +249,7 @@ def _panel(part: CellResults) -> Panel:
     return losses.losses_panel(title, "loss", part, laws)
 
 
-def _costs(claims: Claims, results: CellResults) -> tuple[Panel, ReportTable]:
+def _costs(draft: Draft, results: CellResults) -> Panel:
     """Milliseconds of an iteration against the order, with either projection."""
     lines = {
         kind: spread(label, results.where(projection=kind), "n", "milliseconds")
@@ -269,31 +261,24 @@ def _costs(claims: Claims, results: CellResults) -> tuple[Panel, ReportTable]:
         kind: slope(line.x[len(line.x) // 2 :], line.y[len(line.y) // 2 :]) if len(line.x) > 2 else None
         for kind, line in lines.items()
     }
-    claims.add("square", "synthetic", exponent.get("sparse"), 2.0, where)
+    draft.claims.add("square", "synthetic", exponent.get("sparse"), 2.0, where)
     cost = {kind: dict(zip(line.x, line.y, strict=True)) for kind, line in lines.items()}
     both = set(cost.get("exact", {})) & set(cost.get("sparse", {}))
     if both:
         n = max(both)
-        claims.add("cheaper", f"synthetic, order {n:g}", cost["exact"][n] / cost["sparse"][n], None, where)
+        draft.claims.add("cheaper", f"synthetic, order {n:g}", cost["exact"][n] / cost["sparse"][n], None, where)
     T = math.ceil(float(sdp_iterations(experiment.timed_m, experiment.timed_eps, 2.0)))
-    rows: list[list[str | float | int | None]] = [
-        [n, *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")), T] for n in results.values_of("n")
-    ]
-    table = ReportTable(
-        "survey-sdp-seconds",
-        experiment.text("table_caption", seeds=results.seeds),
-        ["n", "all eigenvalues", "Hazan's projection", "T at c = 2"],
-        rows,
-    )
+    rows = [[n, *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")), T] for n in results.values_of("n")]
+    columns = ("n", "all eigenvalues", "Hazan's projection", "T at c = 2")
+    draft.table(experiment.text("table_caption", seeds=results.seeds), columns, rows, "seconds")
     theory = []
     if "exact" in lines:
         x, y = lines["exact"].x, lines["exact"].y
         laws = {"n²": 2, "n³": 3}
         theory = [Series(law, x, [y[-1] * (n / x[-1]) ** k for n in x], kind="theory") for law, k in laws.items()]
-    panel = loglog(
+    return loglog(
         "Synthetic: the cost of an iteration", "n, order of the matrices", "milliseconds", [*lines.values(), *theory]
     )
-    return panel, table
 
 
 experiment = SurveySdp()
