@@ -10,7 +10,7 @@ from hinge.access.gram.device import DeviceGram, import_torch
 from hinge.estimators import SVC, SVR
 from hinge.kernels import Gaussian, Kernel, Linear
 from hinge.monitoring import Stop
-from hinge.monitoring.clock import now
+from hinge.monitoring.interrupts import now
 from hinge.problems.batch import BatchCertificate
 from hinge.problems.svm.gram_batch import INVERSES, GramBatch
 from hinge.selection.kernel_path import KernelPath, RunAnswer

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from hinge.access import Gram, Points, as_points
-from hinge.calibration.left_out_targets import left_out_targets
+from hinge.calibration.left_out import left_out_targets
 from hinge.estimators import SVC, SVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
@@ -15,7 +15,7 @@ from hinge.estimators.data.kernel_input import batch_points, of_items, points_on
 from hinge.estimators.fitting.tasks import Task, fits_in_batch, pack_tasks, per_class_weights, regression_task, tasks_of
 from hinge.kernels import Kernel
 from hinge.monitoring import Status, Stop
-from hinge.monitoring.clock import now
+from hinge.monitoring.interrupts import now
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.base import rounding
 from hinge.problems.svm.examples import balance, sorted_bias
