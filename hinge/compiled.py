@@ -109,13 +109,16 @@ class Compiled:
         """What Numba calls for code of new types: it gets the code, or a function that interprets the call."""
         interpreter, work = cast(Interpreter, self._interpreter), dispatcher.compile
         compile, load = _aside(work), _aside(module.only_stored(work))
+        missing = set[tuple]()  # types for which no code was stored, which is not asked again
 
         def code(types: tuple) -> object:
             inner = threading.current_thread().name == COMPILER
             if inner or compiling_all.get() or interpreter.seconds_left(types) <= 0.0:
                 return compile(types)
-            with suppress(module.NotStored):
-                return load(types)
+            if types not in missing:
+                with suppress(module.NotStored):
+                    return load(types)
+                missing.add(types)
 
             def call(*args: object) -> object:
                 # What is refused, or takes too long, is compiled.
