@@ -144,7 +144,7 @@ def _train(
     from hinge.cli import preparation as prepare
     from hinge.cli import rows as source
     from hinge.monitoring import Status
-    from hinge.monitoring.clock import now
+    from hinge.monitoring.interrupts import now
 
     found = source.training_data(data, test, how, positive, labelled=job.name != "oneclass")
     rows = found.train
@@ -237,7 +237,7 @@ def _train_on_disk(job: _Job, data: str, how: ReadOptions) -> tuple[Any, dict[st
     """Rows that are read from a disk as they are needed."""
     from hinge.access.streams.opening import as_stream
     from hinge.cli.rows import STDIN, FileRows, TrainingData, labels_from, stream_label
-    from hinge.monitoring.clock import now
+    from hinge.monitoring.interrupts import now
 
     if data == STDIN:
         raise ValueError("Standard input cannot be read twice: write it to a file for --max-memory.")
@@ -337,7 +337,7 @@ def _columns_in_words(result: dict[str, Any], most: int = 12) -> str:
 
 
 def _show_result(result: dict[str, Any], by_default: bool) -> None:
-    from hinge.calibration.expected_error import error_in_words
+    from hinge.calibration.left_out import error_in_words
     from hinge.monitoring import Status
 
     parameters, support, cells = result["parameters"], result["support_vectors"], result["cells"]

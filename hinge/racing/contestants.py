@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.experiments import nearest
-from hinge.monitoring import clock
+from hinge.monitoring import interrupts
 from hinge.racing.course import Course, Measurement
 from hinge.solvers import SBP, Solver, Switch, choose, registry, trace
 
@@ -70,7 +70,7 @@ class Ours:
         problem = self.problem(course)
         # The batch of SBP that suits n, as where the slack is given to an estimator.
         solver = choose(problem).solver if self.solver == SBP() else self.solver
-        ends, took = clock.now() + 2.0 * max_time, 0.0  # on few rows evaluations take longer than steps
+        ends, took = interrupts.now() + 2.0 * max_time, 0.0  # on few rows evaluations take longer than steps
 
         def due(seconds: float) -> float:
             # Times are known to about 15%; the solver works for at least half of the time that an evaluation took.
@@ -83,7 +83,7 @@ class Ours:
             judged = course.judge(problem, now.solution)
             look = Measurement(now.seconds, now.feature_reads, now.kernel_evals, *judged)
             yield look
-            if now.seconds >= max_time or clock.now() >= ends or reached(look):
+            if now.seconds >= max_time or interrupts.now() >= ends or reached(look):
                 return
             took = time.perf_counter() - began
 

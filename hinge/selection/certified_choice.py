@@ -36,7 +36,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from hinge.monitoring import Stop
-from hinge.monitoring.clock import is_over, now
+from hinge.monitoring.interrupts import is_over, now
 from hinge.problems.base import rounding
 from hinge.problems.svm.idle_rows import CertifiedAnswer, bias_bounds
 from hinge.problems.svm.losses import Loss

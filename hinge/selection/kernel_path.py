@@ -12,7 +12,7 @@ from sklearn.base import clone
 from hinge.access import Gram, Points, as_points
 from hinge.access.arrays import to_host
 from hinge.access.gram.device import DeviceGram, import_torch
-from hinge.calibration.left_out_targets import left_out_targets
+from hinge.calibration.left_out import left_out_targets
 from hinge.estimators import SVC, SVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
@@ -20,7 +20,7 @@ from hinge.estimators.data.kernel_input import batch_points, of_items, points_on
 from hinge.estimators.fitting.tasks import Task, fits_in_batch, pack_tasks, per_class_weights, regression_task, tasks_of
 from hinge.kernels import Gaussian, Kernel, Linear
 from hinge.monitoring import Status, Stop
-from hinge.monitoring.clock import now
+from hinge.monitoring.interrupts import now
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.base import rounding
 from hinge.problems.batch import BatchCertificate

@@ -11,8 +11,7 @@ import numpy as np
 
 from hinge.access import Matrix, as_matrix
 from hinge.access.occupied import occupied
-from hinge.calibration.left_out import spread_over
-from hinge.calibration.left_out_targets import left_out_targets
+from hinge.calibration.left_out import left_out_targets, spread_over
 from hinge.calibration.leverage import Squares
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data import validation as checks
@@ -20,7 +19,7 @@ from hinge.estimators.fitting.runs import results_of_members
 from hinge.estimators.fitting.tasks import per_class_weights
 from hinge.estimators.mixins.probabilities import features_of, without_linear_rows
 from hinge.monitoring import Status, Stop
-from hinge.monitoring.clock import is_over, now
+from hinge.monitoring.interrupts import is_over, now
 from hinge.problems import L1Regularized, Penalized, Regularized, Solution
 from hinge.problems.base import rounding
 from hinge.problems.batch import Batch

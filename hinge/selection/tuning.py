@@ -24,8 +24,7 @@ from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data.any_arrays import brought
 from hinge.estimators.fitting.parameters import Gamma
 from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
-from hinge.monitoring.clock import left_of, now
-from hinge.monitoring.interrupts import called_off_by
+from hinge.monitoring.interrupts import called_off_by, left_of, now
 from hinge.selection.certified_choice import ErrorBounds, certify_choice
 from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
 from hinge.selection.kernel_path import DevicePath, KernelPath

@@ -34,7 +34,7 @@ TRACED = (
     "hinge/files/model_files.py",
     "hinge/monitoring/checkpoint.py",
     "hinge/access/two_way/writer.py",
-    "hinge/access/two_way/header.py",
+    "hinge/access/two_way/reader.py",
     "hinge/access/tables/oracle.py",
     "hinge/access/gram/row_store.py",
     "hinge/experiments/runner.py",

@@ -17,8 +17,7 @@ from hinge.access.arrays import like
 from hinge.access.gram.inner_points import sq_norms
 from hinge.access.gram.row_store import RowStore, open_store
 from hinge.access.streams.base import free_memory, resident
-from hinge.calibration.left_out import spans_by_kernel
-from hinge.calibration.left_out_targets import left_out_targets
+from hinge.calibration.left_out import left_out_targets, spans_by_kernel
 from hinge.constraints import Constraints
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
@@ -62,7 +61,7 @@ from hinge.estimators.mixins.probabilities import EXACT_POINTS, kernel_values
 from hinge.estimators.mixins.to_sklearn import ToSklearn
 from hinge.kernels import Function, Gaussian, Kernel, Linear, Sigmoid, namespace
 from hinge.monitoring import Stop
-from hinge.monitoring.clock import left_of, now
+from hinge.monitoring.interrupts import left_of, now
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
 from hinge.problems.base import rounding
 from hinge.problems.svm.examples import FAINT

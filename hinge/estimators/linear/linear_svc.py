@@ -30,7 +30,7 @@ from hinge.estimators.mixins.conformal import PredictionSets
 from hinge.estimators.mixins.few_cells import FewCells
 from hinge.estimators.mixins.fitted_rows import CheckedRows, FittedRows
 from hinge.estimators.mixins.probabilities import Judged, without_linear_rows
-from hinge.monitoring.clock import now
+from hinge.monitoring.interrupts import now
 from hinge.prediction import first_class
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
 from hinge.problems.batch import BatchSolution

@@ -285,11 +285,14 @@ class SDCA(Solver[Regularized, SDCAState]):
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         if state.t == 0 and n_iter > 0:
             begin_bias(problem, state.dual)
-        goal, settings = stopping_target(problem, self.tol), (problem.bias != "none", self.shrinking)
-        first = self.after * problem.n if self.acceleration == "subspace" else np.inf
-        rows, group = AscentRows.from_problem(problem), self.rows_a_block(problem)
-        _visit(rows, goal, *settings, group, n_iter, first, state)
+        self.run(problem, state, n_iter, stopping_target(problem, self.tol), moves=problem.bias != "none")
         return state
+
+    def run(self, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget, *, moves: bool) -> None:
+        """Run iterations with a given Λ; `moves` says whether the bias multiplier moves."""
+        first = self.after * problem.n if self.acceleration == "subspace" else np.inf
+        settings = goal, moves, self.shrinking, self.rows_a_block(problem), n_iter, first
+        _visit(AscentRows.from_problem(problem), *settings, state)
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
         dual, answer = state.dual, Combination(*answer_of(state))

@@ -5,10 +5,9 @@ import numpy as np
 from hinge.compiled import compiled
 from hinge.problems.svm.kernel_duality import duality_gap, slope_above, slope_below, stationary_bias, width_of
 from hinge.problems.svm.levels import quantile
-from hinge.solvers.kernel.conjugate_steps import pair_steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps, single_steps
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.set_exchange import exchange_sets
-from hinge.solvers.kernel.single_steps import single_steps
 
 MOST = 1024
 """Points up to which the whole matrix is worked on; above, `BlockDual` spares what it can of it."""

@@ -1,7 +1,9 @@
 """Newton's method on a GPU, for all classes jointly: by products of all rows with a matrix of weight vectors."""
 
+import importlib.util
 import weakref
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +22,6 @@ from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import primal_value, relative_gap
 from hinge.problems.svm.regularized import DualShare, dual_value
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.newton.device_sums import dual_sums, trial_sums
 from hinge.solvers.newton.newton import GROWTH, NARROWEST, PROGRESS, STALLED, begins_with
 from hinge.solvers.newton.pass_sums import center_of
 from hinge.solvers.newton.row_sums import FIRST, next_trial
@@ -28,6 +29,7 @@ from hinge.solvers.newton.systems import penalty_of
 
 if TYPE_CHECKING:  # imported when a device is asked for
     import torch
+
 
 CG_STEPS = 60  # products with the Hessian in a step that does not form it
 WORTH = 2e10  # from this many multiplications on, a step takes longer than launching its kernels does
@@ -509,3 +511,60 @@ def _by_products(
         before, ry = ry, (residual * y).sum(0)
         p = y + ry / before.clamp(min=tiny) * p
     return x
+
+
+@cache
+def _has_triton() -> bool:
+    return importlib.util.find_spec("triton") is not None
+
+
+def dual_sums(
+    loss: Loss,
+    mu: "torch.Tensor",
+    M: "torch.Tensor",
+    center: "torch.Tensor",
+    y: "torch.Tensor",
+    share: "torch.Tensor",
+    alpha: "torch.Tensor",
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    """The dual weights at margins M, which go to `alpha`: the :math:`c_i\\alpha_iy_i`, and sums of each task.
+
+    These are of the losses, of what the gap has of them, of α and of α² over positive and negative rows, and the
+    largest α. Sums of squares are zero where the loss has no curvature. On a GPU with Triton all are made in one pass,
+    as are `trial_sums` (see `fused_sums`).
+    """
+    if M.is_cuda and _has_triton():
+        from hinge.solvers.newton import fused_sums
+
+        return fused_sums.dual_sums(loss, mu, M, center, y, share, alpha)
+    e = 1.0 - M
+    alpha.copy_(((e + mu * center) / (mu + loss.curvature)).clamp_(loss.low, loss.high))
+    mass, short, positive = share * alpha, e.clamp(min=0.0), y > 0.0
+    losses = short * short if loss.curvature else short
+    rest = losses - alpha * e + 0.5 * loss.curvature * alpha * alpha
+    sums = [share * losses, share * rest]
+    for part in (mass, mass * alpha if loss.curvature else 0.0 * mass):
+        sums += [part * positive, part * ~positive]
+    torch = import_torch(str(M.device))
+    return mass * y, torch.stack([*(one.sum(0) for one in sums), alpha.amax(0)])
+
+
+def trial_sums(
+    loss: Loss,
+    mu: "torch.Tensor",
+    M: "torch.Tensor",
+    center: "torch.Tensor",
+    share: "torch.Tensor",
+    q: "torch.Tensor",
+    tau: "torch.Tensor",
+) -> "torch.Tensor":
+    """The slope of the losses after a step τ along which margins change by q, and their curvature there."""
+    if M.is_cuda and _has_triton():
+        from hinge.solvers.newton import fused_sums
+
+        return fused_sums.trial_sums(loss, mu, M, center, share, q, tau)
+    a = (1.0 - M - tau * q + mu * center) / (mu + loss.curvature)
+    curved, slopes = (a > loss.low) & (a < loss.high), share * q
+    bends = (slopes * q * curved).sum(0) / (mu + loss.curvature)
+    torch = import_torch(str(M.device))
+    return torch.stack([-(slopes * a.clamp(loss.low, loss.high)).sum(0), bends])
