@@ -11,6 +11,7 @@ from datetime import datetime
 from html import escape
 from importlib import resources
 from itertools import groupby
+from string import Template
 from typing import NamedTuple
 
 import numpy as np
@@ -234,10 +235,6 @@ def _list(title: str, lines: Sequence[str], kind: str) -> str:
     return f'<div class="{kind}"><h3>{title}</h3><ul>{entries}</ul></div>'
 
 
-POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
-    "base-uri 'none'; form-action 'none'"
-)
 TINY = (
     "<strong>Smoke-test numbers.</strong> This run had scale “tiny”: small parts of the data, few seeds, few "
     "iterations. It shows that everything runs. The verdicts below are not verdicts on the papers; those "
@@ -264,39 +261,21 @@ class Heading(NamedTuple):
 def page(heading: Heading, sections: Sequence[Section], pictures: Mapping[tuple[str, int], Picture]) -> str:
     """The whole page."""
     parts = resources.files("hinge.report")
-    style, script = (parts.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
+    style, script, frame = (parts.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js", "html"))
     plotly = _plotly()
-    body = "\n".join(_paper(name, group, pictures) for name, group in by_paper(sections))
-    drawing = f"<script>{plotly}</script>\n" if plotly else ""
-    banner = f'<div class="banner" role="note">{TINY}</div>' if heading.scale == "tiny" else ""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(heading.title)}</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body data-live="{"yes" if plotly else "no"}">
-<a class="skip" href="#summary">Skip to the summary</a>
-{_contents(sections)}
-<main>
-<div id="overview">
-<h1>{escape(heading.title)}</h1>
-{banner}
-{_summary(sections)}
-{_facts(heading, sections)}
-</div>
-{body}
-<footer>Written by hinge {escape(__version__)}. Everything on this page is in this one file.</footer>
-</main>
-{drawing}<script>{script}</script>
-</body>
-</html>
-"""
+    return Template(frame).substitute(
+        title=escape(heading.title),
+        style=style,
+        live="yes" if plotly else "no",
+        contents=_contents(sections),
+        banner=f'<div class="banner" role="note">{TINY}</div>' if heading.scale == "tiny" else "",
+        summary=_summary(sections),
+        facts=_facts(heading, sections),
+        body="\n".join(_paper(name, group, pictures) for name, group in by_paper(sections)),
+        version=escape(__version__),
+        drawing=f"<script>{plotly}</script>\n" if plotly else "",
+        script=script,
+    )
 
 
 def _plotly() -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hinge.display.figure import Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, of_sets, slope
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
@@ -99,13 +99,7 @@ class PegasosBias(Experiment):
             where = f"λ = {LAMS[name]:g}, {BUDGET[scale]:,} rows read, last iterate, median of {seeds} seeds"
             _optima_claims(claims, optima, title, f"λ = {LAMS[name]:g}, optima to a gap of 1e-4")
             _way_claims(claims, runs, optima, curves, title, where)
-        caption = (
-            "Objective (11), with a free bias, above its optimum. λ = "
-            + ", ".join(f"{LAMS[s]:g} ({s})" for s in SETS[scale])
-            + f". Last iterates, median of {seeds} seeds; the band is their range. k = 1 but for the "
-            "exact bias. The sub-gradient for b takes steps 1/√t, or (η) the 1/(λt) of w."
-        )
-        draft.figure(caption, panels)
+        draft.figure(self.text("caption", lams=of_sets("{:g}", LAMS, SETS[scale]), seeds=seeds), panels)
         columns = ("set", "method", "objective (11)", "above the optimum, %", "test error, %")
         draft.table(self.text("table_caption", budget=BUDGET[scale]), columns, rows, digits=4)
 

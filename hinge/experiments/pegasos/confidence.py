@@ -10,9 +10,7 @@ import numpy as np
 from hinge.bounds import pegasos_gap
 from hinge.display.figure import Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import minimum
-from hinge.experiments.sets import choose
-from hinge.problems import Regularized
+from hinge.experiments.measure import above_minimum
 from hinge.solvers import Amplified, Pegasos, Solver, trace
 
 SETS = {"tiny": ("reuters",), "full": ("reuters", "imdb")}
@@ -44,9 +42,7 @@ class PegasosConfidence(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The excess of every seed, in each way."""
-        data = choose(cell["set"], cell["rows"])
-        problem = Regularized(*data.parts[:2], self.lam)
-        best = minimum(cell["set"], cell["rows"], self.lam)
+        data, problem, best = above_minimum(cell, self.lam)
         solvers: dict[str, Solver] = {
             "random": Pegasos(output="random"),
             "best": Amplified(delta=self.delta, horizon=cell["T"]),

@@ -7,9 +7,8 @@ from typing import Any
 
 from hinge.display.figure import Series, level_line, loglog
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import band, evaluate_at, log_spaced, mean_hinge, minimum
-from hinge.experiments.sets import choose
-from hinge.problems import Regularized, Solution
+from hinge.experiments.measure import above_minimum, band, evaluate_at, log_spaced, mean_hinge
+from hinge.problems import Solution
 from hinge.solvers import SGD, Norma, Pegasos, Solver
 
 SEEDS = {"tiny": 2, "full": 5}
@@ -45,10 +44,8 @@ class PegasosFigure2(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Objective above the optimum and mean hinge loss on the test rows, on the way to T."""
-        data = choose(cell["set"], cell["rows"])
-        X, y, X_test, y_test = data.parts
-        problem = Regularized(X, y, self.lam)
-        best = minimum(cell["set"], cell["rows"], self.lam)
+        data, problem, best = above_minimum(cell, self.lam)
+        _, _, X_test, y_test = data.parts
 
         def evaluate(solution: Solution) -> dict[str, float]:
             return {"excess": problem.objective(solution) - best, "test": mean_hinge(solution, X_test, y_test)}

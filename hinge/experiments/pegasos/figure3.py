@@ -6,9 +6,7 @@ from typing import Any
 
 from hinge.display.figure import Panel, Series, level_line
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import minimum, slope, spread
-from hinge.experiments.sets import choose
-from hinge.problems import Regularized
+from hinge.experiments.measure import above_minimum, slope, spread
 from hinge.solvers import Pegasos, trace
 
 SEEDS = {"tiny": 2, "full": 5}
@@ -38,12 +36,10 @@ class PegasosFigure3(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The objective of the last iterate, as in the paper, above the optimum."""
-        data = choose(cell["set"], cell["rows"])
-        problem = Regularized(*data.parts[:2], self.lam)
+        data, problem, best = above_minimum(cell, self.lam)
         solver = Pegasos(batch_size=cell["k"], output="last")
         (now,) = trace(problem, solver, [cell["T"]], seed=cell["seed"])
         objective = problem.objective(now.solution)
-        best = minimum(cell["set"], cell["rows"], self.lam)
         return {"objective": objective, "excess": objective - best, **data.about}
 
     def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:

@@ -6,9 +6,7 @@ from typing import Any
 
 from hinge.display.figure import Series, loglog
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import band, evaluate_at, log_spaced, minimum
-from hinge.experiments.sets import choose
-from hinge.problems import Regularized
+from hinge.experiments.measure import above_minimum, band, evaluate_at, log_spaced
 from hinge.solvers import Norma, Pegasos
 
 SEEDS = {"tiny": 2, "full": 5}
@@ -37,9 +35,7 @@ class PegasosProjection(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The objective of the last iterate above the optimum, on the way to T."""
-        data = choose(cell["set"], cell["rows"])
-        problem = Regularized(*data.parts[:2], self.lam)
-        best = minimum(cell["set"], cell["rows"], self.lam)
+        data, problem, best = above_minimum(cell, self.lam)
         solver = (
             Pegasos(projection=cell["projection"], output="last")
             if cell["solver"] == "Pegasos"

@@ -10,9 +10,8 @@ from sklearn.utils.extmath import row_norms
 from hinge.bounds import pegasos_gap
 from hinge.display.figure import Series, loglog
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import log_spaced, minimum
-from hinge.experiments.sets import choose
-from hinge.problems import Regularized, Solution
+from hinge.experiments.measure import above_minimum, log_spaced
+from hinge.problems import Solution
 from hinge.solvers import Pegasos, trace
 
 SETS = {"tiny": ("reuters",), "full": ("reuters", "adult")}
@@ -36,10 +35,7 @@ class PegasosRegret(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Both excesses at some T, and what w = 0 has."""
-        data = choose(cell["set"], cell["rows"])
-        X, y, _, _ = data.parts
-        problem, T = Regularized(X, y, cell["lam"]), cell["T"]
-        best = minimum(cell["set"], cell["rows"], cell["lam"])
+        (data, problem, best), T = above_minimum(cell, cell["lam"]), cell["T"]
         iterates = trace(problem, Pegasos(batch_size="all", output="last"), range(T))  # w_1 is that of iteration 0
         above = np.array([problem.objective(now.solution) for now in iterates]) - best
         regret = np.cumsum(above) / np.arange(1, T + 1)
@@ -55,7 +51,7 @@ class PegasosRegret(Experiment):
             "regret": [float(regret[t - 1]) for t in at],
             "average": average,
             "start": float(above[0]),
-            "R": float(row_norms(X).max()),
+            "R": float(row_norms(data.data.X_train).max()),
             **data.about,
         }
 

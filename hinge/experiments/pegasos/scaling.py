@@ -12,9 +12,7 @@ import numpy as np
 from hinge.bounds import Numbers, pegasos_iterations
 from hinge.display.figure import Series, loglog
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale
-from hinge.experiments.measure import Evaluation, log_spaced, minimum, slope, spread_of
-from hinge.experiments.sets import choose
-from hinge.problems import Regularized
+from hinge.experiments.measure import Evaluation, above_minimum, log_spaced, slope, spread_of
 from hinge.solvers import Pegasos, trace
 
 SETS = {"tiny": ("ccat",), "full": ("ccat", "covertype")}
@@ -46,9 +44,7 @@ class PegasosScaling(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The excess of the last iterate, until it is ε for the first time."""
-        data = choose(cell["set"], cell["rows"])
-        problem = Regularized(*data.parts[:2], cell["lam"])
-        best = minimum(cell["set"], cell["rows"], cell["lam"], 1e-4)
+        data, problem, best = above_minimum(cell, cell["lam"], 1e-4)
         most = pegasos_iterations(cell["lam"], cell["eps"]) / 5  # where to give up
         looks: list[Evaluation] = []
         for now in trace(problem, Pegasos(output="last"), log_spaced(100, int(most), 8), seed=cell["seed"]):

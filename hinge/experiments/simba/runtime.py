@@ -211,20 +211,10 @@ def _panel(sweep: str, lines: dict[str, list[Point]]) -> Panel:
 
 def _rows(sweep: str, lines: dict[str, list[Point]]) -> list[list[Value]]:
     return [
-        [
-            sweep,
-            p[sweep],
-            p["n"],
-            p["d"],
-            p["B"],
-            p["δ"],
-            LABELS[method],
-            p["iterations"],
-            p["reads"],
-            f"{p['hits']} of {p['tried']}",
-        ]
+        [sweep, *(p[key] for key in (sweep, "n", "d", "B", "δ")), LABELS[method], p["iterations"], p["reads"], reached]
         for method, line in lines.items()
         for p in line
+        for reached in [f"{p['hits']} of {p['tried']}"]
     ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from hinge.display.figure import Panel, Value
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale
 from hinge.experiments.measure import spread
-from hinge.experiments.survey.sdp import matrices
+from hinge.experiments.survey.sdp import instances, matrices
 from hinge.monitoring import Stop
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.symmetric import svec
@@ -83,10 +83,8 @@ class SurveyBisection(Experiment):
     def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Shortfalls over ε, and the share of right decisions."""
         claims, series, rows = draft.claims, [], list[list[Value]]()
-        for n, m in SHAPES[scale]:
-            part = results.where(n=n, m=m)
-            if not part:
-                continue
+        for part in instances(results):
+            n, m = (part[0].cell[key] for key in ("n", "m"))
             series.append(spread(f"order {n}, {m} constraints", part, "eps", "shortfall"))
             for eps, some in part.by("eps"):
                 lost = some.column("shortfall")

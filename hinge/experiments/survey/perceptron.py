@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -17,7 +16,7 @@ from hinge.experiments.measure import Evaluation, evaluate_at, first_below, log_
 from hinge.experiments.survey import losses
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
 from hinge.saddle.front_doors import max_margin
-from hinge.solvers import Perceptron, SublinearPerceptron
+from hinge.solvers import Perceptron, Solver, SublinearPerceptron
 
 SEEDS = {"tiny": 2, "full": 20}
 READ_SEEDS = {"tiny": 2, "full": 5}
@@ -99,14 +98,21 @@ class SurveyPerceptron(Experiment):
         A, margin = rows_of("rare", n, n, seed)
         if cell["method"] == "sublinear":
             problem = MaxMargin(A, relative=False)
-            horizon = math.ceil(8 * math.log(n) / margin**2)
-            looks = evaluate_at(problem, SublinearPerceptron(), log_spaced(16, horizon, 16), _loss_of(A, margin), seed)
+            solver: Solver = SublinearPerceptron()
+            last = math.ceil(8 * math.log(n) / margin**2)
         else:
             y = np.where(np.arange(n) % 2, 1, -1)
             problem = Regularized(A * y[:, None], y, 1.0)  # the Perceptron ignores λ
             passes = math.ceil(1 / margin**2)  # the bound of the theory, where a pass finds one mistake
-            solver = Perceptron(average=False, passes=passes)
-            looks = evaluate_at(problem, solver, log_spaced(16, passes * n, 16), _loss_of(A, margin), seed)
+            solver, last = Perceptron(average=False, passes=passes), passes * n
+
+        def loss(answer: Strategies | Solution) -> Evaluation:
+            """The margin lost by the direction of an answer, of either kind."""
+            w = answer.x if isinstance(answer, Strategies) else answer.w
+            norm = float(np.linalg.norm(w))
+            return {"loss": margin - float((A @ w).min()) / norm if norm > 0 else margin}
+
+        looks = evaluate_at(problem, solver, log_spaced(16, last, 16), loss, seed)
         found = first_below(looks, "reads", "loss", 0.999 * margin)  # all rows on the right side
         return {"reads": found, "most": looks[-1]["reads"], "margin": margin}
 
@@ -122,17 +128,6 @@ class SurveyPerceptron(Experiment):
         if reads:
             caption = self.text("caption", rare=RARE, seeds=reads.seeds)
             draft.figure(caption, [_reads(draft.claims, reads, scale)], "reads")
-
-
-def _loss_of(A: np.ndarray, margin: float) -> Callable[[Any], Evaluation]:
-    """The margin lost by the direction of an answer, of either kind."""
-
-    def loss(answer: Strategies | Solution) -> Evaluation:
-        w = answer.x if isinstance(answer, Strategies) else answer.w
-        norm = float(np.linalg.norm(w))
-        return {"loss": margin - float((A @ w).min()) / norm if norm > 0 else margin}
-
-    return loss
 
 
 def _shares(results: CellResults) -> list[list[Value]]:

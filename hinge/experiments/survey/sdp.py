@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from hinge.bounds import sdp_iterations
 from hinge.display.figure import Panel, Series, Value, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import Evaluation, slope, spread
+from hinge.experiments.measure import slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.symmetric import svec
@@ -133,30 +133,26 @@ class SurveySdp(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Losses, or seconds of an iteration; on one core, since small matrices gain nothing by two."""
-        if cell["part"] == "seconds":
-            with threadpool_limits(1):
-                return _time_iteration(cell["n"], cell["projection"], cell["seed"])
-        value, by = exact_value(cell["n"], cell["m"])
-        if cell["part"] == "sparse":
-            with threadpool_limits(1):
-                return {
-                    **_run_sparse_projection(cell["n"], cell["m"], value, cell["eps"], cell["seed"]),
-                    "value": value,
-                    "by": by,
-                }
+        n, m, seed = cell["n"], cell["m"], cell["seed"]
         with threadpool_limits(1):
-            problem = Semidefinite(matrices(cell["n"], cell["m"]), relative=False)  # with exact projections
-            looks = [
-                losses.loss_at_ratio(problem, ratio, value, self.tolerance, cell["seed"]) for ratio in cell["ratios"]
-            ]
-        return {"looks": looks, "value": value, "by": by}
+            if cell["part"] == "seconds":
+                return _time_iteration(n, cell["projection"], seed)
+            (value, by), problem = exact_value(n, m), Semidefinite(matrices(n, m), relative=False)
+            if cell["part"] == "sparse":  # Algorithm 3 as printed, with Hazan's projection to ε/2, at c = 2
+                solver = SublinearSDP("fixed", cell["eps"], 2.0)
+                T = solver.horizon(problem)
+                found: dict[str, Any] = losses.loss_after(problem, solver, T, value, self.tolerance, seed)
+            else:  # with exact projections
+                every = [losses.loss_at_ratio(problem, c, value, self.tolerance, seed) for c in cell["ratios"]]
+                found = {"looks": every}
+        return {**found, "value": value, "by": by}
 
     def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Losses beside the law, shares within ε, seconds beside the order."""
         panels = []
         if guarantee := results.where(part="guarantee"):
             _claims(draft.claims, guarantee, scale)
-            panels += [_panel(part) for part in _instances(guarantee)]
+            panels += [_panel(part) for part in instances(guarantee)]
             columns = ("n", "m", "σ", "ε", *(f"c = {c:g}" for c in self.constants), "T of the theorem")
             draft.table(self.text("caption_2", by=guarantee.first["by"]), columns, _shares(guarantee), "shares")
         if by_hazan := results.where(part="sparse"):
@@ -164,12 +160,6 @@ class SurveySdp(Experiment):
         if seconds := results.where(part="seconds"):
             panels.append(_costs(draft, seconds))
         draft.figure(self.text("caption", seeds=guarantee.seeds), panels)
-
-
-def _run_sparse_projection(n: int, m: int, value: float, eps: float, seed: int) -> Evaluation:
-    """Algorithm 3 as printed, with Hazan's projection to ε/2, at c = 2."""
-    problem, solver = Semidefinite(matrices(n, m), relative=False), SublinearSDP("fixed", eps, 2.0)
-    return losses.loss_after(problem, solver, solver.horizon(problem), value, experiment.tolerance, seed)
 
 
 @lru_cache(maxsize=1)
@@ -188,28 +178,20 @@ def _warm_state(n: int, seed: int) -> PrimalDualState:
 def _time_iteration(n: int, projection: Literal["exact", "sparse"], seed: int) -> dict[str, Any]:
     """The processor's time of an iteration, with a Y that was filled by others."""
     problem, solver = Semidefinite(matrices(n, experiment.timed_m), relative=False), experiment.timed_solver[projection]
-    count = (
-        experiment.timed_iterations[projection]
-        if n < experiment.large
-        else max(1, experiment.timed_iterations[projection] // 20)
-    )
+    count = max(1, experiment.timed_iterations[projection] // (1 if n < experiment.large else 20))
     at = experiment.warm_up + 1, experiment.warm_up + 1 + count
     at_marks = [time.process_time() for _ in trace(problem, solver, at, state=copy.deepcopy(_warm_state(n, seed)))]
     return {"milliseconds": 1e3 * (at_marks[1] - at_marks[0]) / count}
 
 
-def _instances(results: CellResults) -> list[CellResults]:
-    return [
-        results.where(n=n, m=m)
-        for n in results.values_of("n")
-        for m in results.values_of("m")
-        if results.where(n=n, m=m)
-    ]
+def instances(results: CellResults) -> list[CellResults]:
+    """The results of each order and number of constraints."""
+    return [part for _, of_n in results.by("n") for _, part in of_n.by("m")]
 
 
 def _shares(results: CellResults) -> list[list[Value]]:
     rows = list[list[Value]]()
-    for part in _instances(results):
+    for part in instances(results):
         n, m, value = part[0].cell["n"], part[0].cell["m"], part.first["value"]
         for eps in experiment.accuracies:
             T = float(sdp_iterations(m, eps))
@@ -218,7 +200,7 @@ def _shares(results: CellResults) -> list[list[Value]]:
 
 
 def _claims(claims: Claims, results: CellResults, scale: Scale) -> None:
-    parts = _instances(results)
+    parts = instances(results)
     two = losses.shares_within(parts, 2.0, experiment.accuracies)
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in SHAPES[scale])
     where = experiment.text("conditions", shapes=shapes, seeds=results.seeds)
