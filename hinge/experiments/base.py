@@ -163,10 +163,6 @@ class Draft:
         if lines := list(rows):
             self._tables.append(ReportTable(self._named(part), caption, columns, lines, digits))
 
-    def table_of(self, caption: str, rows: Sequence[dict[str, Value]], part: str = "", digits: int = 3) -> None:
-        """The same of rows that name their columns, all the same ones."""
-        self.table(caption, [*rows[0]] if rows else [], [[*row.values()] for row in rows], part, digits)
-
     def print_table(self, caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Fill the paper's own table."""
         self.printed = ReportTable(self._named("printed"), caption, columns, rows)
