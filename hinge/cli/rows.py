@@ -728,10 +728,3 @@ def _class_spelled(text: str, names: list[str]) -> str:
     """A label as the classes spell it: 1.0 and +1 are the class 1, unless there is one that is spelled so."""
     value = None if text in names else number_of(text)
     return text if value is None or not np.isfinite(value) else str(whole_labels(np.array([value]))[0])
-
-
-def error_rate(classes: np.ndarray, predicted: np.ndarray, y: np.ndarray) -> float | None:
-    """The share of wrong labels; None where the labels are not of the model's classes at all."""
-    if set(np.unique(y).tolist()).isdisjoint(classes.tolist()):
-        return None
-    return float(np.mean(predicted != y))

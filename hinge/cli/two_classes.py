@@ -188,7 +188,7 @@ def _course(
     from hinge.estimators.data.kernel_input import gamma_value
     from hinge.kernels import Gaussian
     from hinge.racing import Course
-    from hinge.racing.course import with_bias
+    from hinge.racing.contestants import with_bias
 
     X, y, X_test, y_test, name = found
     if rows is not None and rows < len(y):

@@ -163,10 +163,6 @@ class Draft:
         if lines := list(rows):
             self._tables.append(ReportTable(self._named(part), caption, columns, lines, digits))
 
-    def table_of(self, caption: str, rows: Sequence[dict[str, Value]], part: str = "", digits: int = 3) -> None:
-        """The same of rows that name their columns, all the same ones."""
-        self.table(caption, [*rows[0]] if rows else [], [[*row.values()] for row in rows], part, digits)
-
     def print_table(self, caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Fill the paper's own table."""
         self.printed = ReportTable(self._named("printed"), caption, columns, rows)
@@ -191,8 +187,6 @@ class Experiment:
     ----------
     name : str
         What to type: paper and place, as in "pegasos-table1".
-    title, paper, place, question : str
-        As the registry has them.
     timed : bool
         Whether cells measure seconds: then they run one at a time, on an otherwise idle machine.
     version : int
@@ -204,24 +198,9 @@ class Experiment:
     version: ClassVar[int] = 1
 
     @property
-    def title(self) -> str:
-        """What it measures, in a few words."""
-        return registry.BY_NAME[self.name].title
-
-    @property
-    def paper(self) -> str:
-        """Authors and year."""
-        return registry.BY_NAME[self.name].paper
-
-    @property
-    def place(self) -> str:
-        """Where in the paper."""
-        return registry.BY_NAME[self.name].place
-
-    @property
-    def question(self) -> str:
-        """What the paper says there, in a sentence or two of our own."""
-        return registry.BY_NAME[self.name].question
+    def about(self) -> registry.Listed:
+        """Its title, paper and place, and what the paper says there."""
+        return registry.BY_NAME[self.name]
 
     def text(self, name: str, **values: object) -> str:
         """A text of ``claims.toml``, such as a caption, with values in their places."""

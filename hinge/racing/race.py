@@ -17,8 +17,7 @@ from threadpoolctl import threadpool_limits
 from hinge.display.figure import Figure, Panel, ReportTable, Series, level_line, loglog
 from hinge.experiments.base import CellResult, Outcome
 from hinge.experiments.runner import machine
-from hinge.racing.contestants import Contestant, Peer
-from hinge.racing.course import Course, Measurement
+from hinge.racing.contestants import Contestant, Course, Measurement, Peer
 from hinge.report.outcome import csv_text, finite, write_text
 
 REFERENCE_TIMES = 3.0
@@ -420,7 +419,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
     if race.interrupted:  # after Ctrl-C nobody waits for drawings
         return written, ["No figures were drawn, since the race was interrupted."]
     try:
-        from hinge.report import report
+        from hinge.report import page
 
         drawn = figures(race)
         results = [
@@ -429,7 +428,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
             for at, run in enumerate(entry.runs)
             if run
         ]
-        section = report.Section(
+        section = page.Section(
             "race",
             f"Solvers on {race.course.name}",
             "Your data",
@@ -438,7 +437,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
             Outcome((), drawn, (shown,)),
             results,
         )
-        report.write_report(
+        page.write_report(
             folder,
             [section],
             title=f"hinge compare: {race.course.name}",

@@ -72,7 +72,7 @@ def test_a_draft_has_no_empty_figures_and_tables():
     for part, panels in (("", [empty, shown]), ("none", [empty]), ("more", [shown])):
         draft.figure("Caption.", panels, part)
     draft.table("Caption.", ["a"], [])
-    draft.table_of("Caption.", [{"a": 1, "b": 2.0}, {"a": 2, "b": None}], "two", digits=4)
+    draft.table("Caption.", ["a", "b"], [[1, 2.0], [2, None]], "two", digits=4)
     draft.print_table("Printed.", ["a"], [])
     outcome = draft.outcome
     assert [(figure.name, list(figure.panels)) for figure in outcome.figures] == [

@@ -11,7 +11,7 @@ import numpy as np
 
 from hinge.bounds import Numbers, pegasos_iterations
 from hinge.display.figure import Series, loglog
-from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, above_minimum, log_spaced, slope, spread_of
 from hinge.solvers import Pegasos, trace
 
@@ -36,10 +36,7 @@ class PegasosScaling(Experiment):
         for name in SETS[scale]:
             places = [(m, LAM[scale]) for m in SIZES[scale]] + [(SIZE[scale], lam) for lam in LAMS[scale]]
             for rows, lam in dict.fromkeys(places):
-                cells += [
-                    {"set": name, "rows": rows, "lam": lam, "eps": EPS[scale], "seed": seed}
-                    for seed in range(SEEDS[scale])
-                ]
+                cells += grid(set=[name], rows=[rows], lam=[lam], eps=[EPS[scale]], seed=range(SEEDS[scale]))
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from hinge.access import Gram, as_points
 from hinge.display.figure import Series, Value, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, band, log_spaced, margin_after_slack, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -65,11 +65,7 @@ class SBPRate(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every seed, on two sets."""
-        return [
-            {"set": name, "rows": ROWS[scale], "T": LAST[scale], "seed": seed}
-            for name in SETS
-            for seed in range(SEEDS[scale])
-        ]
+        return grid(set=SETS, rows=[ROWS[scale]], T=[LAST[scale]], seed=range(SEEDS[scale]))
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The loss of the mean on the way to T."""

@@ -301,29 +301,13 @@ def _claims(claims: Claims, part: CellResults, name: str) -> None:
         apart = round(reached, paper.digits) - round(error, paper.digits)
         said = f"; SBP {reached:.2f}% in {ends:.3g} s"
         said = said if device else f"; LIBSVM {error:.2f}% in {seconds:.3g} s{said}"
-    where = f"σ² = {_variance(part, name):g}, λ = 1/({paper.C:g} n), free bias, SBP in batches of "
-    runs = f"averaged, median of {len(traces)} seeds"
+    about: dict[str, Any] = {"variance": _variance(part, name), "paper": paper, "seeds": len(traces), "said": said}
     if device:
-        thread = part.where(seed=0).first["thread seconds"]
-        where += (
-            f"{experiment.device_batch:,}, {part[0].cell['epochs']} epochs, both chosen with test errors in view, the "
-            f"paper's ν, {runs}, on one {device}; in one thread of its host it would take {duration(thread)}, by "
-            "two of its iterations. LIBSVM was not run: its error and seconds are the paper's, of an Intel E7500"
-        )
+        thread = duration(part.where(seed=0).first["thread seconds"])
+        where = experiment.text("conditions_2", **about, epochs=part[0].cell["epochs"], device=device, thread=thread)
     else:
-        where += (
-            f"{experiment.batch_size}, one thread, ν of the optimum, {runs}, LIBSVM by scikit-learn with a cache of "
-            f"{experiment.cache_mb} MB; nothing tuned here, but SBP's step for batches is a default that was once "
-            "chosen with test errors of Adult and MNIST in view"
-        )
-    claims.add(
-        "quarter",
-        label,
-        apart,
-        round(paper.sbp - paper.libsvm, 2),
-        f"{where}{said}; the paper's LIBSVM {paper.libsvm:g}% in {paper.seconds:,.0f} s",
-        unmeasured=unmeasured,
-    )
+        where = experiment.text("conditions", **about)
+    claims.add("quarter", label, apart, round(paper.sbp - paper.libsvm, 2), where, unmeasured=unmeasured)
 
 
 def _variance(part: CellResults, name: str) -> float:

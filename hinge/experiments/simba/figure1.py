@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hinge.access import SparseTable
 from hinge.access.tables.table import Bill
 from hinge.display.figure import Panel, Series, Value, level_line
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced
 from hinge.experiments.sets import choose, split
 from hinge.problems import Regularized, SlackConstrained, Solution
@@ -65,20 +65,13 @@ class SimbaFigure1(Experiment):
             "Perceptron": (0.0,),
             "Frugal": (3.0,),  # its C
         }
-        return [
-            {
-                "set": name,
-                "rows": ROWS[scale][name],
-                "method": method,
-                "setting": setting,
-                "seed": seed,
-                "passes": PASSES[scale][name],
-            }
-            for name in SETS
-            for method in settings
-            for setting in settings[method]
-            for seed in range(min(SEEDS[scale], FRUGAL_SEEDS[name] if method == "Frugal" else SEEDS[scale]))
-        ]
+        cells: list[Cell] = []
+        for name in SETS:
+            about: dict[str, Any] = {"set": [name], "rows": [ROWS[scale][name]], "passes": [PASSES[scale][name]]}
+            for method, values in settings.items():
+                seeds = range(min(SEEDS[scale], FRUGAL_SEEDS[name] if method == "Frugal" else SEEDS[scale]))
+                cells += grid(**about, method=[method], setting=values, seed=seeds)
+        return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Validation and test error against cells and nonzeros read."""

@@ -11,7 +11,7 @@ import numpy as np
 from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear_perceptron_runtime
 from hinge.datasets import make_separable
 from hinge.display.figure import Panel, Series, Value, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, evaluate_at, first_below, log_spaced, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
@@ -71,18 +71,9 @@ class SurveyPerceptron(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """All T of a family and a seed make one cell; so do all evaluations of a size and a seed."""
-        guarantee: list[Cell] = [
-            {"part": "guarantee", "family": family, "ratios": list(RATIOS[scale]), "seed": seed}
-            for family in FAMILIES
-            for seed in range(SEEDS[scale])
-        ]
-        reads: list[Cell] = [
-            {"part": "reads", "method": method, "n": n, "seed": seed}
-            for method in ("sublinear", "classical")
-            for n in SIZES[scale]
-            for seed in range(READ_SEEDS[scale])
-        ]
-        return guarantee + reads
+        ratios, methods, seeds = list(RATIOS[scale]), ("sublinear", "classical"), range(READ_SEEDS[scale])
+        guarantee = grid(part=["guarantee"], family=FAMILIES, ratios=[ratios], seed=range(SEEDS[scale]))
+        return guarantee + grid(part=["reads"], method=methods, n=SIZES[scale], seed=seeds)
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Losses against T, or reads until the loss is below the margin, so that all rows are separated."""

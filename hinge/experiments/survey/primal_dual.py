@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from hinge.bounds import generic_iterations
 from hinge.datasets import make_separable
 from hinge.display.figure import Value
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation
 from hinge.experiments.survey import losses
 from hinge.kernels import Gaussian
@@ -156,11 +156,8 @@ class SurveyPrimalDual(Experiment):
     def cells(self, scale: Scale) -> list[Cell]:
         """All T of a problem and a seed make one cell."""
         n, d = SIZES[scale]
-        return [
-            {"problem": kind, "n": n, "d": d, "ratios": list(RATIOS[scale]), "eps": list(EPS[scale]), "seed": seed}
-            for kind in PROOFS
-            for seed in range(SEEDS[scale])
-        ]
+        ratios, eps = list(RATIOS[scale]), list(EPS[scale])
+        return grid(problem=PROOFS, n=[n], d=[d], ratios=[ratios], eps=[eps], seed=range(SEEDS[scale]))
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Losses at each T, at the T of the theorem, and with the rate that the survey prints."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from hinge.experiments.sets import hold_out
 from hinge.kernels import Linear
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized, Regularized, Solution
-from hinge.solvers import SDCA, SMO, CuttingPlane, Pegasos, UniformDCA, solve
+from hinge.solvers import SDCA, SMO, CuttingPlane, Pegasos, Solver, UniformDCA, solve
 
 ROWS = {"tiny": 8_000, "full": 100_000}
 LAMS = {"tiny": (1e-3, 3e-3), "full": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)}
@@ -118,14 +119,12 @@ class TalkRuntimes(Experiment):
             work = [look["evals"] for look in looks]
         else:
             problem, a_row = Regularized(X, y, cell["lam"]), X.nnz / m
-            if cell["solver"] == "SGD":
-                looks = evaluate_at(problem, Pegasos(), log_spaced(10, m, 12), excess, cell["seed"])
-            elif cell["solver"] == "DCA":
-                looks = evaluate_at(
-                    problem, UniformDCA(), log_spaced(m // 16, self.epochs * m, 12), excess, cell["seed"]
-                )
-            else:
-                looks = evaluate_at(problem, CuttingPlane(capacity=50), self.passes, excess)
+            ways: dict[str, tuple[Solver, Sequence[int]]] = {
+                "SGD": (Pegasos(), log_spaced(10, m, 12)),
+                "DCA": (UniformDCA(), log_spaced(m // 16, self.epochs * m, 12)),
+                "SVM-Perf": (CuttingPlane(capacity=50), self.passes),
+            }
+            looks = evaluate_at(problem, *ways[cell["solver"]], excess, cell["seed"])
             work = [look["reads"] / a_row for look in looks]
         reached = []
         for eps in cell["eps"]:

@@ -82,8 +82,9 @@ class TalkSgdDca(Experiment):
                 )
             above = "for most λ and T the bound is more than w = 0 has"
             said = f"{where}, δ = {self.delta:g}, every λ, T and seed"
-            claims.add("bound", label, _of_bound(part, m), 1.0, said, sure=above)
-            claims.add("refined", label, _of_refined_bound(part, m), None, f"{where}, every λ and seed, T > m")
+            share, refined = _of_bounds(part, m)
+            claims.add("bound", label, share, 1.0, said, sure=above)
+            claims.add("refined", label, refined, None, f"{where}, every λ and seed, T > m")
             ratios.append(_ratio_panel(part, m, label))
             curves.append(curve_panel(part, METHODS, self.shown))
             panel, ratio, chosen = _error_panel(part, label)
@@ -135,23 +136,14 @@ def _points(part: CellResults, m: int, label: str, epochs: tuple[float, ...]) ->
     return rows
 
 
-def _of_bound(part: CellResults, m: int) -> float:
-    """The largest ρ of DCA over the bound of the talk's theorem."""
-    return max(
-        look["rho"] / float(dca_gap(look["iteration"], m, result.cell["lam_m"] / m, experiment.delta))
-        for result in part
-        for look in result.values["DCA"]
-    )
+def _of_bounds(part: CellResults, m: int) -> tuple[float, float]:
+    """The largest ρ of DCA over the bound of the talk's theorem, and the largest ρ(T - m)λ.
 
-
-def _of_refined_bound(part: CellResults, m: int) -> float:
-    """The largest ρ(T - m)λ of DCA: the constant c that the theorem needs at most, as its other terms are positive."""
-    return max(
-        look["rho"] * (look["iteration"] - m) * result.cell["lam_m"] / m
-        for result in part
-        for look in result.values["DCA"]
-        if look["iteration"] > m
-    )
+    The latter is the constant c that the theorem needs at most, as its other terms are positive.
+    """
+    looks = [(one["rho"], one["iteration"], r.cell["lam_m"] / m) for r in part for one in r.values["DCA"]]
+    shares = (rho / float(dca_gap(T, m, lam, experiment.delta)) for rho, T, lam in looks)
+    return max(shares), max(rho * (T - m) * lam for rho, T, lam in looks)
 
 
 def _ratio_panel(part: CellResults, m: int, label: str) -> Panel:
