@@ -123,7 +123,7 @@ class LinearPath(SharedPath[LinearRun]):
         tol: float,
         ends: float | None,
     ) -> list[LinearRun] | None:
-        """The answer of one problem, or those of a batch, started from those for a smaller C; None if time is up."""
+        """The answers of one problem or a batch, started from the answers for a smaller C; None if time is up."""
         problem: Any = problems[0] if len(problems) == 1 else Batch(cast(Sequence[Regularized], problems))
         options = dict[str, Any]()
         if last is not None and last[0].result.solver == solver and last[0].result.state is not None:
@@ -177,7 +177,7 @@ class LinearPath(SharedPath[LinearRun]):
                 w = (1.0 - t) * one.w[0] + t * other.w[0]
                 b = (1.0 - t) * one.b + t * other.b if free else float(w[-1]) * problem.bias_scale
                 start = Solution(w[:-1], b, np.clip(alpha, problem.loss.low, problem.loss.high))
-            # Some solvers have a tolerance of their own, which must not be above that of the run.
+            # Some solvers have a tolerance of their own, which must not be above the tolerance of the run.
             chosen_for = 10.0 ** round(math.log10(C)), 10.0 ** math.floor(math.log10(stop.tol or 1e-10))
             solver = self._solver(problem, *chosen_for)
             if start is not None and isinstance(solver, Switch) and problem.d < problem.n:
