@@ -120,8 +120,7 @@ class TalkMoreData(Experiment):
         for way in results.values_of("way"):
             for rule, words in RULES.items():
                 rows = _best(results.where(way=way), rule)
-                about = {k: first[k] for k in ("label", "n_test", "n_val", "target")}
-                caption = self.text("table_caption", way=way.capitalize(), words=words, **about)
+                caption = self.text("table_caption", way=way.capitalize(), words=words, first=first)
                 part = f"{way.replace(', ', '-').replace(' ', '-')}-{rule}"
                 draft.table(caption, ("m", "best λ", "iterations", "seconds", "test error there"), _lines(rows), part)
                 reached = [row for row in rows if np.isfinite(row.iterations)]
@@ -150,17 +149,8 @@ class TalkMoreData(Experiment):
             loglog(label, "m, training rows", "iterations to the target", iterations),
             loglog(label, "m, training rows", "seconds to the target", seconds),
         ]
-        caption = self.text(
-            "caption",
-            target=first["target"],
-            slack=SLACK[scale],
-            pool=first["pool"],
-            last=LOOKS[scale][1],
-            of_lams=len(LAMS[scale]),
-            seeds=SEEDS[scale],
-            fitted=fitted,
-        )
-        draft.figure(caption, panels)
+        about = {"slack": SLACK[scale], "last": LOOKS[scale][1], "of_lams": len(LAMS[scale]), "seeds": SEEDS[scale]}
+        draft.figure(self.text("caption", first=first, fitted=fitted, **about), panels)
 
 
 def _best(part: CellResults, rule: str) -> list[Row]:
