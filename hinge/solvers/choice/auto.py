@@ -29,15 +29,14 @@ from hinge.solvers.newton.finite_newton import FiniteNewton
 from hinge.solvers.newton.multiclass_newton import MulticlassNewton
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
-from hinge.solvers.newton.systems import form_of
-from hinge.solvers.unit_costs import STEP, pass_cost
+from hinge.solvers.newton.row_sums import A_ROW
+from hinge.solvers.newton.systems import STEP, form_of, pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
 UNCOMPILED = 8e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
 ROUNDS = (
     5.0  # what the calls of a monitored ascent cost besides, in steps of Newton's method: a small fit has two rounds
 )
-PART_ROW = 16  # cells that take as long as what a row costs besides its own
 PART_CELLS = 1 << 20
 """Least cells of an epoch for each thread: some milliseconds. Threads synchronise several times in an epoch, which
 costs some tenths of a millisecond, and need about one more epoch than a single one."""
@@ -177,7 +176,7 @@ def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
     if type(solver) is Switch:
         ascent, newton = (in_parts(method, problem, threads) for method in (solver.ascent, solver.newton))
         return replace(solver, ascent=ascent, newton=newton)
-    cells = problem.matrix.n_cells + PART_ROW * problem.n
+    cells = problem.matrix.n_cells + A_ROW * problem.n
     parts = min(threads, cells // PART_CELLS)
     if type(solver) is SDCA and (parts := min(parts, cells // (PART_WIDTH * problem.d))) > 1:
         return CoCoA(parts, first_pass=solver.first_pass, shrinking=solver.shrinking, block_rows=solver.block_rows)
