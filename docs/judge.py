@@ -14,7 +14,7 @@ from docs.unfold import unfold
 from hinge.experiments import CellResult, CellResults, load, registry
 from hinge.experiments.runner import machine, stored_results
 from hinge.report.outcome import Section
-from hinge.report.report import write_report
+from hinge.report.page import write_report
 from hinge.threads import cores
 
 

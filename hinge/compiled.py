@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 
 A_WHILE = 2.0
-"""Seconds for which calls of one signature are interpreted: less than half of what these functions need to be compiled,
-which `python benchmarks/footprint.py first` prints in its last column."""
+"""CPU seconds, which other processes do not use up, for which calls of one signature are interpreted: less than half of
+what these functions need to be compiled, which `python benchmarks/footprint.py first` prints in its last column."""
 A_MOMENT = 0.3
 """Seconds for which a process interprets such calls before it imports Numba, which takes as long."""
 CELLS = 1 << 20
@@ -89,7 +89,7 @@ class Interpreter:
         if self.twin is None:
             self.twin = interpreted(self.function, self.source, {})
         before = [(a, a.copy()) for a in _arrays(args) if a.flags.writeable]
-        began, outer = time.perf_counter(), _deadline.until
+        began, outer = time.thread_time(), _deadline.until
         _deadline.until = min(outer, began + seconds)
         try:
             with np.errstate(all="ignore"):
@@ -100,7 +100,7 @@ class Interpreter:
             raise
         finally:
             _deadline.until = outer
-            spent[key] = spent.get(key, 0.0) + time.perf_counter() - began
+            spent[key] = spent.get(key, 0.0) + time.thread_time() - began
 
 
 def are_plain(args: tuple) -> bool:
@@ -135,7 +135,7 @@ def _timed(function: Callable) -> Callable:
 
     @wraps(function)
     def call(*args: object, **named: object) -> object:
-        if time.perf_counter() > _deadline.until:
+        if time.thread_time() > _deadline.until:
             raise NotInterpreted
         return function(*args, **named)
 
@@ -253,13 +253,16 @@ class Compiled:
         """What Numba calls for code of new types: it gets the code, or a function that interprets the call."""
         interpreter, work = cast(Interpreter, self._interpreter), dispatcher.compile
         compile, load = _aside(work), _aside(module.only_stored(work))
+        missing = set[tuple]()  # types for which no code was stored, which is not asked again
 
         def code(types: tuple) -> object:
             inner = threading.current_thread().name == COMPILER
             if inner or compiling_all.get() or interpreter.seconds_left(types) <= 0.0:
                 return compile(types)
-            with suppress(module.NotStored):
-                return load(types)
+            if types not in missing:
+                with suppress(module.NotStored):
+                    return load(types)
+                missing.add(types)
 
             def call(*args: object) -> object:
                 # What is refused, or takes too long, is compiled.

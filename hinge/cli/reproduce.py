@@ -64,7 +64,7 @@ def reproduce(
     from joblib import cpu_count
 
     from hinge.report.outcome import Section
-    from hinge.report.report import write_report
+    from hinge.report.page import write_report
 
     others = [e for e in find(names_in(out)) if e not in chosen]
     earlier = [Run(e, stored_results(e, scale.value, out), []) for e in others]

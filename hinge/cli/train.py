@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
     from hinge.access import Table
-    from hinge.cli.data import TrainingData
+    from hinge.cli.rows import TrainingData
     from hinge.types import MatrixLike
 
 
@@ -141,8 +141,8 @@ def _train(
     job: _Job, data: str, test: str | None, how: ReadOptions, positive: str | None
 ) -> tuple[Any, dict[str, Any]]:
     """Rows in memory, or a pair on disk: the fitted model, and what there is to say of it."""
-    from hinge.cli import data as source
     from hinge.cli import preparation as prepare
+    from hinge.cli import rows as source
     from hinge.monitoring import Status
     from hinge.monitoring.interrupts import now
 
@@ -236,8 +236,7 @@ def _tuned(
 def _train_on_disk(job: _Job, data: str, how: ReadOptions) -> tuple[Any, dict[str, Any]]:
     """Rows that are read from a disk as they are needed."""
     from hinge.access.streams.opening import as_stream
-    from hinge.cli.data import TrainingData
-    from hinge.cli.rows import STDIN, FileRows, labels_from, stream_label
+    from hinge.cli.rows import STDIN, FileRows, TrainingData, labels_from, stream_label
     from hinge.monitoring.interrupts import now
 
     if data == STDIN:

@@ -40,8 +40,8 @@ def two_classes(
     """Training rows and labels of two classes, -1 and +1, test rows and labels, and the name of the data."""
     import numpy as np
 
-    from hinge.cli.data import training_data
     from hinge.cli.preparation import check_missing, preparation_of
+    from hinge.cli.rows import training_data
     from hinge.constraints import FAR
     from hinge.experiments.sets import hold_out
 
@@ -117,7 +117,7 @@ def compare(
     Without test rows a fifth of the rows is held out.
     """
     from hinge.monitoring.progress import progress_bar
-    from hinge.racing import PEERS, Target, all_contestants, default_names, find, results, run_race
+    from hinge.racing import PEERS, Target, all_contestants, default_names, find, race, run_race
 
     if lam is not None and C is not None:
         raise typer.BadParameter("give one of --C and --lam.")
@@ -157,11 +157,11 @@ def compare(
         )
     if out is not None:
         command = shlex.join(["hinge", *sys.argv[1:]])
-        written, sentences = results.write(done, out, command)
+        written, sentences = race.write(done, out, command)
         for sentence in sentences:
             say(sentence)
     if as_json or format_ is Format.json:
-        show_json({**results.as_json(done), "not_installed": absent, "out": out and str(out)})
+        show_json({**race.as_json(done), "not_installed": absent, "out": out and str(out)})
     else:
         _show_race(done, absent)
     if out is not None:
@@ -188,7 +188,7 @@ def _course(
     from hinge.estimators.data.kernel_input import gamma_value
     from hinge.kernels import Gaussian
     from hinge.racing import Course
-    from hinge.racing.course import with_bias
+    from hinge.racing.contestants import with_bias
 
     X, y, X_test, y_test, name = found
     if rows is not None and rows < len(y):
@@ -244,7 +244,7 @@ def _show(lines: Sequence[Any], fields: dict[str, tuple[str, str]]) -> None:
 
 
 def _show_race(done: Race, absent: list[str]) -> None:
-    from hinge.racing import Peer, results
+    from hinge.racing import Peer, race
 
     lines = done.standings()
     unused = {name for name in ("reads", "kernel_evals") if not any(getattr(line, name) for line in lines)}
@@ -256,7 +256,7 @@ def _show_race(done: Race, absent: list[str]) -> None:
     ]
     biased = [entry.name for entry in done.entries if entry.contestant.bias != "none" and entry.runs]
     own = [f"{name} has a bias, and is measured from the minimum with a bias" for name in biased]
-    for note in (results.conditions(done), *own, *peers, *absent):
+    for note in (race.conditions(done), *own, *peers, *absent):
         show_note(note.rstrip(".") + ".")
     if done.interrupted:
         say("The race was interrupted: this is what there was until then.", style="yellow")

@@ -11,8 +11,7 @@ from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
 from hinge.estimators.data.any_arrays import any_arrays
 from hinge.estimators.fitting.decorators import atomic
 from hinge.estimators.fitting.parameters import JOBS, Gamma
-from hinge.selection.grids import Grid
-from hinge.selection.scoring import Scorer
+from hinge.selection.scoring import Grid, Scorer
 from hinge.selection.tuning import CV, SearchTable, tune
 from hinge.types import Items
 

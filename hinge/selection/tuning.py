@@ -27,12 +27,22 @@ from hinge.estimators.fitting.parameters import Gamma
 from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
 from hinge.monitoring.interrupts import called_off_by, left_of, now
 from hinge.selection.certified_choice import ErrorBounds, certify_choice
-from hinge.selection.device_path import DevicePath
-from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
-from hinge.selection.kernel_path import KernelPath
+from hinge.selection.kernel_path import DevicePath, KernelPath
 from hinge.selection.linear_path import LinearPath
 from hinge.selection.paths import Fold, Refits, SharedPath
-from hinge.selection.scoring import Board, Scorer, Scoring, SearchData, Tunable, scoring_of, training_of, with_values
+from hinge.selection.scoring import (
+    Board,
+    Grid,
+    Scorer,
+    Scoring,
+    SearchData,
+    Tunable,
+    grid_of_C,
+    grid_of_gamma,
+    scoring_of,
+    training_of,
+    with_values,
+)
 from hinge.selection.without_rows import Estimate, Fitted, estimate, left_out_scores
 from hinge.threads import each, threads_of
 from hinge.types import Items
@@ -183,7 +193,7 @@ def tune(
         As for its ``fit``. Scores are weighted, too.
     Cs : int or sequence of float, default=10
         The values of C to try, or their number: then they range from the smallest C at which anything is learned to one
-        at which C no longer bounds any dual weight, see `hinge.selection.grids.bounds`. Repeated values are solved
+        at which C no longer bounds any dual weight, see `hinge.selection.scoring.bounds`. Repeated values are solved
         once.
     gammas : int, sequence of float, "scale" or "auto", default=5
         The values of γ to try, or their number: then they range from 1/16 to 16 times "scale". Not used by kernels

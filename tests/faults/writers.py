@@ -27,7 +27,7 @@ from hinge.files import model_files
 from hinge.kernels import Function
 from hinge.monitoring.checkpoint import Checkpoint
 from hinge.report.outcome import Outcome, Section
-from hinge.report.report import write_report
+from hinge.report.page import write_report
 
 TRACED = (
     "hinge/files/replacing.py",

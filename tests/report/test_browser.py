@@ -18,7 +18,7 @@ from selenium.webdriver.common.by import By
 from hinge.experiments import find
 from hinge.experiments.runner import machine, run
 from hinge.report.outcome import Section
-from hinge.report.report import write_report
+from hinge.report.page import write_report
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = [

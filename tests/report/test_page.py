@@ -7,8 +7,7 @@ from report.made_up import sections
 
 from hinge.experiments.base import Claims, Sentence
 from hinge.report.outcome import Outcome, Section, at_least
-from hinge.report.page import Heading, by_paper, page, section_html
-from hinge.report.report import write_report
+from hinge.report.page import Heading, by_paper, page, section_html, write_report
 
 
 @pytest.mark.slow

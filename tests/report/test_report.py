@@ -12,7 +12,7 @@ pytest.importorskip("matplotlib", reason="figures are drawn by matplotlib")
 from report.made_up import EVIL, sections
 
 from hinge.report.outcome import Section
-from hinge.report.report import write_report
+from hinge.report.page import write_report
 
 SAYS = {"title": f"Title {EVIL}", "scale": "tiny", "machine": "machine 0", "command": f"hinge reproduce {EVIL}"}
 

@@ -142,8 +142,14 @@ class Gram(BaseGram[np.ndarray]):
             yield level
             level = level.finer
 
-    def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``coef @ K[i, columns]``, and a bound on the error of each; values that are kept serve again."""
+    def again(
+        self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray, first: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """``coef @ K[i, columns]``, and a bound on the error of each; values that are kept serve again.
+
+        With `first` these are sums over pairs of which one is among so many of the first `i`: what they add to all
+        points, where i are the columns.
+        """
         size, sums = np.abs(coef), np.zeros(len(columns))
         error, tight = self.error(np.bincount(i, size, self.n), len(i) + 1)[columns], np.zeros(len(columns))
         told = self.points.sums_tell
@@ -151,7 +157,8 @@ class Gram(BaseGram[np.ndarray]):
         kinds = 2 * self.points.kinds(i) + (coef > 0) if told else np.zeros(len(i), np.int64)
         some = size > 0
         found, kinds = np.unique(kinds[some], return_inverse=True)
-        parts = self._sums_of_kinds(i[some], (size if told else coef)[some], kinds, len(found), columns)
+        first = first if first is None else int(np.count_nonzero(some[:first]))
+        parts = self._sums_of_kinds(i[some], (size if told else coef)[some], kinds, len(found), columns, first)
         for k, kind in enumerate(found.tolist()):
             mine, part = np.flatnonzero(some)[kinds == k], parts[k]
             sums += part if not told or kind % 2 else -part
@@ -262,14 +269,14 @@ class Gram(BaseGram[np.ndarray]):
         return self._last[-1].copy()
 
     def _sums_of_kinds(
-        self, i: np.ndarray, coef: np.ndarray, kinds: np.ndarray, n_kinds: int, columns: np.ndarray
+        self, i: np.ndarray, coef: np.ndarray, kinds: np.ndarray, n_kinds: int, columns: np.ndarray, first: int | None
     ) -> np.ndarray:
         """The sums of each kind of terms, a line each; where no row is kept, a value of two points serves both."""
-        if self._pairs is None and not (self._cache.complete_slots(i) >= 0).any():
-            weights = coef[:, None] * (kinds[:, None] == np.arange(n_kinds))
-            sums, values = symmetric_sums(self.points, self._spread, i, weights, columns)
+        if first is not None or (self._pairs is None and not (self._cache.complete_slots(i) >= 0).any()):
+            weights = coef * (kinds == np.arange(n_kinds)[:, None])
+            sums, values = symmetric_sums(self.points, self._spread, i, weights, columns, first)
             self.evals += values
-            return sums.T
+            return sums
         each = [kinds == k for k in range(n_kinds)]
         return np.array([self._sum_held(i[mine], coef[mine], columns) for mine in each]).reshape(n_kinds, len(columns))
 

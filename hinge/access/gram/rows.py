@@ -168,10 +168,11 @@ def symmetric_sums(
     i: np.ndarray,
     coef: np.ndarray,
     columns: np.ndarray,
+    first: int | None = None,
 ) -> tuple[np.ndarray, int]:
-    """``K[columns, i] @ coef`` in float64, and how many values that took.
+    """``coef @ K[i, columns]`` in float64, and how many values that took.
 
-    Points that are among both come first, in the same order; of their values with one another those on and above the
+    Points that are among both come first, in the order of `i`; of their values with one another those on and above the
     diagonal are computed. Tiles of rows are dealt to `GROUPS`, whatever the threads: the sums do not depend on them.
 
     Parameters
@@ -181,34 +182,56 @@ def symmetric_sums(
         ``spread(span, m, step)`` calls ``span(lo, hi)`` for parts of 0 to m, in threads.
     i, columns : ndarray of int64
         No number twice in either.
-    coef : ndarray of shape (len(i), k)
+    coef : ndarray of shape (k, len(i))
+    first : int, optional
+        Sum only over pairs of which one is among so many of the first `i`, all of which are columns, too.
     """
-    both, mine, theirs = np.intersect1d(i, columns, assume_unique=True, return_indices=True)
-    s, order = len(both), np.concatenate([theirs, np.delete(np.arange(len(columns)), theirs)])
-    rows, against = np.concatenate([both, np.delete(i, mine)]), columns[order]
-    coef = np.concatenate([coef[mine], np.delete(coef, mine, axis=0)])
-    starts = [*range(0, s, TILE_ROWS), *range(s, len(rows), TILE_ROWS)]
-    sums, values = np.zeros((GROUPS, len(against), coef.shape[1])), np.zeros(GROUPS, np.int64)
+    place = np.full(points.n, -1)
+    place[columns] = np.arange(len(columns))
+    mine = np.flatnonzero(place[i] >= 0)
+    theirs, s = place[i[mine]], len(mine)
+    order = np.concatenate([theirs, np.delete(np.arange(len(columns)), theirs)])
+    rows, against = np.concatenate([i[mine], np.delete(i, mine)]), columns[order]
+    coef = np.concatenate([coef[:, mine], np.delete(coef, mine, axis=1)], axis=1)
+    most = len(rows) if first is None else first
+    starts = [*range(0, min(s, most), TILE_ROWS), *range(s, most, TILE_ROWS)]
+    sums, values = np.zeros((GROUPS, len(coef), len(against))), np.zeros(GROUPS, np.int64)
 
     def span(lo: int, hi: int) -> None:
         room = np.empty(TILE_ROWS * TILE_COLUMNS, points.dtype)
         for group in range(lo, hi):
             for r in starts[group::GROUPS]:
-                add_rows(r, sums[group], room)
-                values[group] += (min(r + TILE_ROWS, s if r < s else len(rows)) - r) * (len(against) - r * (r < s))
+                end = min(r + TILE_ROWS, most, s if r < s else most)
+                add_tiles(r, end, sums[group], room)
+                values[group] += (end - r) * (len(against) - r * (r < s))
 
-    def add_rows(r: int, out: np.ndarray, room: np.ndarray) -> None:
-        end = min(r + TILE_ROWS, s if r < s else len(rows))
+    def add_tiles(r: int, end: int, out: np.ndarray, room: np.ndarray) -> None:
+        used = [np.flatnonzero(one) for one in coef[:, r:end]]
+        own = [one[r + at] for one, at in zip(coef, used, strict=True)]
         for c in range(r if r < s else 0, len(against), TILE_COLUMNS):
             some = against[c : c + TILE_COLUMNS]
             tile = room[: (end - r) * len(some)].reshape(end - r, len(some))
             points.fill(rows[r:end], some, tile)
-            out[c : c + len(some)] += tile.T @ coef[r:end]
+            for k in range(len(coef)):
+                add_rows(tile, 0, used[k], own[k], out[k, c : c + len(some)])
             below = slice(max(end, c), min(c + len(some), s))  # points whose own rows leave out these
             if r < s and below.start < below.stop:
-                out[r:end] += tile[:, below.start - c : below.stop - c] @ coef[below]
+                add_columns(tile, below.start - c, np.ascontiguousarray(coef[:, below]), out[:, r:end])
 
     spread(span, GROUPS, 1)
     found = np.empty(sums.shape[1:])
-    found[order] = sums.sum(axis=0)
+    found[:, order] = sums.sum(axis=0)
     return found, int(values.sum())
+
+
+@compiled(fastmath={"contract", "nsz", "reassoc"})
+def add_columns(tile, first, coef, out):
+    """``out += coef @ tile[:, first:].T`` for as many columns as `coef` has."""
+    k, m = coef.shape
+    for r in range(len(tile)):
+        row = tile[r, first : first + m]
+        for one in range(k):
+            own, total = coef[one], 0.0
+            for c in range(m):
+                total += own[c] * row[c]
+            out[one, r] += total

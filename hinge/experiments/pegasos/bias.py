@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
-from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
+from hinge.display.figure import Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, of_sets, slope
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
@@ -78,9 +78,9 @@ class PegasosBias(Experiment):
         )
         return {"looks": [{**look, "rows": look["iteration"] * k} for look in looks], **said}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Curves for each set, a table of where they end, and what is claimed of each way."""
-        panels, rows, claims, seeds = [], [], Claims(self.name), results.seeds
+        panels, rows, claims, seeds = [], [], draft.claims, results.seeds
         for name, part in results.by("set"):
             values = part.first
             optima = {o: found.first for o in OPTIMA if (found := part.where(optimum=o))}
@@ -99,20 +99,9 @@ class PegasosBias(Experiment):
             where = f"λ = {LAMS[name]:g}, {BUDGET[scale]:,} rows read, last iterate, median of {seeds} seeds"
             _optima_claims(claims, optima, title, f"λ = {LAMS[name]:g}, optima to a gap of 1e-4")
             _way_claims(claims, runs, optima, curves, title, where)
-        caption = (
-            "Objective (11), with a free bias, above its optimum. λ = "
-            + ", ".join(f"{LAMS[s]:g} ({s})" for s in SETS[scale])
-            + f". Last iterates, median of {seeds} seeds; the band is their range. k = 1 but for the "
-            "exact bias. The sub-gradient for b takes steps 1/√t, or (η) the 1/(λt) of w."
-        )
-        table = ReportTable(
-            self.name,
-            self.text("table_caption", budget=BUDGET[scale]),
-            ("set", "method", "objective (11)", "above the optimum, %", "test error, %"),
-            rows,
-            4,
-        )
-        return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
+        draft.figure(self.text("caption", lams=of_sets("{:g}", LAMS, SETS[scale]), seeds=seeds), panels)
+        columns = ("set", "method", "objective (11)", "above the optimum, %", "test error, %")
+        draft.table(self.text("table_caption", budget=BUDGET[scale]), columns, rows, digits=4)
 
 
 def _above(runs: list[list[Evaluation]], value: str, best: float) -> list[list[Evaluation]]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, first_below, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
@@ -55,10 +55,8 @@ class PegasosKernel(Experiment):
             looks.append({"iteration": now.iteration, "excess": excess, "support": support, "evaluations": evaluations})
         return {"looks": looks, "m": problem.n, "label": label.rsplit(", ", 1)[0], "note": note}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """T and evaluations over ε, and over m."""
-        if not results:
-            return Outcome([])
         sizes, eps = results.values_of("rows"), ACCURACIES[scale]
         needs = {
             what: {(m, e): found for m in sizes for e in eps if (found := _first(results.where(rows=m), what, e))}
@@ -79,10 +77,8 @@ class PegasosKernel(Experiment):
         ]
         caption = self.text("caption", label=results.first["label"], variance=VARIANCE, lam=LAM, seeds=results.seeds)
         where = f"σ² = {VARIANCE:g}, λ = {LAM:g}, last iterate, projected, median of {results.seeds} seeds"
-        figures = [Figure(self.name, caption, panels)] if any(panel.series for panel in panels) else []
-        claims = Claims(self.name)
-        _claims(claims, results.first["label"], needs, sizes, eps, where)
-        return Outcome(claims, figures, [], results.notes())
+        draft.figure(caption, panels)
+        _claims(draft.claims, results.first["label"], needs, sizes, eps, where)
 
 
 def _first(part: CellResults, what: str, eps: float) -> float | None:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
-from hinge.display.figure import Beside, Figure, ReportTable, Series, Value, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Beside, Series, Value, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import band, first_below, log_spaced, slope
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, evaluate_run, kernels, solvers
 from hinge.kernels import Gaussian
@@ -168,9 +168,9 @@ class SBPTable1(Experiment):
         kept = [{"charged": look["charged"], "excess": look[way]} for look in found]
         return {"looks": kept, "nu": given.nu, "norm": given.norm}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """One panel for each best loss; exponents and order."""
-        panels, claims, rows = [], Claims(self.name), []
+        panels, rows = [], []
         found: dict[tuple[str | None, float], dict[str, dict[float, float]]] = {}
         for name, noise in dict.fromkeys((r.cell.get("teacher"), r.cell["noise"]) for r in results):
             part = results.where(teacher=name, noise=noise)
@@ -201,14 +201,14 @@ class SBPTable1(Experiment):
                 loglog(title, "excess test error ε", "kernel evaluations, n charged for each iteration", series)
             )
             unmeasured = FEW_FLIPS if 0.0 < noise < 1 / min(part.values_of("n")) else ""
-            _growth(claims, needs, promised, on, where, unmeasured)
-            _order(claims, needs, on, where, unmeasured)
+            _growth(draft.claims, needs, promised, on, where, unmeasured)
+            _order(draft.claims, needs, on, where, unmeasured)
             for method, need in needs.items():
                 of_bound = _exponent({eps: promised[method][eps] for eps in need})
                 least = min(need)
                 share = need[least] / promised[method][least]
                 rows.append([B, 100 * noise, method, least, need[least], share, _exponent(need), of_bound])
-        caption = self.text("caption", seeds=SEEDS[scale])
+        draft.figure(self.text("caption", seeds=SEEDS[scale]), panels)
         columns = [
             "‖u‖",
             "wrong labels %",
@@ -219,14 +219,11 @@ class SBPTable1(Experiment):
             "exponent of 1/ε",
             "of the bound",
         ]
-        said = "How evaluations grow with 1/ε, beside the bound over the same ε; synthetic teacher."
-        return Outcome(
-            claims,
-            [Figure(self.name, caption, panels)],
-            [ReportTable(self.name, said, columns, rows)],
-            [*results.notes(), NOTE],
-            _printed(found),
+        draft.table(
+            "How evaluations grow with 1/ε, beside the bound over the same ε; synthetic teacher.", columns, rows
         )
+        draft.notes.append(NOTE)
+        draft.print_table(self.text("table_caption"), ["", "Overall", "ε = Ω(L(u))"], _printed(found))
 
 
 def _needs(part: CellResults, method: str) -> dict[float, float]:
@@ -251,7 +248,7 @@ def _exponent(need: dict[float, float]) -> float | None:
     return slope([1 / eps for eps in need], list(need.values())) if len(need) >= 3 else None
 
 
-def _printed(found: dict[tuple[str | None, float], dict[str, dict[float, float]]]) -> ReportTable:
+def _printed(found: dict[tuple[str | None, float], dict[str, dict[float, float]]]) -> list[list[Value | Beside]]:
     """The paper's table; ours with wrong labels, which make L(u) large, and without, where it is 0."""
 
     def ours(method: str, noise: float) -> tuple[str | None, str]:
@@ -267,8 +264,7 @@ def _printed(found: dict[tuple[str | None, float], dict[str, dict[float, float]]
     for shown, method, overall, small in PRINTED:
         cells = [ours(method, noise) for noise in reversed(NOISE)] if method else [(None, "")] * 2
         rows.append([shown, Beside(overall, *cells[0]), Beside(small, *cells[1])])
-    said = experiment.text("table_caption")
-    return ReportTable(f"{experiment.name}-printed", said, ["", "Overall", "ε = Ω(L(u))"], rows)
+    return rows
 
 
 def _growth(

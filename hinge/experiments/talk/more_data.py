@@ -9,8 +9,8 @@ import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import sgd_runtime_more_data
-from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResult, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Series, Value, loglog
+from hinge.experiments.base import Cell, CellResult, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import error, evaluate_at, log_spaced
 from hinge.experiments.sets import choose, split
 from hinge.monitoring import Stop
@@ -111,18 +111,19 @@ class TalkMoreData(Experiment):
             values[rows] = None if reached is None else {key: reached[key] for key in keys}
         return values
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Iterations and seconds over m, each with λ and stop chosen in both ways."""
-        if not results:
-            return Outcome([])
-        first, tables, claims = results.first, [], Claims(self.name)
+        first = results.first
         iterations: list[Series] = []
         seconds: list[Series] = []
         fitted = ""
         for way in results.values_of("way"):
             for rule, words in RULES.items():
                 rows = _best(results.where(way=way), rule)
-                tables.append(_table(self.name, way, rule, words, rows, first))
+                about = {k: first[k] for k in ("label", "n_test", "n_val", "target")}
+                caption = self.text("table_caption", way=way.capitalize(), words=words, **about)
+                part = f"{way.replace(', ', '-').replace(' ', '-')}-{rule}"
+                draft.table(caption, ("m", "best λ", "iterations", "seconds", "test error there"), _lines(rows), part)
                 reached = [row for row in rows if np.isfinite(row.iterations)]
                 label = f"{way}; {rule} rows"
                 at = [row.m for row in reached]
@@ -140,13 +141,11 @@ class TalkMoreData(Experiment):
                     more = len(reached) > 1
                     for key in ("iterations", "seconds")[: 1 if way == "average" else 2]:
                         fall = getattr(reached[0], key) / getattr(reached[-1], key) if more else None
-                        claims.add("falls", f"{on}, {key}", fall, "decreases", where)
+                        draft.claims.add("falls", f"{on}, {key}", fall, "decreases", where)
                 if way == "average" and rule == "test" and len(reached) > 2:
                     law, fitted = _law(reached)
                     iterations.append(law)
         label = first["label"]
-        if not iterations:
-            return Outcome(claims, [], tables, results.notes())
         panels = [
             loglog(label, "m, training rows", "iterations to the target", iterations),
             loglog(label, "m, training rows", "seconds to the target", seconds),
@@ -161,7 +160,7 @@ class TalkMoreData(Experiment):
             seeds=SEEDS[scale],
             fitted=fitted,
         )
-        return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
+        draft.figure(caption, panels)
 
 
 def _best(part: CellResults, rule: str) -> list[Row]:
@@ -212,26 +211,15 @@ def _law(reached: list[Row]) -> tuple[Series, str]:
     return Series("the talk's law, fitted", at.tolist(), np.asarray(values).tolist(), kind="theory"), said
 
 
-def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: dict[str, Any]) -> ReportTable:
-    return ReportTable(
-        f"{name}-{way.replace(', ', '-').replace(' ', '-')}-{rule}",
-        experiment.text(
-            "table_caption",
-            way=way.capitalize(),
-            words=words,
-            label=first["label"],
-            n_test=first["n_test"],
-            n_val=first["n_val"],
-            target=first["target"],
-        ),
-        ["m", "best λ", "iterations", "seconds", "test error there"],
-        [
-            (row.m, row.lam, row.iterations, row.seconds, row.error if np.isfinite(row.error) else None)
-            if np.isfinite(row.iterations)
-            else (row.m, None, "never", "never", row.error if np.isfinite(row.error) else None)
-            for row in rows
-        ],
-    )
+def _lines(rows: list[Row]) -> list[tuple[Value, ...]]:
+    """The lines of the table."""
+    return [
+        (row.m, *found, row.error if np.isfinite(row.error) else None)
+        for row in rows
+        for found in [
+            (row.lam, row.iterations, row.seconds) if np.isfinite(row.iterations) else (None, *2 * ("never",))
+        ]
+    ]
 
 
 experiment = TalkMoreData()

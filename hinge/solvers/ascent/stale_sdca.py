@@ -110,11 +110,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
             dual.kappa, dual.beta = (bias_constant(problem), dual.beta) if free else (problem.constant_sq, 0.0)
         settings = free, self.least, self.width, self.plain.rows_a_block(problem), n_iter
         _visit(
-            AscentRows.from_problem(problem),
-            problem.lam * problem.total,
-            *settings,
-            state.margin,
-            *state.ascent.arrays[:-1],
+            AscentRows.from_problem(problem), problem.lam * problem.total, *settings, state.margin, *state.ascent[:-2]
         )
         return state
 

@@ -11,7 +11,6 @@ from hinge.constraints import Constraints, choice
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Multiclass, Problem, Regularized, Solution
 from hinge.problems.base import EPS, Cost
-from hinge.solvers.ascent.cocoa import CoCoAState
 from hinge.solvers.ascent.local_ascent import SAMPLE
 from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCAState
 from hinge.solvers.ascent.sdca import SDCA, SDCAState
@@ -88,7 +87,7 @@ class Switch(Solver[P, SwitchState]):
     begin : {"ascent", "newton"}
         Which one begins.
     ascent : Solver
-        `SDCA`, or `CoCoA` for several threads; `MulticlassSDCA` of a `Multiclass` problem.
+        `SDCA`; `MulticlassSDCA` of a `Multiclass` problem.
     newton : Solver
         `Newton`; or `RowSpace`, for fewer rows than features, which continues from the dual point of the ascent, as
         does `MulticlassNewton` where `MulticlassSDCA` is the ascent.
@@ -122,8 +121,8 @@ class Switch(Solver[P, SwitchState]):
 
     @property
     def parts(self) -> int:
-        """The more of both methods."""
-        return max(self.ascent.parts, self.newton.parts)
+        """Those of Newton's method: the ascent has a single thread."""
+        return self.newton.parts
 
     def rejects(self, problem: Problem) -> str | None:
         return self.newton.rejects(problem) or self.ascent.rejects(problem)
@@ -276,7 +275,7 @@ def steps_begun(iterations: int, a_step: int) -> int:
     return -(-iterations // a_step)
 
 
-def ascent_due(solver: Switch[P], problem: P, ascent: SDCAState | CoCoAState | MulticlassSDCAState) -> int:
+def ascent_due(solver: Switch[P], problem: P, ascent: SDCAState | MulticlassSDCAState) -> int:
     """Iterations until the ascent is judged: as it pauses; or if it ends by itself, when its passes grew by half.
 
     It is not judged before it has taken a share of Newton's price: twice within that share, for a first rate.
@@ -297,7 +296,7 @@ def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
         return gap
     if last or not 0.0 < gap < math.inf:
         return gap
-    passes = (own.ascent.t / problem.n) if isinstance(own, CoCoAState) else own.t / method.cost(problem).a_pass
+    passes = own.t / method.cost(problem).a_pass
     watch.log_gap = log_gap = min(float(watch.log_gap), math.log(gap))
     log_tol, due = math.log(max(solver.tol, EPS)), False
     # The gap wavers from one evaluation to the next: a rate is taken over at least half of the growth.

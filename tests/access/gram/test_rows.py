@@ -78,10 +78,10 @@ def test_the_sums_are_those_of_all_values(size, width, shared):
     numbers = rng.permutation(1200)
     i = rng.permutation(numbers[:size])
     columns = rng.permutation(np.concatenate([numbers[:shared], numbers[size : size + width - shared]]))
-    coef = rng.standard_normal((size, 3))
+    coef = rng.standard_normal((3, size))
     sums, values = symmetric_sums(points, one_after_the_other, i, coef, columns)
     K = np.exp(-0.1 * ((X[columns, None] - X[None, i]) ** 2).sum(axis=2))
-    np.testing.assert_allclose(sums, K @ coef, atol=1e-11)
+    np.testing.assert_allclose(sums.T, K @ coef.T, atol=1e-11)
     assert values <= size * width
     if shared > 512:
         assert values < 0.85 * size * width
@@ -91,7 +91,21 @@ def test_groups_may_be_shared_in_any_way():
     """The bits do not depend on how threads share the groups."""
     rng = np.random.default_rng(1)
     points = as_points(rng.standard_normal((600, 4)), Gaussian(0.5), exact=True)
-    every, coef = np.arange(600), rng.standard_normal((600, 2))
+    every, coef = np.arange(600), rng.standard_normal((2, 600))
     one, _ = symmetric_sums(points, lambda span, m, step: span(0, m), every, coef, every)
     other, _ = symmetric_sums(points, one_after_the_other, every, coef, every)
     np.testing.assert_array_equal(one, other)
+
+
+def test_sums_over_the_first_points_add_up_to_all():
+    rng = np.random.default_rng(2)
+    points = as_points(rng.standard_normal((900, 4)), Gaussian(0.5), exact=True)
+    order, coef, sums = rng.permutation(900)[:700], rng.standard_normal((2, 700)), np.zeros((2, 700))
+    for m in range(300, 701, 200):
+        lo = 0 if m == 300 else m - 200
+        i = np.concatenate([np.arange(lo, m), np.arange(lo)])
+        more, values = symmetric_sums(points, one_after_the_other, order[i], coef[:, i], order[i], m - lo)
+        sums[:, i] += more
+        assert values <= (m - lo) * m
+    every, _ = symmetric_sums(points, one_after_the_other, order, coef, order)
+    np.testing.assert_allclose(sums, every, atol=1e-11)

@@ -22,7 +22,6 @@ from hinge.solvers import (
     ActiveSet,
     BlockDual,
     CentralPath,
-    CoCoA,
     FiniteNewton,
     Frugal,
     MulticlassNewton,
@@ -161,16 +160,13 @@ def of_cells(cells, n=1000):
 
 def test_many_cells_are_shared():
     problem = of_cells(3 * PART_CELLS + 10_000)
-    assert in_parts(SDCA("plain", shrinking=False, block_rows=3), problem, 2) == CoCoA(
-        2, first_pass="plain", shrinking=False, block_rows=3
-    )
-    assert in_parts(SDCA(), problem, 8) == CoCoA(3)
+    assert in_parts(Newton(), problem, 8) == Newton(parts=3)
     assert in_parts(Newton(width=0.2), problem, 2) == Newton(width=0.2, parts=2)
 
 
-def test_both_of_two_methods_are_shared():
+def test_dual_ascent_is_not_shared_and_newtons_method_beside_it_is():
     found = in_parts(Switch(1e-4, "newton"), of_cells(3 * PART_CELLS + 10_000), 2)
-    assert found == Switch(1e-4, "newton", ascent=CoCoA(2), newton=Newton(parts=2))
+    assert found == Switch(1e-4, "newton", newton=Newton(parts=2))
 
 
 def test_few_are_not():
