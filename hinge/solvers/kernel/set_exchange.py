@@ -37,7 +37,7 @@ STEPS = 25
 PATIENCE = 4
 """Steps after which half as many points must change their places: else it goes round in circles."""
 LAST, REFINED = 0.02, 4
-"""Once no more than this share of the points changes its place, δ is taken out again by so many corrections."""
+"""Once no more than this share of the points changes its place, δ is taken out again by this number of corrections."""
 FEW = 0.002
 """Share of the points that may be left in the wrong place: pair steps put these right sooner."""
 

@@ -29,8 +29,8 @@ class CentralPathState(NamedTuple):
     ========== ==================== ===========================================================================
     `point`    (k, d + 1)           w, and the bias in the last column
     `inside`   (k, 4, sides, n)     a, 1 - a, and their multipliers s and ξ, with :math:`\\xi - s = e`
-    `W`        (k, d + 1)           that of the least gap so far
-    `alpha`    (k, n)               its dual weights: a, or the difference of those of both sides
+    `W`        (k, d + 1)           W of the least gap so far
+    `alpha`    (k, n)               its dual weights: a, or the difference of both sides' a
     `gap`      (k,)                 its relative duality gap
     `idle`     (k,)                 steps since then
     `rows`     (n, d + 1)           the rows with the constant feature

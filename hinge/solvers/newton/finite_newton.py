@@ -102,7 +102,7 @@ class JointNewton(Solver[Regularized, S]):
     constraints = Constraints(tol=number(least=0))
 
     def first_point(self, members: Sequence[Regularized], start: Starts) -> np.ndarray:
-        """w and the bias of each member, a row each: zero, or those of a start."""
+        """w and the bias of each member, a row each: zero, or of a start."""
         W = np.zeros((len(members), members[0].d + 1))
         for w, answer in zip(W, starts_of(start), strict=False):
             if answer is not None:
