@@ -28,15 +28,14 @@ from hinge.solvers.newton.finite_newton import FiniteNewton
 from hinge.solvers.newton.multiclass_newton import MulticlassNewton
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
-from hinge.solvers.newton.systems import form_of
-from hinge.solvers.unit_costs import STEP, pass_cost
+from hinge.solvers.newton.row_sums import A_ROW
+from hinge.solvers.newton.systems import STEP, form_of, pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
 UNCOMPILED = 8e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
 ROUNDS = (
     5.0  # what the calls of a monitored ascent cost besides, in steps of Newton's method: a small fit has two rounds
 )
-PART_ROW = 16  # cells that take as long as what a row costs besides its own
 PART_CELLS = 1 << 20
 """Least cells of a pass for each thread: some milliseconds. Threads meet several times in a step, which costs some
 tenths of a millisecond."""
@@ -178,7 +177,7 @@ def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
         return solver
     if type(solver) is Switch:
         return replace(solver, newton=in_parts(solver.newton, problem, threads))
-    parts = min(threads, (problem.matrix.n_cells + PART_ROW * problem.n) // PART_CELLS)
+    parts = min(threads, (problem.matrix.n_cells + A_ROW * problem.n) // PART_CELLS)
     return replace(solver, parts=parts) if parts > 1 and type(solver) is Newton else solver
 
 
