@@ -33,6 +33,13 @@ class TwoClasses(NamedTuple):
     y_test: np.ndarray
     name: str
 
+    def first(self, rows: int | None, seed: int) -> TwoClasses:
+        """At most this number of training rows, drawn at random."""
+        import numpy as np
+
+        some = np.sort(np.random.default_rng(seed).permutation(len(self.y))[:rows])
+        return self if rows is None else self._replace(X=self.X[some], y=self.y[some])
+
 
 def two_classes(
     data: str, test: str | None, how: ReadOptions, positive: str | None, seed: int, impute: str | None = None
@@ -135,8 +142,8 @@ def compare(
         raise typer.BadParameter("--solvers names none: leave it out for the usual ones.")
     make_folder(out)
     chosen = find([name for name in asked if name != "all"])  # complains of a name before data is read
-    found = two_classes(data, test, how, positive, seed, impute and impute.value)
-    course = _course(found, rows, lam, C, not no_intercept, kernel is not None, gamma, seed)
+    found = two_classes(data, test, how, positive, seed, impute and impute.value).first(rows, seed)
+    course = _course(found, lam, C, not no_intercept, kernel is not None, gamma)
     if kind == "error" and len(course.y_test) == 0:
         raise ValueError("There are no test rows to measure an error on: give some with --test.")
     absent = []
@@ -173,14 +180,7 @@ def compare(
 
 
 def _course(
-    found: TwoClasses,
-    rows: int | None,
-    lam: float | None,
-    C: float | None,
-    intercept: bool,
-    kernel: bool,
-    gamma: float | None,
-    seed: int,
+    found: TwoClasses, lam: float | None, C: float | None, intercept: bool, kernel: bool, gamma: float | None
 ) -> Course:
     """Rows, test rows and the objective."""
     import numpy as np
@@ -191,9 +191,6 @@ def _course(
     from hinge.racing.contestants import with_bias
 
     X, y, X_test, y_test, name = found
-    if rows is not None and rows < len(y):
-        some = np.sort(np.random.default_rng(seed).permutation(len(y))[:rows])
-        X, y = X[some], y[some]
     if len(np.unique(y)) < 2:
         raise ValueError("The training rows are of one class: 2 classes are needed. Give more --rows.")
     if not all(np.isfinite(value) and value > 0 for value in (lam, C, gamma) if value is not None):

@@ -279,7 +279,7 @@ def _facts(part: Part, columns: int, names: tuple[str, ...] | None, targets: boo
 
 
 class BlockProblem(NamedTuple):
-    """A block, its rows among those of the part, and the problem of a task over it."""
+    """A block, its rows by their place in the part, and the problem of a task over it."""
 
     block: LabelledBlock
     rows: slice

@@ -76,7 +76,7 @@ class DaskSVC(ClassifierOnCluster, SVC):
         threads when the fit begins, or of chunks, if these are fewer. The model depends on it by rounding, and on
         nothing else of the cluster.
     n_components : int, default=1000
-        The number of landmarks, at most 2,048. With the same `random_state` they are those of `hinge.SVC`.
+        The number of landmarks, at most 2,048. With the same `random_state` `hinge.SVC` has the same ones.
     tol : float, default=1e-3
         The linear problem is solved to a fifth of this relative gap. What more landmarks would gain is not in it:
         `gap_`, of the exact kernel, tells that.

@@ -137,7 +137,7 @@ class ErrorBounds(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """No C of the range has an error that is more than this below that of the chosen one."""
+        """No C of the range has an error that is more than this below the error of the chosen one."""
         return max(0.0, self.chosen - float(self.lower.min()))
 
 

@@ -32,6 +32,8 @@ WAYS: dict[str, tuple[Bias, Pegasos]] = {
     **{f"exact, k = {k}": ("free", Pegasos(output="last", bias="exact", batch_size=k)) for k in BATCHES["full"]},
 }
 """Ways to learn a bias: the bias of the problem, and the solver."""
+Runs = dict[str, list[list[Evaluation]]]
+Optima = dict[str, dict[str, Any]]
 OPTIMA: dict[str, Bias] = {"no bias": "none", "constant feature": "penalized", "free bias": "free"}
 
 
@@ -112,7 +114,7 @@ def _row(title: str, method: str, objective: float, best: float, wrong: float) -
     return [title, method, objective, 100 * (objective / best - 1), 100 * wrong]
 
 
-def _optima_claims(claims: Claims, optima: dict[str, dict[str, Any]], title: str, where: str) -> None:
+def _optima_claims(claims: Claims, optima: Optima, title: str, where: str) -> None:
     free, none, constant = (optima.get(o) for o in ("free bias", "no bias", "constant feature"))
     crucial = none["error"] / free["error"] if none and free and free["error"] else None
     claims.add("crucial", title, crucial, "often crucial", where)
@@ -120,14 +122,7 @@ def _optima_claims(claims: Claims, optima: dict[str, dict[str, Any]], title: str
     claims.add("different", title, different, "slightly different", where)
 
 
-def _way_claims(
-    claims: Claims,
-    runs: dict[str, list[list[Evaluation]]],
-    optima: dict[str, dict[str, Any]],
-    curves: dict[str, Series],
-    title: str,
-    where: str,
-) -> None:
+def _way_claims(claims: Claims, runs: Runs, optima: Optima, curves: dict[str, Series], title: str, where: str) -> None:
     ends = {way: curve.y[-1] for way, curve in curves.items()}
     slower = both = batch = None
     if "sub-gradient" in curves and "constant feature" in runs and "constant feature" in optima:

@@ -45,11 +45,8 @@ class PegasosFigure3(Experiment):
     def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """One panel for each set and each quantity held."""
         panels, claims = [], draft.claims
-        for name in results.values_of("set"):
-            for held in ("T", "kT"):
-                part = results.where(set=name, held=held)
-                if not part:
-                    continue
+        for _, of_set in results.by("set"):
+            for held, part in of_set.by("held"):
                 label, T = part.first["label"], FIXED_T[scale] if held == "T" else FIXED_KT[scale]
                 series = spread("Pegasos", part, "k", "excess")
                 shown = spread("Pegasos", part, "k", "objective")

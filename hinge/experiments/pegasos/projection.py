@@ -52,12 +52,10 @@ class PegasosProjection(Experiment):
         for _, part in results.by("set"):
             label = part.first["label"]
             lines: dict[tuple[str, bool], Series] = {}
-            for solver in ("Pegasos", "Norma"):
-                for projection in (True, False):
-                    found = part.where(solver=solver, projection=projection)
-                    if found:
-                        called = f"{solver}, {'' if projection else 'not '}projected"
-                        lines[solver, projection] = band(called, found.column("looks"), "iteration", "excess")
+            for solver, of_solver in part.by("solver"):
+                for projection, found in of_solver.by("projection"):
+                    called = f"{solver}, {'' if projection else 'not '}projected"
+                    lines[solver, projection] = band(called, found.column("looks"), "iteration", "excess")
             panels.append(loglog(label, "T, iterations", "objective above the optimum", list(lines.values())))
             where = f"{label}, λ = {self.lam:g}, last iterate, median of {seeds} seeds"
             last = LAST[scale]

@@ -36,11 +36,11 @@ class PegasosRegret(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """Both excesses at some T, and what w = 0 has."""
         (data, problem, best), T = above_minimum(cell, cell["lam"]), cell["T"]
-        iterates = trace(problem, Pegasos(batch_size="all", output="last"), range(T))  # w_1 is that of iteration 0
+        iterates = trace(problem, Pegasos(batch_size="all", output="last"), range(T))  # iteration 0 has w_1
         above = np.array([problem.objective(now.solution) for now in iterates]) - best
         regret = np.cumsum(above) / np.arange(1, T + 1)
         at = log_spaced(FIRST, T)
-        # The solver's average is of w_2, …, w_{T+1}: to that of T − 1 iterations w_1 = 0 is added.
+        # The solver's average is of w_2, …, w_{T+1}: to T − 1 iterations w_1 = 0 is added.
         averaged = trace(problem, Pegasos(batch_size="all", output="uniform"), [t - 1 for t in at])
         average = [
             problem.objective(Solution(now.solution.w * (t - 1) / t)) - best

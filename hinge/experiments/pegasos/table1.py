@@ -24,7 +24,7 @@ from hinge.solvers import CuttingPlane, Pegasos, solve, trace
 from hinge.solvers.choice import auto
 from hinge.types import Stored
 
-STEEPEST = 4.0  # seconds of LIBSVM grow as the cube of the rows at most: a larger exponent is that of too few
+STEEPEST = 4.0  # seconds of LIBSVM grow as the cube of the rows at most: a larger exponent means too few
 ACCURACY = 0.001  # of SVM-Perf, and of Pegasos above SVM-Perf
 LAMS = {"ccat": 1e-4, "covertype": 1e-6, "astro-ph": 2e-4, "imdb": 2e-4}
 PAPER = {"ccat": (2, 77, 20_075), "covertype": (6, 85, 25_514), "astro-ph": (2, 5, 80)}

@@ -31,7 +31,7 @@ class SBPFigure1(Experiment):
     timed = True
 
     def cells(self, scale: Scale) -> list[Cell]:
-        """A run; and levels of so many numbers."""
+        """A run; and levels of growing numbers of responses."""
         run: list[Cell] = [{"part": "run", "rows": ROWS, "T": ITERATIONS, "nu": NU, "seed": 0}]
         return run + [{"part": "seconds", "n": n, "seed": s} for n in SIZES[scale] for s in range(SEEDS[scale])]
 

@@ -209,9 +209,7 @@ class SBPFigure2(Experiment):
         for name, part in results.by("set"):
             label, svm = part.first["label"], float(np.median(part.column("svm")))
             for axis, words in AXES.items():
-                top = (
-                    100 * svm + 5
-                )  # of the linear axis, on which SMO's early errors would leave no room for the others
+                top = 100 * svm + 5  # of the linear axis, on which SMO's early errors would hide the others
                 panels[axis].append(Panel(label, words, "test error, %", _series(part, axis), log_x=True, top=top))
             where = self.text(
                 "conditions",

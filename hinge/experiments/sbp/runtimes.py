@@ -248,7 +248,7 @@ def _marks(name: str) -> list[Series]:
 
 
 class Quarter(NamedTuple):
-    """LIBSVM's seconds and error, in %, and those of the SBP at its last look within a quarter of them.
+    """LIBSVM's seconds and error, in %, and the same of the SBP at its last evaluation within a quarter of the seconds.
 
     Where LIBSVM was not run, the first two are the paper's.
     """

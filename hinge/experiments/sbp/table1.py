@@ -25,6 +25,8 @@ SMALL_NOISE = (0.0, 0.001)
 SMALL_SIZES = {"tiny": {100: 3}, "full": {60: 6, 250: 6, 1000: 6, 4000: 2, 16_000: 1}}
 """Rows, and epochs over them."""
 SMALL_TESTED = {"tiny": 1000, "full": 16_000}
+Needs = dict[str, dict[float, float]]
+"""Kernel evaluations that each method needs to reach each ε."""
 EPSILONS = tuple(np.geomspace(0.15, 0.005, 12))
 
 NOTE = (
@@ -171,7 +173,7 @@ class SBPTable1(Experiment):
     def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """One panel for each best loss; exponents and order."""
         panels, rows = [], []
-        found: dict[tuple[str | None, float], dict[str, dict[float, float]]] = {}
+        found: dict[tuple[str | None, float], Needs] = {}
         for name, noise in dict.fromkeys((r.cell.get("teacher"), r.cell["noise"]) for r in results):
             part = results.where(teacher=name, noise=noise)
             needs = {method: need for method in METHODS if (need := _needs(part, method))}
@@ -248,7 +250,7 @@ def _exponent(need: dict[float, float]) -> float | None:
     return slope([1 / eps for eps in need], list(need.values())) if len(need) >= 3 else None
 
 
-def _printed(found: dict[tuple[str | None, float], dict[str, dict[float, float]]]) -> list[list[Value | Beside]]:
+def _printed(found: dict[tuple[str | None, float], Needs]) -> list[list[Value | Beside]]:
     """The paper's table; ours with wrong labels, which make L(u) large, and without, where it is 0."""
 
     def ours(method: str, noise: float) -> tuple[str | None, str]:
@@ -267,14 +269,7 @@ def _printed(found: dict[tuple[str | None, float], dict[str, dict[float, float]]
     return rows
 
 
-def _growth(
-    claims: Claims,
-    needs: dict[str, dict[float, float]],
-    bounds: dict[str, dict[float, float]],
-    on: str,
-    where: str,
-    unmeasured: str,
-) -> None:
+def _growth(claims: Claims, needs: Needs, bounds: Needs, on: str, where: str, unmeasured: str) -> None:
     """Whether the bounds, without their constants, lie above all that was needed; and exponents."""
     shares = []
     for method, need in needs.items():
@@ -296,7 +291,7 @@ def _growth(
     claims.add("bounded", on, max(shares, default=None), "upper bounds", said, unmeasured=unmeasured, sure=loose)
 
 
-def _order(claims: Claims, needs: dict[str, dict[float, float]], on: str, where: str, unmeasured: str) -> None:
+def _order(claims: Claims, needs: Needs, on: str, where: str, unmeasured: str) -> None:
     for rival in RIVALS:
         common = set(needs.get("SBP", {})) & set(needs.get(rival, {}))
         eps = min(common, default=None)

@@ -153,8 +153,7 @@ def _lines(part: CellResults, sweep: str) -> dict[str, list[Point]]:
     """Medians and quartiles of each method along a sweep, where more than half of the draws got there."""
     parameter = {"d": "d", "B": "shrink", "δ": "r"}[sweep]
     lines: dict[str, list[Point]] = {method: [] for method in LABELS}
-    for value in part.values_of(parameter):
-        group = part.where(**{parameter: value})
+    for _, group in part.by(parameter):
         cell, found = group[0].cell, group.column("found")
         here = {"n": cell["n"], "d": cell["d"], "B": 1 / (MARGIN * cell["shrink"]), "δ": SHARE * cell["r"]}
         for method in LABELS:

@@ -165,15 +165,8 @@ class TalkMoreData(Experiment):
 
 def _best(part: CellResults, rule: str) -> list[Row]:
     """For each m the λ with the least median of iterations; infinite where most seeds never arrive."""
-    rows = []
-    for m in part.values_of("m"):
-        choices = []
-        for lam in part.values_of("lam"):
-            some = part.where(m=m, lam=lam)
-            if some:
-                choices.append(_row(some, lam, rule))
-        rows.append(min(choices, key=lambda row: row.iterations))
-    return rows
+    choices = ([_row(some, lam, rule) for lam, some in of_m.by("lam")] for _, of_m in part.by("m"))
+    return [min(rows, key=lambda row: row.iterations) for rows in choices]
 
 
 def _row(some: list[CellResult], lam: float, rule: str) -> Row:

@@ -186,11 +186,9 @@ def _best_choices(part: CellResults, eps: tuple[float, ...]) -> list[tuple[Any, 
     found = []
     for k, level in enumerate(eps):
         choices: list[tuple[float, Any]] = []
-        for m in part.values_of("m"):
-            for lam in part.values_of("lam"):
-                reached = [one[k] for one in part.where(m=m, lam=lam).column("reached")]
-                if not reached:
-                    continue
+        for m, of_m in part.by("m"):
+            for lam, some in of_m.by("lam"):
+                reached = [one[k] for one in some.column("reached")]
                 work = sorted(np.inf if one is None else one["work"] for one in reached)
                 middle = work[len(work) // 2]
                 if np.isfinite(middle):
