@@ -87,6 +87,9 @@ class Solver(Settings, Generic[P, S]):
     steps_are_short: ClassVar[bool] = False
     """Whether iterations are always short: then Ctrl-C waits for the end of one, and no copy of the state is kept."""
 
+    first_is_long: ClassVar[bool] = False
+    """Whether the time of the first iteration tells nothing of that of others."""
+
     any_loss: ClassVar[bool] = False
     """Whether it supports all piecewise quadratic losses, not only the hinge."""
 

@@ -76,6 +76,7 @@ BY_NAME: dict[str, Registered] = {
     "blockdual": Registered("hinge.solvers.kernel.block_dual", "BlockDual", "kernel"),
     "deviceblock": Registered("hinge.solvers.kernel.device_block", "DeviceBlock", "kernel"),
     "nystroem": Registered("hinge.solvers.kernel.nystroem", "Nystroem", "kernel"),
+    "fromlandmarks": Registered("hinge.solvers.kernel.from_landmarks", "FromLandmarks", "kernel"),
     "activeset": Registered("hinge.solvers.kernel.active_set", "ActiveSet", "kernel"),
     "kernelpegasos": Registered("hinge.solvers.papers.kernel_pegasos", "KernelPegasos", "kernel"),
     "kernelsdca": Registered("hinge.solvers.papers.kernel_sdca", "KernelSDCA", "kernel"),

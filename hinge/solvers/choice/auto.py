@@ -11,6 +11,7 @@ from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
 from hinge.solvers.choice.cost_model import (
     SEPARABLE,
+    SUPPORT,
     ascent_cost,
     central_path_cost,
     finite_newton_cost,
@@ -22,6 +23,7 @@ from hinge.solvers.choice.switch import Switch
 from hinge.solvers.kernel.active_rounds import MOST, fit_alone
 from hinge.solvers.kernel.active_set import LARGEST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
+from hinge.solvers.kernel.from_landmarks import FromLandmarks
 from hinge.solvers.l1.cdn import CDN
 from hinge.solvers.newton.central_path import CentralPath
 from hinge.solvers.newton.finite_newton import FiniteNewton
@@ -56,8 +58,8 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
     milliseconds, `CentralPath` where another loss does, dual ascent (`SDCA`) alone where features are too many for
     Newton's method. If `few_reads` are wanted rather than little time, as under any limit of reads, or if the data is
     not in memory, the frugal learner, which keeps the cells it has read and needs no second pass. For kernel problems
-    the block dual method, with a form for GPUs; with a given slack the Stochastic Batch Perceptron, with batches that
-    grow with n. For the 1-norm coordinate descent over columns.
+    the block dual method, with a form for GPUs, after landmarks where kernel rows exceed the cache; with a given slack
+    the Stochastic Batch Perceptron, with batches that grow with n. For the 1-norm coordinate descent over columns.
 
     Examples
     --------
@@ -78,6 +80,8 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
             from hinge.solvers.kernel.device_block import DeviceBlock
 
             return Choice(DeviceBlock(), "large blocks, solved where their kernel values are")
+        if _rows_exceed_cache(problem):
+            return Choice(FromLandmarks(), "rows of support vectors exceed the cache: landmarks spare visits to most")
         return Choice(BlockDual(), "blocks of kernel rows, to a certified gap")
     if isinstance(problem, KernelSlackConstrained):
         from hinge.solvers.papers.sbp import SBP
@@ -179,6 +183,16 @@ def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
         return replace(solver, newton=in_parts(solver.newton, problem, threads))
     parts = min(threads, (problem.matrix.n_cells + A_ROW * problem.n) // PART_CELLS)
     return replace(solver, parts=parts) if parts > 1 and type(solver) is Newton else solver
+
+
+def _rows_exceed_cache(problem: KernelRegularized) -> bool:
+    """Whether rows of about as many points as will be support vectors do not fit, and so are computed several times.
+
+    Then the dual point of landmarks costs little beside an exact run: its S²/2 values are fewer than those rows have.
+    """
+    gram = problem.gram
+    plain = gram.narrows and not gram.by_value and gram.weights is None
+    return plain and gram.capacity < SUPPORT * problem.n and FromLandmarks().rejects(problem) is None
 
 
 def _fits_alone(problem: KernelRegularized) -> bool:
