@@ -25,6 +25,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import get_lapack_funcs
+from scipy.special import ndtri
 
 BAND = 0.1
 """Rows whose margin differs from 1 by at most this count as on the margin."""
@@ -298,8 +299,8 @@ def left_out_targets(
     return spread_over(f, side, found.rows, f[found.rows] + unit * moved)
 
 
-Z = 1.96
-"""The 97.5% quantile of the normal distribution, for intervals of 95%."""
+Z = float(ndtri(0.975))
+"""The 97.5% quantile of the normal distribution, for intervals of 95%: 1.96."""
 
 
 def error_interval(error: float, std: float, most: float = float("inf")) -> tuple[float, float]:

@@ -101,7 +101,8 @@ class HardRowsDisplay(Display):
             raise ValueError("The estimator is not fitted: fit it first.")
         if len(estimator.classes_) != 2:
             raise ValueError(f"Rows are ranked for two classes, and there are {len(estimator.classes_)}.")
-        if not hasattr(estimator, "dual_coef_") or not getattr(getattr(estimator, "solver_", None), "own_dual", True):
+        own = getattr(getattr(estimator, "solver_", None), "own_dual", True) and getattr(estimator, "_own_dual", True)
+        if not hasattr(estimator, "dual_coef_") or not own:
             raise ValueError(
                 f"{type(estimator.solver_).__name__} has no dual weights to rank rows by: use solver='sdca'."
             )

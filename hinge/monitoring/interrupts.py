@@ -4,6 +4,7 @@ import _thread
 import math
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -151,8 +152,8 @@ def _reach_this_thread() -> bool:
     return main and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
-LEAST = 1e-9
-"""Least seconds of any positive limit: enough for a first piece, so that there is an answer."""
+LEAST = time.get_clock_info("perf_counter").resolution
+"""Least seconds of any positive limit, one tick of the clock: enough for a first piece, so that there is an answer."""
 
 _ends: ContextVar[float] = ContextVar("ends", default=math.inf)
 

@@ -32,7 +32,7 @@ from hinge.selection.certified_choice import FittedPair, FoldRows, Mixing, PairF
 from hinge.selection.paths import FULL, Refits, SharedPath, until_settled
 from hinge.selection.scoring import SearchData
 from hinge.selection.without_rows import kernel_spans, without_labels
-from hinge.solvers import ActiveSet, BlockDual, Solver, choose, solve
+from hinge.solvers import ActiveSet, BlockDual, FromLandmarks, Solver, choose, solve
 from hinge.solvers.kernel.gram_splitting import GramSplitting
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ class KernelPath(SharedPath[RunAnswer]):
             return ActiveSet(tol=tol)
         given = self.model._solver(1)
         solver = choose(problem).solver if given is None else given
-        return BlockDual(block=1024) if given is None and isinstance(solver, BlockDual) else solver
+        return BlockDual(block=1024) if given is None and isinstance(solver, BlockDual | FromLandmarks) else solver
 
     def _problem(self, tasks: Sequence[Task], C: float) -> KernelRegularized | KernelBatch:
         """The problem of a task over all rows, where those that do not take part have the weight zero; or a batch."""

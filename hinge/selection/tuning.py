@@ -18,6 +18,7 @@ from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils.metaestimators import _safe_split
 
 from hinge.access.arrays import on_host
+from hinge.calibration.left_out import Z
 from hinge.column_table import ColumnTable, Tabled
 from hinge.constraints import number
 from hinge.estimators import LinearSVC, LinearSVR
@@ -153,7 +154,7 @@ class Tuned(Tabled):
     def _headline(self) -> str:
         chosen = f"C={self.C:.4g}" + ("" if self.gamma is None else f", gamma={self.gamma:.4g}")
         known = np.isfinite(self.error)
-        error = f"; error to expect on new rows: {self.error:.4g} ± {1.96 * self.error_std:.2g}" if known else ""
+        error = f"; error to expect on new rows: {self.error:.4g} ± {Z * self.error_std:.2g}" if known else ""
         return f"{chosen} of mean score {self.best_score:.4g}{error}."
 
 

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from hinge.solvers.kernel.active_set import ActiveSet as ActiveSet
     from hinge.solvers.kernel.block_dual import BlockDual as BlockDual
     from hinge.solvers.kernel.device_block import DeviceBlock as DeviceBlock
+    from hinge.solvers.kernel.from_landmarks import FromLandmarks as FromLandmarks
     from hinge.solvers.kernel.level_blocks import LevelBlocks as LevelBlocks
     from hinge.solvers.kernel.nystroem import Nystroem as Nystroem
     from hinge.solvers.l1.cdn import CDN as CDN

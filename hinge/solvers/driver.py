@@ -311,7 +311,8 @@ class _Run:
             elif not (n := self.tried(pause, status)):
                 return status
             done = self.state.t - t
-            self.rate = done / max(now() - before, 1e-9) if done else self.rate
+            if done and (t > 0 or not self.solver.first_is_long):
+                self.rate = done / max(now() - before, 1e-9)
             self.ended_early = done < n  # the solver expects to be done, and is evaluated
             pause = 0 if self.ended_early else pause - n
             if self.checkpoint is not None:

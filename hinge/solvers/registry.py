@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # its import needs a compiler
 
 Solves = Literal["linear", "multiclass", "multiclass cells", "structured", "cells", "1-norm", "kernel", "nu", "max-min"]
 """The linear SVM, by rows in memory; the multiclass SVM in one problem (names are "multiclass" and that of a binary
-solver), by rows, or with a given slack by rows and columns; that of structured outputs; the linear SVM by rows, columns
+solver), by rows, or with a given slack by rows and columns; structured outputs; the linear SVM by rows, columns
 and cells; with the 1-norm; the kernel SVM; with ν; max-min problems."""
 
 
@@ -76,6 +76,7 @@ BY_NAME: dict[str, Registered] = {
     "blockdual": Registered("hinge.solvers.kernel.block_dual", "BlockDual", "kernel"),
     "deviceblock": Registered("hinge.solvers.kernel.device_block", "DeviceBlock", "kernel"),
     "nystroem": Registered("hinge.solvers.kernel.nystroem", "Nystroem", "kernel"),
+    "fromlandmarks": Registered("hinge.solvers.kernel.from_landmarks", "FromLandmarks", "kernel"),
     "activeset": Registered("hinge.solvers.kernel.active_set", "ActiveSet", "kernel"),
     "kernelpegasos": Registered("hinge.solvers.papers.kernel_pegasos", "KernelPegasos", "kernel"),
     "kernelsdca": Registered("hinge.solvers.papers.kernel_sdca", "KernelSDCA", "kernel"),

@@ -687,6 +687,7 @@ INTERIOR = {
     ),
 }
 KERNEL = {
+    "from-landmarks": KernelCase(S.FromLandmarks(S.BlockDual(block=4, first=2)), bias="free", T=6),
     "block-dual": KernelCase(S.BlockDual(), T=8),
     "block-dual-small": KernelCase(S.BlockDual(block=4, first=2), T=60),
     "block-dual-free": KernelCase(S.BlockDual(block=4, first=2), bias="free", T=60),

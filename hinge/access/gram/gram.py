@@ -272,8 +272,13 @@ class Gram(BaseGram[np.ndarray]):
         self, i: np.ndarray, coef: np.ndarray, kinds: np.ndarray, n_kinds: int, columns: np.ndarray, first: int | None
     ) -> np.ndarray:
         """The sums of each kind of terms, a line each; where no row is kept, a value of two points serves both."""
+        weights = coef * (kinds == np.arange(n_kinds)[:, None])
+        if self._pairs is not None and first is not None:
+            K = self.values(i[:first], columns)
+            sums = weights[:, :first] @ K
+            sums[:, :first] += weights[:, first:] @ K[:, first:].T
+            return sums
         if first is not None or (self._pairs is None and not (self._cache.complete_slots(i) >= 0).any()):
-            weights = coef * (kinds == np.arange(n_kinds)[:, None])
             sums, values = symmetric_sums(self.points, self._spread, i, weights, columns, first)
             self.evals += values
             return sums

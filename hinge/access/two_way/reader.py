@@ -25,7 +25,7 @@ VERSION = 1
 HEADER = "pair.json"
 FORMAT = "hinge.pair"
 LONGEST = 1 << 16
-"""Bytes of a header that are read at most."""
+"""Bytes of a header that are read at most, and of a range that goes through the cache of pages."""
 POINTER = np.dtype("<i8")
 WAYS = ("rows", "columns")
 PARTS = ("indptr", "indices", "values")
@@ -149,9 +149,6 @@ def _checksum(body: dict[str, Any]) -> str:
 BATCH = 2048
 """Pages that are in memory while cells are gathered from them: 8 MiB."""
 
-LONG = 64
-"""A range longer than 1/`LONG` of the cache, or than `LONGEST` bytes, bypasses the cache of pages."""
-
 
 class PageFile:
     """A file of numbers, read in whole pages by positioned reads.
@@ -179,7 +176,7 @@ class PageFile:
 
     def stretch(self, at: int, nbytes: int) -> np.ndarray:
         """A range of bytes; long ranges bypass the cache of pages."""
-        if nbytes > min(self.recent.budget // LONG, LONGEST):
+        if nbytes > min(self.recent.budget, LONGEST):
             self.bill.moved(nbytes, pages_of(at, nbytes))
             return self._read(at, nbytes)
         first = at // PAGE

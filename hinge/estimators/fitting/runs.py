@@ -41,7 +41,7 @@ from hinge.problems import (
 )
 from hinge.problems.batch import Batch
 from hinge.problems.svm.kernel_batch import LevelBatch, PackedBatch
-from hinge.solvers import ActiveSet, Result, Simba, Solver, choose, solve, solve_slack
+from hinge.solvers import ActiveSet, FromLandmarks, Result, Simba, Solver, choose, solve, solve_slack
 from hinge.solvers.choice.auto import in_parts
 from hinge.solvers.driver import check_solver
 from hinge.threads import cores, each, one_blas_thread, threads_of
@@ -71,6 +71,8 @@ class Plan(NamedTuple):
         Earlier answers to start from, one for each class.
     threads : int
         Threads that may work on one run.
+    own_dual : bool
+        Whether the coefficients of a kernel machine must be dual weights of its rows, however soon a run ends.
     """
 
     solver: Solver | None
@@ -82,6 +84,7 @@ class Plan(NamedTuple):
     reports: tuple[Report, ...] = ()
     starts: Sequence[Any] = ()
     threads: int = 1
+    own_dual: bool = False
 
 
 def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, threads: int) -> list[Result]:
@@ -189,6 +192,7 @@ def run_one(
     else:
         if solver is None:
             chosen = choose(problem, few_reads=stop.max_reads is not None, tol=stop.tol).solver
+            chosen = chosen.exact if plan.own_dual and isinstance(chosen, FromLandmarks) else chosen
             solver = chosen if stop.max_reads is not None else in_parts(chosen, cast(Any, problem), plan.threads)
         if stop.max_iter is None and plan.passes is not None:
             check_solver(problem, solver)  # before its cost is asked for

@@ -69,12 +69,11 @@ from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.kernel_batch import KernelBatch, PackedBatch
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.solvers import BlockDual, LevelBlocks, Solver, registry
+from hinge.solvers.kernel.set_exchange import SINGLE
 from hinge.types import Items
 
 FLOAT64_BELOW = 1e-7
 """Tolerances below this need kernel values in float64."""
-EXACT_BELOW = 1e-5
-"""Tolerances below this need float64 in predictions; in fits of ν-SVMs, too."""
 HARD = 1e10
 """An infinite C is replaced by this one; from here on C means that no loss is allowed."""
 FLOAT64_POINTS = 1024
@@ -110,6 +109,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
     solver_: Solver
     _used_C: float | None = None  # C of the fit, or what replaced it
     _weights: Any = None  # w of each decision function of a linear kernel
+    _own_dual: bool = True  # whether coefficients are dual weights of their rows; not of landmarks
 
     C: float
     slack: float | None = None
@@ -226,9 +226,14 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         check_kernel_numbers(self.kernel)
         if self.n_components is not None:
             unfit = {"slack": self.slack is not None, "solver": self.solver != "auto"}
-            unfit["probability"] = getattr(self, "probability", False) not in (False, "deprecated")
+            unfit["probability"] = self._left_out_in_fit
             for name in (name for name, given in unfit.items() if given):
                 raise ValueError(f"{name}={getattr(self, name)!r} does not go with n_components: {INSTEAD[name]}.")
+
+    @property
+    def _left_out_in_fit(self) -> bool:
+        """Whether the fit itself asks for leave-one-out values, which need dual weights of all rows."""
+        return getattr(self, "probability", False) not in (False, "deprecated")
 
     @property
     def _needs_only_answer(self) -> bool:
@@ -288,7 +293,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
             if small and self._needs_only_answer:
                 make = partial(self._batch, C=C)
                 sort = pairs or self._positive_first
-                rounded = pairs and self._may_round and shape_of(X)[0] > FLOAT64_POINTS and self.tol >= EXACT_BELOW
+                rounded = pairs and self._may_round and shape_of(X)[0] > FLOAT64_POINTS and self.tol >= SINGLE
                 options: dict[str, Any] = dict(by_class=sort, finer=self._finer, rounded=rounded)
                 runs = run_in_batch(tasks, plan, X, kernel, make, **options)
                 if runs is not None and not runs.stalled:
@@ -296,7 +301,11 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
                         report_histories(reports_of(self, X, y, names, None), runs.ends)
                     return runs
             rebuilt = (lambda answer: attributes(answers_of([answer], tasks), kernel)) if one_model else None
-            plan = plan._replace(reports=reports_of(self, X, y, names, rebuilt), starts=self._starts(tasks, classes))
+            plan = plan._replace(
+                reports=reports_of(self, X, y, names, rebuilt),
+                starts=self._starts(tasks, classes),
+                own_dual=self.n_components is None and self._left_out_in_fit,
+            )
             problem = partial(self._problem, C=C)
             with gram_threads(self.n_jobs) as threads:
                 if on_a_device(self.device) and pairs:  # all rows are sent once; each task uses a part of them
@@ -432,6 +441,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         ends, several = runs.ends, len(runs.lam) > 1
         check_coefficients(runs.answers.beta)
         self._answers = list(ends.solutions) if self.warm_start else None
+        self._own_dual = all(getattr(one, "dual", None) is None for one in ends.solutions)
         self.lam_ = runs.lam if several else float(runs.lam[0])
         if not self._loss.two_sided:
             self.slack_ = runs.nu if several else float(runs.nu[0])
@@ -443,11 +453,11 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
 
     def _require_dual(self) -> None:
         """Raise if the coefficients are not dual weights of the rows of the fit."""
-        own = self.n_components is None and getattr(getattr(self, "solver_", None), "own_dual", True)
+        own = self.n_components is None and self._own_dual and getattr(self.__dict__.get("solver_"), "own_dual", True)
         if not own or hasattr(self, "compression_"):
             raise ValueError(
                 "Values without a row need its dual weight, and this model has coefficients of landmarks: fit without "
-                "n_components and do not compress, or calibrate with held_out=True."
+                "n_components, with more time, and do not compress, or calibrate with held_out=True."
             )
 
     # --- decision values ------------------------------------------------------------------
@@ -483,7 +493,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
             each = [kernel_sums_on(self.device, X, *part, self.kernel_, self.precision) for part in parts]
             sums = namespace(each[0]).stack(each, 1)
         else:
-            sums = kernel_sums(self.kernel_, X, vectors, dual, cuts, exact=exact or self.tol < EXACT_BELOW)
+            sums = kernel_sums(self.kernel_, X, vectors, dual, cuts, exact=exact or self.tol < SINGLE)
         b = like(self.intercept_, sums)
         return scores_of_pairs(sums, b) if self._one_vs_one else sums[:, 0] + b
 
@@ -548,7 +558,7 @@ class NuMachine(KernelMachine):
 
     def _needs_double(self, kernel: Kernel) -> bool:
         # Values of a Gaussian are at most 1; sums of others may cancel. A run restarts if float32 is too coarse.
-        return self.tol < EXACT_BELOW or not isinstance(kernel, Gaussian)
+        return self.tol < SINGLE or not isinstance(kernel, Gaussian)
 
 
 class KernelRegressor(KernelMachine, PredictionIntervals):

@@ -56,6 +56,8 @@ class Expansion(NamedTuple):
         None if they have been updated from zero.
     dual : ndarray of shape (n,), optional
         A feasible dual point, in units of β, where the answer is not its own.
+    of_dual : (ndarray of shape (n,), ndarray of shape (n,)), optional
+        The responses of `dual` at the points where it is not zero, and bounds on their errors, if they are known.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Expansion(NamedTuple):
     terms: float = 1e6
     known: np.ndarray | None = None
     dual: np.ndarray | None = None
+    of_dual: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def sq_norm(self) -> float:
@@ -148,9 +151,12 @@ class KernelProblem(Examples[Expansion]):
     def values_again(self, answer: Expansion) -> int:
         """At most one for each pair of a point and a support vector; by way of w, one for each.
 
-        Of an answer with a dual point of its own, for each pair of its points, and all again more exactly.
+        Of an answer with a dual point of its own, for each pair of its points, and all again more exactly; none if that
+        point's responses are known.
         """
         used = int(np.count_nonzero(answer.beta))
+        if answer.of_dual is not None:
+            return 0
         if answer.dual is not None:
             return 2 * int(np.count_nonzero(answer.dual)) ** 2 + used * self.n
         return used * self.n if self.gram.weights is None else used + self.n
@@ -196,6 +202,8 @@ class KernelProblem(Examples[Expansion]):
         again in higher precision, with the responses of the answer, where rounding is a tenth of the gap, or keeps it
         above what is wanted.
         """
+        if answer.of_dual is not None:
+            return found
         if answer.dual is not None:
             return self._sharpened_apart(answer, found, wanted)
         r, e = answer.responses, None
@@ -385,7 +393,7 @@ class KernelRegularized(GivenLambda[Expansion], KernelProblem):
             return self._none(answer)
         if answer.dual is not None:
             e = self.off(answer)
-            return self._bounds_apart(answer, e)
+            return self._bounds_apart(answer, e, answer.of_dual)
         return self._bounds(answer.beta, answer.responses, self.off(answer))
 
     def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:

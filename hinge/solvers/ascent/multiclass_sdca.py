@@ -30,7 +30,6 @@ WAKE = 0.2  # skipped rows come back once the gap of the others is this share of
 AGAIN = 0.1  # decided rows come back once the gap of the undecided is this share of the gap of all rows
 LONG = 8  # or after this many passes
 MOST_DOUBT = 30.0  # times the gap of a part of the rows
-DECIDED = 1  # the size of a list that has one class left
 PASSES = 4.0  # passes before the first Newton step
 VISIT = 256.0  # a visit costs as much as this many multiplications, besides its own
 
@@ -303,7 +302,7 @@ def _open_rows(active, size, weight):
     """List the rows that are not decided, and say how many they are."""
     kept = 0
     for i in range(len(active)):
-        if size[i] != DECIDED and (len(weight) == 1 or weight[i] > 0.0):
+        if size[i] != 1 and (len(weight) == 1 or weight[i] > 0.0):
             active[kept] = i
             kept += 1
     return kept

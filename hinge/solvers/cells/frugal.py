@@ -10,10 +10,9 @@ from scipy.special import ndtr
 from hinge.access.structure import cells_and_counts
 from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, choice, count, number
-from hinge.problems import Certificate, Problem, Regularized, Solution
-from hinge.problems.base import Cost
+from hinge.problems import Certificate, Regularized, Solution
 from hinge.sampling import draw_units, key_of
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Paper
 from hinge.solvers.cells import weighted_sample as sampled
 
 
@@ -145,7 +144,7 @@ GROWTH = 2.0**0.5  # each batch of the first pass multiplies the number of rows 
 
 
 @dataclass(frozen=True)
-class Frugal(Solver[Regularized, FrugalState]):
+class Frugal(sampled.SampleLearner[FrugalState]):
     """Importance-weighted rows, each read column by column and dropped as soon as it promises little.
 
     Cells are paid for once and kept. The answer is the SVM of a sample of rows,
@@ -230,8 +229,6 @@ class Frugal(Solver[Regularized, FrugalState]):
         1952,
         "the weights; the rest is our own",
     )
-    reads = "kept cells"
-    any_loss = True
     constraints = Constraints(
         mode=choice("auto", "scan", "rows"),
         flips=number(least=0),
@@ -241,9 +238,6 @@ class Frugal(Solver[Regularized, FrugalState]):
         levels=count(2),
         tol=number(least=0),
     )
-
-    def rejects(self, problem: Problem) -> str | None:
-        return sampled.learns_no_classes(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> FrugalState:
         n, d = problem.n, problem.d
@@ -353,18 +347,11 @@ class Frugal(Solver[Regularized, FrugalState]):
             return _fit(problem, state, *self.sample(problem, state), self.tol)._replace(alpha=None)
         return Solution(state.w, float(s.b), state.alpha if s.exact else None)
 
-    def cost(self, problem: Regularized, state: FrugalState | None = None) -> Cost:
-        return Cost(rows=1, certificate=0, a_pass=problem.n)
-
     def estimate(self, problem: Regularized, state: FrugalState) -> Certificate:
         """The certificate of the sample, once no other row or cell can change the answer."""
         if not state.s.exact:
             return Certificate.unknown()
         return self.sample(problem, state)[1].certificate(self.solution(problem, state))
-
-    def pause(self, problem: Regularized, state: FrugalState) -> int:
-        s = state.s
-        return 0 if s.over else max(1, int(s.queued - s.done))  # 1 after Ctrl-C before it had learned
 
 
 def _to_come(share: float, of_all: float | None) -> float:

@@ -11,6 +11,7 @@ from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
 from hinge.solvers.choice.cost_model import (
     SEPARABLE,
+    SUPPORT,
     ascent_cost,
     central_path_cost,
     finite_newton_cost,
@@ -22,21 +23,21 @@ from hinge.solvers.choice.switch import Switch
 from hinge.solvers.kernel.active_rounds import MOST, fit_alone
 from hinge.solvers.kernel.active_set import LARGEST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
+from hinge.solvers.kernel.from_landmarks import FromLandmarks
 from hinge.solvers.l1.cdn import CDN
 from hinge.solvers.newton.central_path import CentralPath
 from hinge.solvers.newton.finite_newton import FiniteNewton
 from hinge.solvers.newton.multiclass_newton import MulticlassNewton
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
-from hinge.solvers.newton.systems import form_of
-from hinge.solvers.unit_costs import STEP, pass_cost
+from hinge.solvers.newton.row_sums import A_ROW
+from hinge.solvers.newton.systems import STEP, form_of, pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
 UNCOMPILED = 8e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
 ROUNDS = (
     5.0  # what the calls of a monitored ascent cost besides, in steps of Newton's method: a small fit has two rounds
 )
-PART_ROW = 16  # cells that take as long as what a row costs besides its own
 PART_CELLS = 1 << 20
 """Least cells of a pass for each thread: some milliseconds. Threads meet several times in a step, which costs some
 tenths of a millisecond."""
@@ -57,8 +58,8 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
     milliseconds, `CentralPath` where another loss does, dual ascent (`SDCA`) alone where features are too many for
     Newton's method. If `few_reads` are wanted rather than little time, as under any limit of reads, or if the data is
     not in memory, the frugal learner, which keeps the cells it has read and needs no second pass. For kernel problems
-    the block dual method, with a form for GPUs; with a given slack the Stochastic Batch Perceptron, with batches that
-    grow with n. For the 1-norm coordinate descent over columns.
+    the block dual method, with a form for GPUs, after landmarks where kernel rows exceed the cache; with a given slack
+    the Stochastic Batch Perceptron, with batches that grow with n. For the 1-norm coordinate descent over columns.
 
     Examples
     --------
@@ -79,6 +80,8 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
             from hinge.solvers.kernel.device_block import DeviceBlock
 
             return Choice(DeviceBlock(), "large blocks, solved where their kernel values are")
+        if _rows_exceed_cache(problem):
+            return Choice(FromLandmarks(), "rows of support vectors exceed the cache: landmarks spare visits to most")
         return Choice(BlockDual(), "blocks of kernel rows, to a certified gap")
     if isinstance(problem, KernelSlackConstrained):
         from hinge.solvers.papers.sbp import SBP
@@ -178,8 +181,18 @@ def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
         return solver
     if type(solver) is Switch:
         return replace(solver, newton=in_parts(solver.newton, problem, threads))
-    parts = min(threads, (problem.matrix.n_cells + PART_ROW * problem.n) // PART_CELLS)
+    parts = min(threads, (problem.matrix.n_cells + A_ROW * problem.n) // PART_CELLS)
     return replace(solver, parts=parts) if parts > 1 and type(solver) is Newton else solver
+
+
+def _rows_exceed_cache(problem: KernelRegularized) -> bool:
+    """Whether rows of about as many points as will be support vectors do not fit, and so are computed several times.
+
+    Then the dual point of landmarks costs little beside an exact run: its S²/2 values are fewer than those rows have.
+    """
+    gram = problem.gram
+    plain = gram.narrows and not gram.by_value and gram.weights is None
+    return plain and gram.capacity < SUPPORT * problem.n and FromLandmarks().rejects(problem) is None
 
 
 def _fits_alone(problem: KernelRegularized) -> bool:

@@ -10,14 +10,14 @@ from hinge.compiled import Scalars, copied, scalars
 from hinge.constraints import Constraints, choice
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Multiclass, Problem, Regularized, Solution
-from hinge.problems.base import Cost
+from hinge.problems.base import EPS, Cost
 from hinge.solvers.ascent.local_ascent import SAMPLE
 from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCAState
 from hinge.solvers.ascent.sdca import SDCA, SDCAState
-from hinge.solvers.base import Paper, Solver, gap_of
-from hinge.solvers.choice.cost_model import LEAST_TOL, multiclass_passes, newton_cost
+from hinge.solvers.base import Solver, gap_of
+from hinge.solvers.choice.cost_model import multiclass_passes, newton_cost
 from hinge.solvers.newton.newton import Newton, begins_with
-from hinge.solvers.unit_costs import pass_cost
+from hinge.solvers.newton.systems import pass_cost
 
 P = TypeVar("P", bound=Regularized | Multiclass)
 
@@ -116,12 +116,7 @@ class Switch(Solver[P, SwitchState]):
     free_level = True
     ends_itself = True
     status_at_end = Status.STALLED
-    paper = Paper(
-        "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
-        "Shalev-Shwartz, Srebro",
-        2008,
-        "what the runtime depends on; here measured on the way",
-    )
+    paper = SDCA.paper._replace(place="what the runtime depends on; here measured on the way")
     constraints = Constraints(begin=choice("ascent", "newton"))
 
     @property
@@ -188,7 +183,7 @@ class Switch(Solver[P, SwitchState]):
             watch.switches += 1
             return self._begin_newton(problem, state, answer)
         watch.switches, watch.newton_gap = 2, watch.gap  # who made no more progress is not tried again
-        known = watch.gap < math.inf and math.log(max(watch.gap, LEAST_TOL)) < watch.log_gap
+        known = watch.gap < math.inf and math.log(max(watch.gap, EPS)) < watch.log_gap
         if state.ascent is not None and not known:
             return state  # Newton's method has got no further: the ascent continues where it was
         return state._replace(ascent=self.ascent.init(problem, int(state.seed), answer))
@@ -303,7 +298,7 @@ def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
         return gap
     passes = own.t / method.cost(problem).a_pass
     watch.log_gap = log_gap = min(float(watch.log_gap), math.log(gap))
-    log_tol, due = math.log(max(solver.tol, LEAST_TOL)), False
+    log_tol, due = math.log(max(solver.tol, EPS)), False
     # The gap wavers from one evaluation to the next: a rate is taken over at least half of the growth.
     apart = passes - watch.before >= 0.5 * (GROWTH - 1.0) * watch.before > 0.0
     if watch.before_log < math.inf and log_gap > log_tol and apart:

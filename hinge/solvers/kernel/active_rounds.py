@@ -16,10 +16,10 @@ ALONE = 3.0
 FIRST = 0.1
 """Violation to which the pairs are solved first."""
 SHARPER = 0.3
-"""Share of it to which they are solved after each look that was not good enough."""
+"""Share of it to which they are solved after each evaluation that was not good enough."""
 FINEST = 1e-13
 PASSES = 4.0
-"""Passes that a round of pair steps is worth: it moves as many points as that."""
+"""Passes that a round of pair steps is worth: it moves that number of points."""
 
 
 def fit_alone(boxes: np.ndarray, diag: np.ndarray, spread: float, rank: float = np.inf) -> bool:

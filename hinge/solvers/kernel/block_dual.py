@@ -1,10 +1,11 @@
 """The block dual method: violators drawn as the Stochastic Batch Perceptron draws them, solved exactly."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from hinge.access import Gram
 from hinge.access.gram.base import whole
 from hinge.constraints import Constraints, count, number
 from hinge.kernels import namespace
@@ -202,7 +203,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
 
     def advance(self, problem: KernelRegularized, state: BlockState, n_iter: int) -> BlockState:
         for _ in range(n_iter):
-            if _widens(problem, state):
+            if widens(problem, state):
                 state = self.refresh(problem, state)._replace(seen=not state.rough)
             problem.gram.focus(state.order[: state.m])
             before, state = state.spent, _measured(problem, self._round(problem, state))
@@ -362,14 +363,14 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
 
     def cost(self, problem: KernelRegularized, state: BlockState | None = None) -> Cost:
         n, size = problem.n, block_size(self, problem)
-        used, m, begun, widens = 0, n, False, False
+        used, m, begun, wider = 0, n, False, False
         if state is not None:
             size = max(size, state.fresh)
             used, m, begun = int((state.beta != 0).sum()), state.m, bool((state.work >= 0).any())
-            widens = _widens(problem, state)
+            wider = widens(problem, state)
         if problem.gram.by_value:  # no value is computed twice: new points alone cost
             new = size // 2 if begun else size
-            rows = new * (n if widens else m)
+            rows = new * (n if wider else m)
         else:
             new = size + min(self.most, used)
             together = min(new, n, problem.gram.most_rows)
@@ -419,7 +420,34 @@ def at_answer(problem: KernelRegularized, solver: BlockDual, answer: Expansion, 
     )
 
 
-def _widens(problem: KernelRegularized, state: BlockState) -> bool:
+def with_weights(problem: KernelRegularized, state: BlockState, more: int, beta: np.ndarray) -> BlockState:
+    """The state with the next points of its order in the subset, at coefficients of `beta` that are not zero.
+
+    The responses of all that are inside are sums that tell how exact they are. `path` counts what follows.
+    """
+    gram, new = cast(Gram, problem.gram), state.order[state.m : state.m + more]
+    every = np.concatenate([new, state.order[: state.m]])
+    r, off = gram.again(every, beta[every], every, more)
+    state.r[every] += r
+    state.known[every] += off + 2.0 * UNIT * np.abs(state.r[every])
+    state.beta[new] = beta[new]
+    return state._replace(m=len(every))
+
+
+def first_measured(problem: KernelRegularized, state: BlockState) -> BlockState:
+    """The state for its first round, once all of `with_weights` are inside."""
+    out = state.order[state.m :]
+    state.known[out] = problem.gram.error(np.abs(problem.gram.host(state.beta)), state.m + 1)[out]
+    return _measured(problem, state._replace(rough=state.m < problem.n, sharp=1.0, dual=-np.inf, still=0))
+
+
+def respond(problem: KernelRegularized, state: BlockState, new: np.ndarray) -> None:
+    """Give points outside the subset their responses to the present β, in place."""
+    used = np.flatnonzero(state.beta)
+    state.r[new], state.known[new] = problem.gram.again(used, state.beta[used], new)
+
+
+def widens(problem: KernelRegularized, state: BlockState) -> bool:
     """Whether points outside the subset are due to be looked at, before a certificate asks for it.
 
     The first subset has soon taught what it can. A second subset pays where it costs less than the steps that

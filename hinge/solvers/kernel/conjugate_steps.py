@@ -233,13 +233,12 @@ def _select() -> None:
 
 
 TINY = 1e-12
-"""The curvature of a pair is taken for at least this share of the mean value of both with themselves."""
+"""Smallest curvature of a step (τ in LIBSVM), as a share of the mean value of both points with themselves, so that a
+point that the kernel maps to zero goes to its bound; and the share of p below which it is left out."""
 LEAST = 1e-30
 """And for at least this share of the largest value of all."""
 PARALLEL = 1e-5
 """Where less than this of the curvature of a pair is left across p, rounding decides: the pair moves alone."""
-FAINT = 1e-12
-"""Share of p below which it is left out."""
 CHUNK = 512
 """Points among which the place of a value is looked for, once the value is known."""
 TIE = np.float32(2.0**-20)
@@ -332,7 +331,7 @@ def pair_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, co
         t, blocked = _alone(i, j, rise / own, line, sides)
         dot = np.float64(slopes.q[i]) - np.float64(slopes.q[j])
         share, across = 0.0, own - dot * (dot / curve) if curve > 0.0 else 0.0  # a square of dot could underflow
-        if across > PARALLEL * own and abs(dot) > FAINT * curve:
+        if across > PARALLEL * own and abs(dot) > TINY * curve:
             share = -dot / curve
             turn(line, share, i, j, rise / across, sides.low, sides.high)
             far, met = reach(line, rise / across, sides.low, sides.high)

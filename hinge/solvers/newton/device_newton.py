@@ -17,13 +17,11 @@ from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.base import Cost, rounding
 from hinge.problems.batch import Batch, BatchSolution, combine_certificates, members_of
-from hinge.problems.svm.examples import balance
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import primal_value, relative_gap
-from hinge.problems.svm.regularized import DualShare, dual_value
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.newton.newton import GROWTH, NARROWEST, PROGRESS, STALLED, begins_with
-from hinge.solvers.newton.pass_sums import center_of
+from hinge.solvers.newton.newton import GROWTH, NARROWEST, PROGRESS, STALLED, begins_with, sample_tolerance
+from hinge.solvers.newton.pass_sums import bound_of_sides, center_of
 from hinge.solvers.newton.row_sums import FIRST, next_trial
 from hinge.solvers.newton.systems import penalty_of
 
@@ -159,13 +157,11 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "all classes at once, on a GPU")
     constraints = Constraints(width=number(above=0), shrink=number(above=0, below=1))
 
-    def rejects(self, problem: Problem) -> str | None:
-        for task in members_of(problem):
-            if not isinstance(task, Regularized):
-                return f"DeviceNewton solves Regularized problems, not {type(task).__name__}; use SGD for a norm bound."
-            if task.loss.two_sided or task.pull:
-                return "DeviceNewton is for classification; use Newton."
-        return None
+    solves, instead = Regularized, "SGD for a norm bound"
+
+    def _limits(self, problem: Regularized) -> str | None:
+        classifies = not (problem.loss.two_sided or problem.pull)
+        return None if classifies else "DeviceNewton is for classification; use Newton."
 
     def init(self, problem: Regularized | Batch, seed: int = 0, start: Any = None) -> DeviceNewtonState:
         torch, tasks = import_torch(self.device), members_of(problem)
@@ -204,9 +200,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         share = placed.share[used]
         sample = Placed(few, placed.y[used], share / share.sum(0).clamp(min=1e-300), placed.penalty, placed.largest)
         within = _initial_state(state.W, state.stage.mu, few.n, center_of(members_of(problem)[0].loss))
-        tol = min(
-            0.1, max(1e-4, d / few.n)
-        )  # a sample is no more exact than this: other rows would give another answer
+        tol = sample_tolerance(d, few.n)
         _evaluate(problem, sample, within)
         for _ in range(SAMPLE_STEPS):
             if (_gaps(within.stage) <= tol).all():
@@ -383,24 +377,10 @@ def _certified(
     off = rounding(task.matrix.max_row_cells, placed.largest * float(np.linalg.norm(w)) + abs(b) + 1.0)
     more = (2.0 * float(np.sqrt(loss + rounding(n, loss))) + off) * off if task.loss.curvature else off
     primal = primal_value(task.lam, task.penalty(w, b), d, loss + more, n)
-    if ups is not None:  # the heavier side is scaled down
-        side, ratio = balance(up, down)
-        first, second = (ratio, 1.0) if side > 0 else (1.0, ratio)
-        z = first * ups + second * (z - ups)
-        up, down, square_up, square_down = first * up, second * down, first**2 * square_up, second**2 * square_down
-    mass = up + down
-    shared = DualShare(
-        z[:d],
-        # As in `combination_error`: of z, of two masses, of the weights.
-        rounding(4 * n, mass * placed.largest),
-        up,
-        down,
-        mass,
-        mass,
-        square_up + square_down,
-        largest / task.loss.high,
-    )
-    return primal, dual_value(shared, task.lam, task.loss, task.constant_sq, n)
+    apart = np.stack([z, np.zeros_like(z)] if ups is None else [ups, z - ups])[:, :d]
+    masses = (up, square_up), (down, square_down)
+    sides = np.array([[mass, mass * placed.largest, mass, mass, square] for mass, square in masses])
+    return primal, bound_of_sides(apart, sides, largest, task.lam, task.loss, task.constant_sq, ups is not None, n)
 
 
 def _step(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, on: np.ndarray) -> None:

@@ -33,9 +33,6 @@ from hinge.solvers.base import Paper, Solver
 from hinge.solvers.papers.water_level import WaterLevel, lowest_level, one_basin, two_basins, wet_point
 from hinge.types import Array
 
-LARGEST = 1e200
-"""Squared norms above this are on their way to overflow."""
-
 
 class SBPState(NamedTuple):
     """w = s v, with v in responses and coefficients a, and what makes its averages.
@@ -249,7 +246,7 @@ def _perceptron(y, v, a, u, ua, averages, volume, eta, uniform, units, t, slab, 
         _add(row, delta, A, v, u)  # 6, by (3.4)
         a[j] += step
         ua[j] += step * A
-        if not sq < LARGEST:
+        if not sq < math.inf:
             return k + 1, -1, (s, sq, A, W, gamma)
         s = min(s, 1.0 / math.sqrt(max(sq, 1e-300)))  # 7
         A += omega * s  # 8
@@ -311,8 +308,8 @@ def advance_batches(
 
 
 def check_size(sq: float) -> None:
-    """An error if the squared norm is on its way to overflow."""
-    if not sq < LARGEST:
+    """An error if the squared norm has overflown."""
+    if not sq < math.inf:
         raise ValueError(
             "The norm of the answer overflows: the steps of SBP are for kernel values of about one. "
             "Divide the kernel, or the features, by their size."

@@ -31,7 +31,8 @@ from hinge.solvers import (
     Switch,
     choose,
 )
-from hinge.solvers.choice.auto import PART_CELLS, PART_ROW, ascent_for, in_parts
+from hinge.solvers.choice.auto import PART_CELLS, ascent_for, in_parts
+from hinge.solvers.newton.row_sums import A_ROW
 
 
 def problem(n, d, lam=0.1, cells=None, loss=HINGE):
@@ -153,7 +154,7 @@ def test_newton_begins_where_a_raw_column_lies_beside_categories():
 
 def of_cells(cells, n=1000):
     """A problem whose rows take as long as so many cells; its values are never read."""
-    d = max(1, cells // n - PART_ROW)
+    d = max(1, cells // n - A_ROW)
     return Regularized(np.broadcast_to(np.float32(0.0), (n, d)).copy(), np.resize([1, -1], n), 1e-3)
 
 

@@ -1,0 +1,96 @@
+"""Exact runs that begin with landmarks: every answer on the way is certified, and the better of both is given."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+from hinge import SVC, Stop, solve
+from hinge.access import Gram, as_points
+from hinge.kernels import Gaussian, Linear
+from hinge.monitoring import Status
+from hinge.problems import KernelRegularized
+from hinge.problems.svm.losses import epsilon_insensitive
+from hinge.solvers import ActiveSet, BlockDual, FromLandmarks, choose
+from hinge.solvers.kernel import from_landmarks
+
+
+def moons(n=900, kernel=None, tube=False, cache=200_000_000, **options):
+    X, y = make_moons(n, noise=0.3, random_state=0)
+    y = np.sin(3.0 * X[:, 0]) if tube else 2.0 * y - 1.0
+    loss = {"loss": epsilon_insensitive(0.1)} if tube else {}
+    gram = Gram(as_points(X, kernel or Gaussian(2.0)), cache)
+    return KernelRegularized(gram, y, 1.0 / n, **{"bias": "free", **loss, **options})
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(from_landmarks, "CHUNK", 64)
+
+
+SOLVER = FromLandmarks(BlockDual(block=16))  # whose first subset is a part
+
+
+@pytest.mark.parametrize("options", [{}, {"bias": "none"}, {"tube": True}, {"weight": 1.0 + np.arange(900) % 3}])
+def test_every_answer_on_the_way_is_certified_truly(options, small_pieces):
+    best = solve(moons(**options), ActiveSet(), stop=Stop(1e-9)).certificate.objective
+    problem, solver = moons(**options), SOLVER
+    state, kinds, bounds = solver.init(problem), set(), []
+    for _ in range(400):
+        state = solver.advance(problem, state, 1)
+        answer = solver.solution(problem, state)
+        found = problem.certificate(answer)
+        assert found.bound <= best * (1 + 1e-9) and best <= found.objective * (1 + 1e-9)
+        kinds.add((answer.dual is None, state.waiting > 0, state.exact.rough))
+        bounds.append(found.bound)
+        if found.gap <= 1e-3:
+            break
+    assert found.gap <= 1e-3 and bounds[0] > 0.0
+    assert {(False, True, True), (True, False, False)} <= kinds
+
+
+def test_a_run_that_is_cut_off_has_a_finite_gap(small_pieces):
+    gaps = [solve(moons(), SOLVER, stop=Stop(1e-3, max_iter=k)).certificate.gap for k in (1, 4, 12)]
+    assert np.isfinite(gaps).all() and gaps[0] > gaps[1] > gaps[2]
+    assert np.isfinite(solve(moons(), SOLVER, stop=Stop(1e-3, max_time=1e-6)).certificate.gap)
+
+
+def test_a_cut_off_run_has_the_bound_of_the_exact_run_and_the_answer_of_the_landmarks(small_pieces):
+    problem = moons()
+    result = solve(problem, SOLVER, stop=Stop(1e-3, max_iter=3))
+    assert result.status is Status.MAX_ITER and np.count_nonzero(result.solution.beta) <= 32
+    assert result.certificate.objective == pytest.approx(result.state.primal, rel=1e-3)
+    dual = np.zeros(problem.n)
+    inside = result.state.exact.order[: result.state.exact.m]
+    dual[inside] = result.state.landmarks.dual[inside]
+    assert np.array_equal(result.solution.dual, dual) and abs(dual.sum()) <= 2.0 * problem.boxes.max()
+
+
+def test_a_start_replaces_the_landmarks(small_pieces):
+    problem = moons()
+    first = solve(problem, SOLVER, stop=Stop(1e-3)).solution
+    again = solve(moons(), SOLVER, stop=Stop(1e-3), start=first)
+    assert again.state.landmarks.t == 0 and again.n_iter <= 5
+
+
+def test_a_large_gap_is_that_of_landmarks():
+    result = solve(moons(), SOLVER, stop=Stop(0.5))
+    assert result.status is Status.CONVERGED and result.state.exact.t <= 1
+
+
+def test_it_is_chosen_where_rows_exceed_the_cache():
+    assert isinstance(choose(moons(6000, cache=20_000_000)).solver, FromLandmarks)
+    assert isinstance(choose(moons(6000)).solver, BlockDual)
+    assert isinstance(choose(moons(6000, Linear(), cache=20_000_000)).solver, BlockDual)  # rows are short
+
+
+def test_a_fit_that_is_cut_off_says_what_its_coefficients_are():
+    X, y = make_moons(6000, noise=0.3, random_state=0)
+    small = dict(gamma=2.0, cache_size=20)
+    with pytest.warns(match="max_iter"):
+        model = SVC(**small, max_iter=1).fit(X, y)
+    assert isinstance(model.solver_, FromLandmarks) and np.isfinite(model.gap_) and len(model.support_) <= 77
+    with pytest.raises(ValueError, match="coefficients of landmarks"):
+        model.calibrate(X, y)
+    with pytest.warns(match="max_iter"):
+        model = SVC(**small, max_iter=2, probability=True).fit(X, y)
+    assert isinstance(model.solver_, BlockDual)  # whose coefficients are dual weights at any time
