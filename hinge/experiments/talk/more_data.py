@@ -130,11 +130,12 @@ class TalkMoreData(Experiment):
                     seconds.append(Series(label, at, [row.seconds for row in reached]))
                     T, low, high = ([getattr(row, k) for row in reached] for k in ("iterations", "low", "high"))
                     iterations.append(Series(label, at, T, low, high))
-                where = (f"m = {at[0]:,} to {at[-1]:,}, " if at else "") + (
-                    f"target test error {first['target']:.4f} ({SLACK[scale]:g} times that of "
-                    f"the SVM on {first['pool']:,} rows), {words} (best of "
-                    f"{', '.join(f'{lam:g}' for lam in LAMS[scale])}), median of {SEEDS[scale]} samples"
+                sizes, lams = (
+                    f"m = {at[0]:,} to {at[-1]:,}, " if at else "",
+                    ", ".join(f"{lam:g}" for lam in LAMS[scale]),
                 )
+                about = {"slack": SLACK[scale], "seeds": SEEDS[scale], "words": words, "lams": lams}
+                where = sizes + self.text("conditions", first=first, **about)
                 if "blocks" not in way:  # which are ours
                     on = f"{first['label']}, {way}, {rule} rows"
                     more = len(reached) > 1
