@@ -31,7 +31,7 @@ from hinge.solvers.newton.systems import (
 ROOT = 3.5  # passes of the ascent with subspace steps, per digit and unit of the root of R²/Λ
 SUPPORT = 0.5  # share of the rows that take part in the answer, about
 STEPS, CROWDED = 3.0, 80.0  # steps of Newton's method in a stage with many rows a feature, and more by √(d/n)
-CG_PASSES = 5.0  # most passes that the products of a step without a Hessian take
+CG_PASSES = 5.0  # most passes that the products of a step without a Hessian take; `benchmarks/regret.py`
 SEPARABLE = 16.0  # rows for each feature below which a plane may separate them, and steps are hard to foresee
 SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing
 PATH_STEPS = (
@@ -130,21 +130,13 @@ def newton_steps(problem: Regularized) -> float:
     return steps + STEPS if begins_with(problem) == problem.n and not problem.loss.curvature else steps
 
 
-def product_passes(n: float, d: float) -> float:
-    """Passes over the rows that the products of a step take.
-
-    The eigenvalues of a Hessian of m random rows lie within :math:`(1 \\pm \\sqrt{d/m})^2`: conjugate gradients, a
-    product of which reads the m rows twice, reach a tenth after :math:`2\\ln 10/\\ln(m/d)` products.
-    """
-    rows = SUPPORT * n
-    return min(CG_PASSES, 4.0 * SUPPORT * math.log(10.0) / math.log(rows / d)) if rows > d else CG_PASSES
-
-
 def newton_cost(problem: Regularized) -> float:
     """The cost of Newton's method: its steps on all rows, the Hessian and its factors; or products without it."""
     n, d, form, steps = float(problem.n), float(problem.d), form_of(problem), newton_steps(problem)
     if form == "products":
-        return steps * (STEP + (1.0 + product_passes(n, d)) * pass_cost(problem))
+        # Conjugate gradients are the faster the more of the rows that take part there are for each feature.
+        products = CG_PASSES * min(1.0, d / (SUPPORT * n))
+        return steps * (STEP + (1.0 + products) * pass_cost(problem))
     if form == "rows":
         return FLOP * n * n * d + steps * (STEP + 2.0 * pass_cost(problem) + factor_cost(SUPPORT * n))
     return steps * (STEP + pass_cost(problem) + factor_cost(d)) + hessian_cost(problem)
