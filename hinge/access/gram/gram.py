@@ -147,8 +147,8 @@ class Gram(BaseGram[np.ndarray]):
     ) -> tuple[np.ndarray, np.ndarray]:
         """``coef @ K[i, columns]``, and a bound on the error of each; values that are kept serve again.
 
-        With `first` these are sums over pairs of which one is among so many of the first `i`: what they add to all
-        points, where i are the columns.
+        With `first` no kept value serves, and if `i` are the columns, these are sums over pairs of which one is among
+        so many of the first.
         """
         size, sums = np.abs(coef), np.zeros(len(columns))
         error, tight = self.error(np.bincount(i, size, self.n), len(i) + 1)[columns], np.zeros(len(columns))
@@ -276,7 +276,8 @@ class Gram(BaseGram[np.ndarray]):
         if self._pairs is not None and first is not None:
             K = self.values(i[:first], columns)
             sums = weights[:, :first] @ K
-            sums[:, :first] += weights[:, first:] @ K[:, first:].T
+            if first < len(i):
+                sums[:, :first] += weights[:, first:] @ K[:, first:].T
             return sums
         if first is not None or (self._pairs is None and not (self._cache.complete_slots(i) >= 0).any()):
             sums, values = symmetric_sums(self.points, self._spread, i, weights, columns, first)

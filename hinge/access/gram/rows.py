@@ -184,7 +184,7 @@ def symmetric_sums(
         No number twice in either.
     coef : ndarray of shape (k, len(i))
     first : int, optional
-        Sum only over pairs of which one is among so many of the first `i`, all of which are columns, too.
+        Sum only over pairs of which one is among so many of the first `i`; if not all, i are the columns.
     """
     place = np.full(points.n, -1)
     place[columns] = np.arange(len(columns))

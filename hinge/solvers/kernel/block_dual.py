@@ -443,8 +443,8 @@ def first_measured(problem: KernelRegularized, state: BlockState) -> BlockState:
 
 def respond(problem: KernelRegularized, state: BlockState, new: np.ndarray) -> None:
     """Give points outside the subset their responses to the present β, in place."""
-    used = np.flatnonzero(state.beta)
-    state.r[new], state.known[new] = problem.gram.again(used, state.beta[used], new)
+    gram, used = cast(Gram, problem.gram), np.flatnonzero(state.beta)
+    state.r[new], state.known[new] = gram.again(used, state.beta[used], new, len(used))
 
 
 def widens(problem: KernelRegularized, state: BlockState) -> bool:

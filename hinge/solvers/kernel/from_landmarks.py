@@ -22,7 +22,8 @@ class FromLandmarksState(NamedTuple):
     ============= ===================================================================
     `landmarks`   the state of `Nystroem`
     `exact`       the state of the exact solver
-    `waiting`     points of positive dual weight whose rows `exact` does not have yet
+    `waiting`     points that wait for their weights, or later for their responses
+    `weighted`    points whose weights are those of the landmarks
     `primal`      the objective of the landmarks' answer
     `t`, `seed`   iterations, and the seed of the run
     ============= ===================================================================
@@ -31,6 +32,7 @@ class FromLandmarksState(NamedTuple):
     landmarks: NystroemState
     exact: Any
     waiting: int
+    weighted: int
     primal: float
     t: int
     seed: np.uint64
@@ -42,9 +44,10 @@ class FromLandmarks(Solver[KernelRegularized, FromLandmarksState]):
 
     An exact run visits each support vector before its dual objective is near the optimum, while :math:`\\sqrt n`
     landmarks tell most of them: `Nystroem` gives a dual point that is feasible for the exact kernel. Its S points of
-    positive weight are the first subset of the exact solver. They enter it 512 in an iteration, of both classes as
-    much, so that those inside are feasible and a lower bound from the first iteration on. Once the exact solver has
-    solved the subset roughly, all other points get their responses, in such pieces too, and the nearer ones enter.
+    positive weight are the first subset of the exact solver, if it would begin with fewer. They enter it 512 in an
+    iteration, of both classes as much, so that those inside are feasible and a lower bound from the first iteration
+    on. Once the exact solver has solved the subset roughly, all other points get their responses, in such pieces too,
+    and the nearer ones enter.
 
     The answer is the one of both with the smaller objective, and its gap is that to the larger dual objective.
 
@@ -88,7 +91,7 @@ class FromLandmarks(Solver[KernelRegularized, FromLandmarksState]):
         """With an answer to start from there are no landmarks."""
         exact = self.exact.init(problem, seed, start)
         return FromLandmarksState(
-            self.landmarks.init(problem, seed), exact, 0, np.inf, int(start is not None), np.uint64(seed)
+            self.landmarks.init(problem, seed), exact, 0, 0, np.inf, int(start is not None), np.uint64(seed)
         )
 
     def restart(self, problem: KernelRegularized, state: FromLandmarksState) -> FromLandmarksState:
@@ -103,10 +106,10 @@ class FromLandmarks(Solver[KernelRegularized, FromLandmarksState]):
             elif _widens(problem, state):
                 state.exact.past[:] = state.exact.beta
                 state = state._replace(waiting=problem.n - state.exact.m)
-            elif not state.waiting:
-                state = state._replace(exact=self.exact.advance(problem, state.exact, 1))
             if state.waiting:
                 state = self._enter(problem, state)
+            else:
+                state = state._replace(exact=self.exact.advance(problem, state.exact, 1))
             state = state._replace(t=state.t + 1)
         return state
 
@@ -114,22 +117,24 @@ class FromLandmarks(Solver[KernelRegularized, FromLandmarksState]):
         landmarks = self.landmarks.advance(problem, state.landmarks, 1)
         answer = self.landmarks.solution(problem, landmarks)
         state = state._replace(landmarks=landmarks, primal=problem.objective(answer))
-        waiting = int(np.count_nonzero(landmarks.dual))
-        if problem.gram.on_device or waiting == 0:
+        used = int(np.count_nonzero(landmarks.dual))
+        if problem.gram.on_device:
             return state._replace(exact=self.exact.init(problem, int(state.seed), answer))
+        if used <= state.exact.m:  # no more than the random subset with which the exact solver begins
+            return state
         order = _in_step(landmarks.dual, state.exact.order)
-        return state._replace(exact=state.exact._replace(order=order, m=0), waiting=waiting)
+        return state._replace(exact=state.exact._replace(order=order, m=0), waiting=used, weighted=used)
 
     def _enter(self, problem: KernelRegularized, state: FromLandmarksState) -> FromLandmarksState:
         """The next points that wait get their weights; or their responses, if they have none."""
         exact, more = state.exact, min(CHUNK, state.waiting)
         waiting = state.waiting - more
-        if exact.t == 0:
+        if exact.m < state.weighted:
             exact = with_weights(problem, exact, more, state.landmarks.dual)
             exact = exact if waiting else first_measured(problem, exact)
         else:
             respond(problem, exact, exact.order[problem.n - state.waiting :][:more])
-            exact = exact if waiting else self.exact.refresh(problem, exact)
+            exact = exact if waiting else self.exact.refresh(problem, exact._replace(rough=False))._replace(seen=False)
         return state._replace(exact=exact, waiting=waiting)
 
     def solution(self, problem: KernelRegularized, state: FromLandmarksState) -> Expansion:
@@ -165,8 +170,9 @@ class FromLandmarks(Solver[KernelRegularized, FromLandmarksState]):
     def cost(self, problem: KernelRegularized, state: FromLandmarksState | None = None) -> Cost:
         """Features and the first points; or points that enter, with all that are inside; or a round."""
         if state is None or state.t == 0:
-            first = self.landmarks.cost(problem)
-            return first._replace(kernel_values=first.kernel_values + CHUNK**2, a_pass=1)
+            first, other = (solver.cost(problem).kernel_values for solver in (self.landmarks, self.exact))
+            start = problem.n**2 if problem.gram.on_device else CHUNK**2
+            return Cost(kernel_values=first + other + start, a_pass=1)
         if state.waiting or _widens(problem, state):
             return Cost(kernel_values=CHUNK * (state.exact.m + CHUNK), a_pass=1)
         cost = self.exact.cost(problem, state.exact)
@@ -178,7 +184,7 @@ def _widens(problem: KernelRegularized, state: FromLandmarksState) -> bool:
     exact = state.exact
     if state.waiting or not isinstance(exact, BlockState):
         return False
-    return exact.rough and exact.t > 0 and widens(problem, exact)
+    return exact.rough and widens(problem, exact)
 
 
 def _is_dear(solver: FromLandmarks, problem: KernelRegularized, state: FromLandmarksState) -> bool:

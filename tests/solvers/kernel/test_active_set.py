@@ -10,7 +10,7 @@ from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian, Linear
 from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized, KernelSlackConstrained
-from hinge.solvers import ActiveSet, BlockDual, choose
+from hinge.solvers import ActiveSet, BlockDual, FromLandmarks, choose
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_what_it_rejects(blobs):
     X, y = blobs
     assert "use SBP" in ActiveSet().rejects(KernelSlackConstrained(X, y, 0.1, Gaussian(0.3)))
     many = KernelRegularized(np.zeros((6000, 1)), np.resize([1, -1], 6000), 0.1, Gaussian(1.0))
-    assert "use BlockDual" in ActiveSet().rejects(many) and isinstance(choose(many).solver, BlockDual)
+    assert "use BlockDual" in ActiveSet().rejects(many) and isinstance(choose(many).solver, FromLandmarks)
     assert isinstance(choose(KernelRegularized(X, y, 0.1, Gaussian(0.3))).solver, ActiveSet)
 
 

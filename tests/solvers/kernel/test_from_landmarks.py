@@ -44,13 +44,15 @@ def test_every_answer_on_the_way_is_certified_truly(options, small_pieces):
         bounds.append(found.bound)
         if found.gap <= 1e-3:
             break
+        if solver.estimate(problem, state) <= 1e-3:  # as the driver does
+            state = solver.refresh(problem, state)
     assert found.gap <= 1e-3 and bounds[0] > 0.0
     assert {(False, True, True), (True, False, False)} <= kinds
 
 
 def test_a_run_that_is_cut_off_has_a_finite_gap(small_pieces):
     gaps = [solve(moons(), SOLVER, stop=Stop(1e-3, max_iter=k)).certificate.gap for k in (1, 4, 12)]
-    assert np.isfinite(gaps).all() and gaps[0] > gaps[1] > gaps[2]
+    assert np.isfinite(gaps).all() and gaps[0] > gaps[1] >= gaps[2]
     assert np.isfinite(solve(moons(), SOLVER, stop=Stop(1e-3, max_time=1e-6)).certificate.gap)
 
 
