@@ -168,7 +168,7 @@ def fits_in_batch(
     largest = int(sizes.max())
     if pairs and not isinstance(kernel, Function):  # values of classes with themselves, and those of two at a time
         cells = min(cells, float(n * largest + largest**2))
-    return 8.0 * cells <= cache_bytes and bool(copies * largest <= (2 * MOST if pairs else MOST))
+    return 8.0 * cells <= cache_bytes and bool(copies * largest <= (4 * MOST if pairs else MOST))
 
 
 def check_mass(

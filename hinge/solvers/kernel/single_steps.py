@@ -18,7 +18,7 @@ from hinge.solvers.kernel.conjugate_steps import diagonal
 def single_steps(K, beta, e, lo, hi, tol, most, epsilon):
     """Move single coordinates, the one that gains most first, until none violates by more than `tol`."""
     n = len(beta)
-    diag, tiny = diagonal(K, np.arange(n), True)
+    diag, tiny = diagonal(K, np.arange(n), None, True)
     for step in range(most):
         i, best, violation = -1, 0.0, 0.0
         for k in range(n):
