@@ -15,6 +15,7 @@ from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, level_gap, le
 from hinge.solvers.kernel.active_rounds import (
     FINEST,
     FIRST,
+    LARGEST_PAIR,
     MOST,
     PASSES,
     SHARPER,
@@ -32,6 +33,13 @@ from hinge.solvers.kernel.stalling import STILL, count_idle, lacks_margin
 
 MANY = 128
 """Points from which on the Newton steps of a regression use LAPACK."""
+
+
+class SlowPairs(Exception):
+    """Pair steps are slow for a member so large that Newton steps over its points would be slower than `BlockDual`.
+
+    Its argument is the number of kernel values that have been computed.
+    """
 
 
 class BatchState(NamedTuple):
@@ -164,6 +172,8 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
             left -= made
             if stuck:
                 work, n = state.found["work"], sizes[k]
+                if n > LARGEST_PAIR and isinstance(problem, KernelBatch):
+                    raise SlowPairs(problem.kernel_evals)
                 before = float(work[k])
                 work[k] += most_pairs(n)
                 if sums is None and (n > MOST or _most_between(problem, k)):
@@ -379,7 +389,8 @@ def _solve(these, members, goal, n_iter, free, indefinite, epsilon, plain, sums)
                     _pulls(K, y, net, e)
                     _errors(K, these.errors, rows, net, own, off)
                 else:
-                    if len(these.errors.share) > 0 and gap > tol:  # single precision has no more to give
+                    known = len(these.errors.share) + len(these.errors.A) > 0
+                    if K.K.itemsize == 4 and known and gap > tol:  # single precision has no more to give
                         ended, found.still, found.work = True, float(STILL), np.inf
                     finished = gap <= tol or ended
                     found.gap = gap if finished else np.inf
