@@ -180,7 +180,7 @@ def _moves(K, rows, source, beta, e, lo, hi, fine, many, tol, most, epsilon, cut
     return steps
 
 
-@compiled
+@compiled(inline="always")
 def _row(K, rows, source, k):
     """The row of point k, copied from the source if it has not been."""
     if source is not None and rows[k] < 0:

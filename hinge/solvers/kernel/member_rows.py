@@ -89,7 +89,7 @@ def copy_all(rows):
             copy_row(rows, i)
 
 
-@compiled
+@compiled(inline="always")
 def row_of(rows, i):
     """The row of point i."""
     if rows.lines[i] < 0:
