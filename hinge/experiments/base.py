@@ -233,21 +233,3 @@ def grid(**axes: Iterable[Any]) -> list[Cell]:
         values = list(values)
         cells = [{**cell, name: value} for cell in cells for value in values]
     return cells
-
-
-__all__ = [
-    "Cell",
-    "CellResult",
-    "CellResults",
-    "Claim",
-    "Claims",
-    "Draft",
-    "Experiment",
-    "Outcome",
-    "Scale",
-    "Sentence",
-    "Verdict",
-    "grid",
-    "judge",
-    "read_sentence",
-]

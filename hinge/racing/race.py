@@ -437,14 +437,8 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
             Outcome((), drawn, (shown,)),
             results,
         )
-        page.write_report(
-            folder,
-            [section],
-            title=f"hinge compare: {race.course.name}",
-            scale="as asked",
-            machine=machine(),
-            command=command,
-        )
+        heading = page.Heading(f"hinge compare: {race.course.name}", "as asked", machine(), command)
+        page.write_report(folder, [section], heading)
     except ImportError as error:
         return written, [f"No figures were drawn. {error}"]
     return ["report.html", "figures", "data", *written], []

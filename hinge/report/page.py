@@ -257,7 +257,18 @@ HEAD = (
 
 
 class Heading(NamedTuple):
-    """What stands over the report."""
+    """What stands over the report.
+
+    Attributes
+    ----------
+    title : str
+    scale : str
+        On "tiny" the page says that the runs are too small to judge the papers by.
+    machine : str
+        The one that writes; the cells say themselves where they ran.
+    command : str
+        What to type to get this report again.
+    """
 
     title: str
     scale: str
@@ -438,9 +449,7 @@ def _summary_row(claim: Claim) -> str:
     )
 
 
-def write_report(
-    out: Path, sections: Sequence[Section], *, title: str, scale: str, machine: str, command: str, jobs: int = 1
-) -> Path:
+def write_report(out: Path, sections: Sequence[Section], heading: Heading, jobs: int = 1) -> Path:
     """Write report.html, the figures and the data into a folder.
 
     Each file appears whole or not at all, the page last: an interrupted run leaves the page that was there.
@@ -451,13 +460,7 @@ def write_report(
     out : Path
         The folder; made if it is not there.
     sections : sequence of Section
-    title : str
-    scale : str
-        On "tiny" the page says that the runs are too small to judge the papers by.
-    machine : str
-        The one that writes; the cells say themselves where they ran.
-    command : str
-        What to type to get this report again.
+    heading : Heading
     jobs : int
         Processes that draw the figures, which takes half a minute of all of them.
 
@@ -481,11 +484,10 @@ def write_report(
         key: Picture(f"figures/{png.name}", f"figures/{svg.name}", _inlined(png, svg))
         for key, (png, svg) in zip(named, saved, strict=True)
     }
-    claims = _claim_rows(sections, scale)
+    claims = _claim_rows(sections, heading.scale)
     write_text(data / "claims.csv", csv_text([*claims[0]] if claims else [], (row.values() for row in claims)))
-    said = Heading(title, scale, machine, command)
     path = out / "report.html"
-    write_text(path, page(said, sections, pictures))
+    write_text(path, page(heading, sections, pictures))
     return path
 
 

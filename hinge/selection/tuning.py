@@ -387,7 +387,7 @@ class _Search:
         if leader is not None and marks is not None and marks[0].sum() / marks[1] < self.board.scores[leader].mean():
             return
         model = fitted.left_out()
-        self._judge((c, g, 0), model, rows, data.y, data.weight)
+        self._judge((c, g, 0), model, rows, rows)
         if self.board.best() == (c, g):
             self.left_out = (c, g), model
         self._say(g, "leave-one-out", [c])
@@ -413,22 +413,15 @@ class _Search:
         done, tol = 0, 1e-2 * min(1.0, len(data.y) / 1000)
         for c, models in zip(kept, runs.along(folds, self.Cs[kept].tolist(), tol, self.ends), strict=False):
             for j, model, X, (_, test) in zip(own, models, inputs, folds, strict=True):
-                weight = None if data.weight is None else data.weight[test]
-                self._judge((int(c), g, j), model, X, data.y[test], weight)
+                self._judge((int(c), g, j), model, X, test)
             done += 1
         self.cut_off |= done < len(kept)
         for j in own:
             self._say(g, f"fold {j + 1} of {len(self.folds)}", kept[:done])
 
-    def _judge(
-        self,
-        place: tuple[int, int, int],
-        model: Tunable,
-        X: Items | np.ndarray,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-    ) -> None:
-        """Put the score of a model on the board."""
+    def _judge(self, place: tuple[int, int, int], model: Tunable, X: Items | np.ndarray, rows: np.ndarray) -> None:
+        """Put the score of a model on some rows on the board."""
+        y, weight = self.data.y[rows], None if self.data.weight is None else self.data.weight[rows]
         marks = self.scoring.marks(model, X, y, weight)
         if marks is not None:
             self.board.keep(*place, *marks)

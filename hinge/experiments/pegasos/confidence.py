@@ -88,14 +88,10 @@ def _claims(
 ) -> None:
     bounds = {"random": mean_bound / experiment.delta, "best": mean_bound * math.e * experiment.runs}
     for sentence, (way, bound) in zip(("theorem_3", "equation_9"), bounds.items(), strict=True):
-        claims.add(
-            sentence,
-            label,
-            float(np.mean(np.array(excess[way]) <= bound)),
-            1 - experiment.delta,
-            f"{where}; the bound is {bound:.3g}, w = 0 has {at_zero:.3g}",
-            sure="w = 0 is within the bound" if bound >= at_zero else "",
-        )
+        share = float(np.mean(np.array(excess[way]) <= bound))
+        said = f"{where}; the bound is {bound:.3g}, w = 0 has {at_zero:.3g}"
+        sure = "w = 0 is within the bound" if bound >= at_zero else ""
+        claims.add(sentence, label, share, 1 - experiment.delta, said, sure=sure)
     surest = {way: max(_sure(excess[way]), 1e-12) for way in experiment.ways}
     bounds_apart = bounds["random"] / bounds["best"]
     said = f"{where}; the paper's number is the ratio of its bounds"

@@ -247,15 +247,8 @@ class RunsAtGoal:
         self.label, self.n = self.perf.first["label"], self.perf.first["n"]
         self.goal = self.end(self.perf, "objective") + ACCURACY
         self.reached = bool(self.pegasos) and self._is_reached(self.pegasos)
-        self.where = experiment.text(
-            "conditions",
-            label=self.label,
-            lam=LAMS[name],
-            of_perf=len(self.perf),
-            gap=max(self.perf.column("gap")),
-            of_pegasos=len(self.pegasos),
-            accuracy=ACCURACY,
-        )
+        runs = {"of_perf": len(self.perf), "gap": max(self.perf.column("gap")), "of_pegasos": len(self.pegasos)}
+        self.where = experiment.text("conditions", label=self.label, lam=LAMS[name], accuracy=ACCURACY, **runs)
 
     def end(self, found: CellResults, value: str) -> float:
         """The median of a value at the end of the runs."""

@@ -211,13 +211,8 @@ class SBPFigure2(Experiment):
             for axis, words in AXES.items():
                 top = 100 * svm + 5  # of the linear axis, on which SMO's early errors would hide the others
                 panels[axis].append(Panel(label, words, "test error, %", _series(part, axis), log_x=True, top=top))
-            where = self.text(
-                "conditions",
-                variance=VARIANCE[name],
-                nu=part.first["nu"],
-                epochs=min(part.values_of("epochs")),
-                seeds=_seeds(part),
-            )
+            about = {"variance": VARIANCE[name], "nu": part.first["nu"], "epochs": min(part.values_of("epochs"))}
+            where = self.text("conditions", **about, seeds=_seeds(part))
             _ahead(claims, part, svm, where)
             _smo(claims, part, where)
             _perceptron(claims, part, where)

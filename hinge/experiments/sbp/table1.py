@@ -181,16 +181,9 @@ class SBPTable1(Experiment):
             B, loss = _teacher(name).norm, _loss(name, noise)
             on = f"synthetic, ‖u‖ = {B:.1f}, {100 * noise:g}% of labels wrong"
             title = f"synthetic teacher, {100 * noise:g}% of labels wrong: L(u) = {loss:.2g}, ‖u‖ = {B:.1f}"
-            where = self.text(
-                "conditions",
-                features=WORLDS[name].features,
-                noise=100 * noise,
-                loss=loss,
-                B=B,
-                least=min(part.values_of("n")),
-                most=max(part.values_of("n")),
-                seeds=part.seeds,
-            )
+            sizes = sorted(part.values_of("n"))
+            about = {"features": WORLDS[name].features, "noise": 100 * noise, "loss": loss, "B": B, "seeds": part.seeds}
+            where = self.text("conditions", least=sizes[0], most=sizes[-1], **about)
             promised = {
                 method: {float(eps): float(bound(method, eps, noise, name)) for eps in EPSILONS} for method in METHODS
             }
@@ -202,7 +195,7 @@ class SBPTable1(Experiment):
             panels.append(
                 loglog(title, "excess test error ε", "kernel evaluations, n charged for each iteration", series)
             )
-            unmeasured = FEW_FLIPS if 0.0 < noise < 1 / min(part.values_of("n")) else ""
+            unmeasured = FEW_FLIPS if 0.0 < noise < 1 / sizes[0] else ""
             _growth(draft.claims, needs, promised, on, where, unmeasured)
             _order(draft.claims, needs, on, where, unmeasured)
             for method, need in needs.items():

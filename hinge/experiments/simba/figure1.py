@@ -194,15 +194,8 @@ def _row(part: CellResults, best: dict[str, CellResults], of: str, tuned: str, l
 def _claims(claims: Claims, best: dict[str, CellResults], tuned: str, level: float) -> None:
     first = best["SIMBA"][0].values
     settings = ", ".join(f"{m} at {best[m][0].cell['setting']:g}" for m in ("SIMBA", "Pegasos"))
-    where = experiment.text(
-        "conditions",
-        n=first["n"],
-        d=first["d"],
-        tuned=TUNED[tuned],
-        settings=settings,
-        seeds=len(best["SIMBA"]),
-        level=100 * level,
-    )
+    seeds, on = len(best["SIMBA"]), TUNED[tuned]
+    where = experiment.text("conditions", first=first, tuned=on, settings=settings, seeds=seeds, level=100 * level)
     for of, counted in CONVENTIONS.items():
         pegasos, simba = (_accesses_to(best[m], of, level) for m in ("Pegasos", "SIMBA"))
         spent = float(_mean(best["SIMBA"], of, "test")[0][-1])

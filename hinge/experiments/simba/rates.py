@@ -102,14 +102,9 @@ def _claims(claims: Claims, results: CellResults, lines: dict[str, Series], wher
         both = dict(zip(other.x, other.y, strict=True))
         gain = float(np.median([y / both[x] for x, y in zip(line.x, line.y, strict=True) if x in both] or [np.nan]))
     on = "synthetic, separable"
-    claims.add(
-        "main",
-        on,
-        min(shares) if shares else None,
-        "1/2 at c = 100",
-        f"{where}, ε = {' and '.join(f'{eps:g}' for eps in experiment.accuracies)}, rates for T",
-        sure="w = 0 is within ε" if min(results.column("margin")) <= min(experiment.accuracies) else "",
-    )
+    said = f"{where}, ε = {' and '.join(f'{eps:g}' for eps in experiment.accuracies)}, rates for T"
+    sure = "w = 0 is within ε" if min(results.column("margin")) <= min(experiment.accuracies) else ""
+    claims.add("main", on, min(shares) if shares else None, "1/2 at c = 100", said, sure=sure)
     rate = -slope([x * x for x in line.x], line.y) if line and min(line.y) > 0 else None
     claims.add("rate", on, rate, 0.5, where)
     claims.add("equivalent", on, gain, "almost equivalent", where)

@@ -188,10 +188,7 @@ def _reads(part: CellResults) -> dict[str, Reads]:
 
 def _where(n: int, seeds: int, noise: float = 0.0) -> str:
     wrong = f", {100 * noise:g}% of labels wrong, ν = {_slack(noise):.2g}" if noise else ", separable"
-    return (
-        f"synthetic rows of norm one in 63 directions{wrong}, {experiment.rare_rows} rare ones, n = d = {n:,}, B = "
-        f"{B:.1f}, δ = {SHARE * experiment.rare_rows / n:.2g}, {seeds} seeds; λ of the others in hindsight"
-    )
+    return experiment.text("conditions", wrong=wrong, n=n, B=B, delta=SHARE * experiment.rare_rows / n, seeds=seeds)
 
 
 def _gains_beforehand(claims: Claims, small: CellResults, fresh: CellResults) -> None:

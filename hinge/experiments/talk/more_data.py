@@ -120,8 +120,7 @@ class TalkMoreData(Experiment):
         for way in results.values_of("way"):
             for rule, words in RULES.items():
                 rows = _best(results.where(way=way), rule)
-                about = {k: first[k] for k in ("label", "n_test", "n_val", "target")}
-                caption = self.text("table_caption", way=way.capitalize(), words=words, **about)
+                caption = self.text("table_caption", way=way.capitalize(), words=words, first=first)
                 part = f"{way.replace(', ', '-').replace(' ', '-')}-{rule}"
                 draft.table(caption, ("m", "best λ", "iterations", "seconds", "test error there"), _lines(rows), part)
                 reached = [row for row in rows if np.isfinite(row.iterations)]
@@ -131,11 +130,12 @@ class TalkMoreData(Experiment):
                     seconds.append(Series(label, at, [row.seconds for row in reached]))
                     T, low, high = ([getattr(row, k) for row in reached] for k in ("iterations", "low", "high"))
                     iterations.append(Series(label, at, T, low, high))
-                where = (f"m = {at[0]:,} to {at[-1]:,}, " if at else "") + (
-                    f"target test error {first['target']:.4f} ({SLACK[scale]:g} times that of "
-                    f"the SVM on {first['pool']:,} rows), {words} (best of "
-                    f"{', '.join(f'{lam:g}' for lam in LAMS[scale])}), median of {SEEDS[scale]} samples"
+                sizes, lams = (
+                    f"m = {at[0]:,} to {at[-1]:,}, " if at else "",
+                    ", ".join(f"{lam:g}" for lam in LAMS[scale]),
                 )
+                about = {"slack": SLACK[scale], "seeds": SEEDS[scale], "words": words, "lams": lams}
+                where = sizes + self.text("conditions", first=first, **about)
                 if "blocks" not in way:  # which are ours
                     on = f"{first['label']}, {way}, {rule} rows"
                     more = len(reached) > 1
@@ -150,17 +150,8 @@ class TalkMoreData(Experiment):
             loglog(label, "m, training rows", "iterations to the target", iterations),
             loglog(label, "m, training rows", "seconds to the target", seconds),
         ]
-        caption = self.text(
-            "caption",
-            target=first["target"],
-            slack=SLACK[scale],
-            pool=first["pool"],
-            last=LOOKS[scale][1],
-            of_lams=len(LAMS[scale]),
-            seeds=SEEDS[scale],
-            fitted=fitted,
-        )
-        draft.figure(caption, panels)
+        about = {"slack": SLACK[scale], "last": LOOKS[scale][1], "of_lams": len(LAMS[scale]), "seeds": SEEDS[scale]}
+        draft.figure(self.text("caption", first=first, fitted=fitted, **about), panels)
 
 
 def _best(part: CellResults, rule: str) -> list[Row]:

@@ -70,16 +70,11 @@ class TalkSgdDca(Experiment):
             for epochs, when in ((self.judged, "after whole epochs"), (self.early, "within the first epoch")):
                 found = _points(part, m, label, epochs)
                 rows += found
-                claims.add(
-                    "ahead",
-                    f"{label}, {when}",
-                    float(np.mean([row[4] == row[5] for row in found])),
-                    "depends on λm against log T",
-                    f"{where}, λm from {min(part.values_of('lam_m')):g} to {max(part.values_of('lam_m')):g}, T of "
-                    f"{' and '.join(f'{e:g}' for e in epochs)} epochs, {len(found)} points, last iterates, rows drawn "
-                    "with replacement",
-                    silent="T < m: DCA's bound is more than w = 0 has" if epochs == self.early else "",
-                )
+                lams, of_T = sorted(part.values_of("lam_m")), " and ".join(f"{e:g}" for e in epochs)
+                said = self.text("conditions", where=where, least=lams[0], most=lams[-1], of_T=of_T, points=len(found))
+                share = float(np.mean([row[4] == row[5] for row in found]))
+                silent = "T < m: DCA's bound is more than w = 0 has" if epochs == self.early else ""
+                claims.add("ahead", f"{label}, {when}", share, "depends on λm against log T", said, silent=silent)
             above = "for most λ and T the bound is more than w = 0 has"
             said = f"{where}, δ = {self.delta:g}, every λ, T and seed"
             share, refined = _of_bounds(part, m)
