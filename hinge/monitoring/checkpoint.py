@@ -110,9 +110,8 @@ def _filled(fresh: State, parts: Iterator[np.ndarray]) -> Any:
     found = next(parts)
     if fresh.dtype.names and found.nbytes == fresh.dtype.itemsize:  # a record, which compiled code writes to
         return np.frombuffer(bytearray(found.tobytes()), fresh.dtype)[0]
-    grown = (
-        isinstance(fresh, np.ndarray) and fresh.ndim and not len(fresh) and found.shape[1:] == fresh.shape[1:]
-    )  # arrays that start empty may have any length
+    # Arrays that start empty may have any length.
+    grown = isinstance(fresh, np.ndarray) and fresh.ndim and not len(fresh) and found.shape[1:] == fresh.shape[1:]
     if (found.shape != np.shape(fresh) and not grown) or found.dtype != fresh.dtype:
         raise ValueError("A part of the state has another form.")
     return found if found.shape else fresh.dtype.type(found)

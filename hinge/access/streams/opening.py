@@ -101,9 +101,8 @@ class ArrayStream(RowStream):
         self._tall = int(chunks[0]) if chunks else 1
         self._map = _map_of(array)
         name = array.filename if isinstance(array, np.memmap) else None
-        self._files = WatchedFiles(
-            [Path(name)] if name and Path(name).exists() else []
-        )  # a map may outlive its file's name
+        # A map may outlive its file's name.
+        self._files = WatchedFiles([Path(name)] if name and Path(name).exists() else [])
 
     def stretches(self, rows: int, most: int) -> list[tuple[int, int]]:
         n = self.shape[0]

@@ -35,9 +35,8 @@ from hinge.solvers.newton.systems import STEP, form_of, pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
 UNCOMPILED = 8e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
-ROUNDS = (
-    5.0  # what the calls of a monitored ascent cost besides, in steps of Newton's method: a small fit has two rounds
-)
+ROUNDS = 5.0
+"""What the calls of a monitored ascent cost besides, in steps of Newton's method: a small fit has two rounds."""
 PART_CELLS = 1 << 20
 """Least cells of a pass for each thread: some milliseconds. Threads meet several times in a step, which costs some
 tenths of a millisecond."""

@@ -34,9 +34,9 @@ STEPS, CROWDED = 3.0, 80.0  # steps of Newton's method in a stage with many rows
 CG_PASSES = 5.0  # most passes that the products of a step without a Hessian take; `benchmarks/regret.py`
 SEPARABLE = 16.0  # rows for each feature below which a plane may separate them, and steps are hard to foresee
 SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing
-PATH_STEPS = (
-    15.0  # of interior point methods, whatever the scales and λ: `benchmarks/costs.py` prints MulticlassNewton's
-)
+PATH_STEPS = 15.0
+"""Steps of interior point methods, whatever the scales and λ: `benchmarks/costs.py` prints them for
+`MulticlassNewton`, `benchmarks/small.py`, in its rows with the hinge, for `CentralPath`."""
 NEWTON_PASSES = 6.0  # of BlockNewton, which begins with a sample in memory: `benchmarks/out_of_core.py` prints them
 FETCH = 2.0  # nanoseconds to get a cell of a row from a disk, decoded: `benchmarks/out_of_core.py`, its plain passes
 

@@ -168,14 +168,11 @@ def _judged(problem: Multiclass, state: MulticlassNewtonState) -> MulticlassNewt
     primal = 0.5 * problem.lam * float(np.vdot(W, W)) + float(np.sum(problem.share() * (t[right] - t.min(axis=1))))
     mass = p.sum(axis=1) - p[right]
     linear, square = float(np.sum(problem.share() * mass)), float(np.vdot(Z, Z)) / problem.lam
-    scale = (
-        min(1.0 / float(mass.max()), linear / square) if min(square, linear) > 0.0 else 0.0
-    )  # as `Multiclass.dual` does
+    # As `Multiclass.dual` does.
+    scale = min(1.0 / float(mass.max()), linear / square) if min(square, linear) > 0.0 else 0.0
     bound = scale * linear - 0.5 * scale**2 * square
-    best, alpha = (
-        (W.copy() if primal < state.primal else state.best),
-        (p.copy() if bound > state.bound else state.alpha),
-    )
+    best = W.copy() if primal < state.primal else state.best
+    alpha = p.copy() if bound > state.bound else state.alpha
     lowest, highest = min(primal, state.primal), max(bound, state.bound)
     better = lowest - highest < 0.999 * (state.primal - state.bound)
     still = 0 if better else state.still + 1

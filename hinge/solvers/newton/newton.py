@@ -20,9 +20,8 @@ PROGRESS = 0.999  # progress is a gap or an objective below this share of the le
 NOTHING = FEW * EPS  # a decrease of the objective, which is at most about one, that is not worth a step
 NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the centre does the rest
 MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
-DEAR = (
-    5.0  # start with a narrow smoothing width if a full Hessian costs more than this many steps: it takes twice as long
-)
+DEAR = 5.0
+"""Start with a narrow smoothing width if a full Hessian costs more than this many steps: it takes twice as long."""
 
 
 class Evaluation(NamedTuple):

@@ -33,9 +33,8 @@ from hinge.problems.max_min.base import MaxMin, Strategies, offers
 from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
 
-FLOOR = (
-    float(np.finfo(np.float64).tiny) ** 0.5
-)  # lower limit of the weights: products of two do not vanish, and no weight is lost for ever
+FLOOR = float(np.finfo(np.float64).tiny) ** 0.5
+"""Lower limit of the weights: products of two do not vanish, and no weight is lost for ever."""
 
 
 @compiled
