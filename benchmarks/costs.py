@@ -1,4 +1,4 @@
-"""The unit costs of :mod:`hinge.solvers.unit_costs` on this machine: nanoseconds of one thread, medians of repeats.
+"""The unit costs of :mod:`hinge.solvers.newton.systems` on this machine: nanoseconds of one thread, medians of repeats.
 
     python benchmarks/costs.py [--repeats 9]
 
@@ -21,8 +21,9 @@ from scipy.linalg.lapack import dposv  # noqa: E402
 from hinge.monitoring import Stop  # noqa: E402
 from hinge.problems import Multiclass, Regularized  # noqa: E402
 from hinge.problems.svm.losses import SQUARED_HINGE  # noqa: E402
-from hinge.solvers import SDCA, MulticlassNewton, Newton, solve, unit_costs  # noqa: E402
+from hinge.solvers import SDCA, MulticlassNewton, Newton, solve  # noqa: E402
 from hinge.solvers.choice import cost_model  # noqa: E402
+from hinge.solvers.newton import systems  # noqa: E402
 from hinge.solvers.newton.row_sums import add_outers  # noqa: E402
 
 RNG = np.random.default_rng(0)
@@ -93,7 +94,7 @@ def measure(repeats):
 
 
 def class_steps(problems=40):
-    """Median steps of Newton's method on random problems of several classes, to a gap of 1e-3: `CLASS_STEPS`."""
+    """Median steps of Newton's method on random problems of several classes, to a gap of 1e-3: `PATH_STEPS`."""
     steps, rng = [], np.random.default_rng(1)
     for _ in range(problems):
         k, n, d = rng.integers(3, 9), int(10 ** rng.uniform(2, 3.3)), int(10 ** rng.uniform(0.5, 1.5))
@@ -115,12 +116,12 @@ def main():
     parser.add_argument("--repeats", type=int, default=9)
     args = parser.parse_args()
     found = measure(args.repeats)
-    ratios = {name: value / getattr(unit_costs, name) for name, value in found.items()}
+    ratios = {name: value / getattr(systems, name) for name, value in found.items()}
     typical = statistics.median(ratios.values())
     print(f"{'':12} {'here':>10} {'stored':>10} {'ratio':>7}")
     for name, value in found.items():
-        print(f"{name:12} {value:10.3g} {getattr(unit_costs, name):10.3g} {ratios[name] / typical:7.2f}")
-    print(f"{'CLASS_STEPS':12} {class_steps():10.3g} {cost_model.CLASS_STEPS:10.3g}")
+        print(f"{name:12} {value:10.3g} {getattr(systems, name):10.3g} {ratios[name] / typical:7.2f}")
+    print(f"{'PATH_STEPS':12} {class_steps():10.3g} {cost_model.PATH_STEPS:10.3g}")
     print(f"a factorisation costs {factor(args.repeats) / found['FLOP']:.2f} FLOP for each d³, products included")
 
 

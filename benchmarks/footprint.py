@@ -73,10 +73,10 @@ import numpy as np
 import sklearn.svm
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.preprocessing import scale
-import hinge.tiers
+import hinge.compiled
 name, rows, tier = sys.argv[1:]
 if tier == "compiled":
-    hinge.tiers.A_WHILE = hinge.tiers.A_MOMENT = 0.0
+    hinge.compiled.A_WHILE = hinge.compiled.A_MOMENT = 0.0
 rng = np.random.default_rng(0)
 X, y = (load_diabetes if "SVR" in name else load_iris)(return_X_y=True)
 X = scale(X)

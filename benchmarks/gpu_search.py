@@ -20,7 +20,7 @@ from sklearn.datasets import make_classification
 
 import hinge
 from hinge import SVCCV, datasets
-from hinge.selection import device_path
+from hinge.selection import kernel_path
 
 HOME = os.environ.get("HINGE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
 CS = np.geomspace(1e-3, 1e3, 50)
@@ -50,7 +50,7 @@ SETS = {
 }
 
 
-class Watched(device_path.GramSplitting):
+class Watched(kernel_path.GramSplitting):
     """Keeps the gaps of the last joint run."""
 
     gaps = np.empty(0)
@@ -77,7 +77,7 @@ def main():
     parser.add_argument("--calls", type=int, default=2)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    device_path.GramSplitting = Watched
+    kernel_path.GramSplitting = Watched
     print(f"hinge {hinge.__version__}")
     for name in args.sets:
         try:

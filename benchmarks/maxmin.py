@@ -38,7 +38,7 @@ from hinge.monitoring import Stop
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.max_margin import MaxMargin
-from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
+from hinge.problems.max_min.symmetric import Semidefinite
 from hinge.solvers.driver import solve
 from hinge.solvers.saddle.primal_dual import PrimalDual
 

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
-from hinge.problems.max_min.symmetric import svec
+from hinge.problems.max_min.symmetric import Semidefinite, svec
 
 
 class PeerAnswer(NamedTuple):

@@ -14,7 +14,7 @@ from docs.unfold import unfold
 from hinge.experiments import CellResult, CellResults, load, registry
 from hinge.experiments.runner import machine, stored_results
 from hinge.report.outcome import Section
-from hinge.report.report import write_report
+from hinge.report.page import Heading, write_report
 from hinge.threads import cores
 
 
@@ -38,5 +38,6 @@ if __name__ == "__main__":
     sections = judged(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
     with TemporaryDirectory() as folder:
         says = {"title": "The papers' tables and figures, beside ours", "scale": "full", "machine": machine()}
-        write_report(Path(folder), sections, command="hinge reproduce all --scale full", jobs=cores(), **says)
+        heading = Heading(command="hinge reproduce all --scale full", **says)
+        write_report(Path(folder), sections, heading, cores())
         fold(Path(folder))

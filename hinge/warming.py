@@ -13,7 +13,7 @@ from hinge.compiled import assigned, compiling_all
 from hinge.types import Stored
 
 TIGHT = 1e-13
-"""A tolerance for which few rows are solved by dual ascent, as many are for any."""
+"""A tolerance for which few rows are solved by dual ascent, like many for any."""
 LINEAR: tuple[tuple[str, dict[str, Any]], ...] = (
     ("LinearSVC", {}),
     ("LinearSVC", {"loss": "hinge"}),

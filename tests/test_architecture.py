@@ -24,9 +24,8 @@ MAY_IMPORT = {
     "types": set(),
     "column_table": set(),
     "constraints": set(),
-    "compiled": {"machine_code", "tiers"},
+    "compiled": {"machine_code"},
     "machine_code": {"version"},
-    "tiers": set(),
     "version": set(),
     "threads": {"compiled"},
     "files.replacing": set(),
@@ -201,7 +200,6 @@ def test_every_part_has_its_place():
         "machine_code",
         "prediction",
         "threads",
-        "tiers",
         "version",
         "types",
         "warming",
@@ -223,7 +221,7 @@ def test_no_import_circles():
 def test_solvers_touch_no_data_no_clock_and_no_files(path):
     """Data only by the verbs of `hinge.access`; the clock is the driver's and the measuring loop's."""
     forbidden_modules = {"io", "os", "pathlib", "tempfile", "pickle", "shutil", "sys", "logging"}
-    if path.stem not in ("driver", "tracing", "meter"):
+    if path.stem not in ("driver", "tracing"):
         forbidden_modules |= {"time", "signal", "threading", "datetime"}
     touched = {m for m in imports_of(path) if m.split(".")[0] in forbidden_modules}
     for node in ast.walk(tree_of(path)):

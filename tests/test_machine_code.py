@@ -103,7 +103,7 @@ def test_numba_has_an_upper_bound():
     assert numba.specifier.contains(version("numba"), prereleases=True)
 
 
-@pytest.mark.parametrize("index", [b"chinge.solvers.kernel.conjugate_line\nGone\n.", b"", b"not a pickle"])
+@pytest.mark.parametrize("index", [b"chinge.solvers.kernel.conjugate_steps\nGone\n.", b"", b"not a pickle"])
 def test_an_index_of_another_version_is_empty(index, tmp_path, monkeypatch):
     """After an upgrade the folders of compiled code are those of before, and name classes that may be gone."""
     import numba

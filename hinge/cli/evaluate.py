@@ -6,7 +6,9 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from html import escape
+from importlib import resources
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -97,18 +99,6 @@ def _by_class(result: dict[str, Any]) -> dict[str, list[tuple[Any, ...]]]:
     return tables
 
 
-STYLE = """
-:root{color-scheme:light dark}
-body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
-table{border-collapse:collapse;margin:.5rem 0 1.5rem}
-th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid #8884}
-th:first-child,td:first-child{text-align:left}
-.wide{overflow-x:auto}
-figure{display:inline-block;vertical-align:top;margin:0 1.5rem 1rem 0}
-figcaption{max-width:18rem;font-size:.9em}
-"""
-
-
 def page(result: dict[str, Any]) -> str:
     """One page of HTML: tables and two pictures, in one file that needs nothing else."""
     from hinge.cli.measures import lines_of
@@ -128,11 +118,7 @@ def page(result: dict[str, Any]) -> str:
         pictures.append(_picture(points, "predicted probability", "observed share", words, dots=True))
     if pictures:
         parts += ["<h2>Pictures</h2>", *pictures]
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
-    )
+    return _filled("evaluation.html", title=title, body="".join(parts))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]], shaded: bool = False) -> str:
@@ -151,23 +137,12 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]], shaded: bool = Fa
 
 
 def _picture(points: Sequence[Sequence[float]], x: str, y: str, words: str, dots: bool = False) -> str:
-    """A curve within the unit square, with its diagonal; size and edge are in pixels."""
-    size, edge = 260, 34
-    inner = size - 2 * edge
-    places = [(edge + inner * a, size - edge - inner * b) for a, b in points]
-    path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
-    marks = "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="#3b7dd8"/>' for a, b in places if dots)
-    low, high = edge, size - edge
-    return (
-        f'<figure><svg width="{size}" height="{size}" role="img" aria-label="{escape(words)}">'
-        f'<rect x="{low}" y="{low}" width="{inner}" height="{inner}" fill="none" stroke="currentColor" '
-        'stroke-opacity=".4"/>'
-        f'<line x1="{low}" y1="{high}" x2="{high}" y2="{low}" stroke="currentColor" stroke-dasharray="4 3" '
-        'stroke-opacity=".5"/>'
-        f'<polyline points="{path}" fill="none" stroke="#3b7dd8" stroke-width="2"/>{marks}'
-        f'<g fill="currentColor" font-size="11"><text x="{low}" y="{size - 20}">0</text>'
-        f'<text x="{high}" y="{size - 20}" text-anchor="end">1</text>'
-        f'<text x="{size / 2}" y="{size - 6}" text-anchor="middle">{escape(x)}</text>'
-        f'<text x="12" y="{size / 2}" text-anchor="middle" transform="rotate(-90 12 {size / 2})">{escape(y)}</text></g>'
-        f"</svg><figcaption>{escape(words)}.</figcaption></figure>"
-    )
+    """A curve within the unit square, with its diagonal."""
+    path = " ".join(f"{a:.4f},{b:.4f}" for a, b in points)
+    marks = "".join(f'<circle cx="{a:.4f}" cy="{b:.4f}" r=".016"/>' for a, b in points if dots)
+    return _filled("picture.html", path=path, marks=marks, x=escape(x), y=escape(y), words=escape(words))
+
+
+def _filled(name: str, **parts: str) -> str:
+    """A file of HTML with its parts in their places."""
+    return Template(resources.files("hinge.cli").joinpath(name).read_text("utf-8")).substitute(parts)

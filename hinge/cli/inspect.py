@@ -98,7 +98,7 @@ def _weights(fitted: BaseEstimator, machine: BaseEstimator, top: int) -> list[di
 
 
 def _show(found: dict[str, Any]) -> None:
-    from hinge.calibration.expected_error import error_in_words
+    from hinge.calibration.left_out import error_in_words
 
     certificate, training = found["certificate"], found["training"] or {}
     gap = "none" if certificate["gap"] is None else f"{certificate['gap']:.2e} (asked for: {certificate['tol']:g})"

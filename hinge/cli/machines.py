@@ -82,7 +82,7 @@ def declared(model: str) -> dict[str, Declared]:
     texts = parameter_help(ast.get_docstring(cls) or "")
 
     def fields_of(table: ast.ClassDef) -> dict[str, Declared]:
-        """The parameters of the class, then those of its bases, as `hinge.constraints.declares` finds them."""
+        """The parameters of the class, then of its bases, as `hinge.constraints.declares` finds them."""
         found: dict[str, Declared] = {}
         for node in table.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Call):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hinge.cli.data import error_rate, in_classes
 from hinge.cli.preparation import machine_of
-from hinge.cli.rows import FileRows, in_blocks
+from hinge.cli.rows import FileRows, in_blocks, in_classes
 from hinge.cli.show import number, percent
 
 if TYPE_CHECKING:
@@ -24,13 +24,50 @@ def error_of(model: BaseEstimator, rows: FileRows) -> float | None:
 
     Some rows are prepared at a time: all of them were in memory once more.
     """
-    machine, y = machine_of(model), rows.y
-    predicted = np.concatenate([model.predict(block.X) for block in in_blocks(rows)])
-    if not hasattr(machine, "classes_"):
-        if is_one_class(machine):
-            return float(np.mean(predicted < 0))
-        return None if y is None or y.dtype.kind not in "iuf" else float(np.mean(np.abs(predicted - y)))
-    return None if y is None else error_rate(machine.classes_, predicted, y)
+    found = RunningError(machine_of(model))
+    for block in in_blocks(rows):
+        found.add(model.predict(block.X), block.y)
+    return found.error
+
+
+class RunningError:
+    """How many rows are predicted to be of which class, or from what number to what, and how wrongly, block by block.
+
+    Parameters
+    ----------
+    machine : estimator
+    positive : str, optional
+        The class that is looked for.
+    """
+
+    def __init__(self, machine: BaseEstimator, positive: str | None = None) -> None:
+        self.classes: Any = getattr(machine, "classes_", None)
+        self.positive, self.is_one_class = positive, is_one_class(machine)
+        self.n, self.counts = 0, Counter[Any]()
+        self.least, self.most = float("inf"), -float("inf")
+        self.off, self.labelled, self.known = 0.0, True, False
+
+    def add(self, predicted: np.ndarray, y: np.ndarray | None) -> None:
+        """Count some rows."""
+        self.n += len(predicted)
+        self.labelled = self.labelled and y is not None
+        if self.classes is None and not self.is_one_class:
+            self.least, self.most = min(self.least, float(predicted.min())), max(self.most, float(predicted.max()))
+            self.labelled = self.labelled and y is not None and y.dtype.kind in "iuf"
+            self.off += float(np.abs(predicted - y).sum()) if self.labelled else 0.0
+            return
+        self.counts.update(dict(zip(*np.unique(predicted, return_counts=True), strict=True)))
+        if y is not None and not self.is_one_class:
+            y = in_classes(y, self.classes, self.positive)
+            self.known = self.known or not set(np.unique(y).tolist()).isdisjoint(self.classes.tolist())
+            self.off += int(np.sum(predicted != y))
+
+    @property
+    def error(self) -> float | None:
+        """The error of all rows; None where labels are missing, or none of them is a class of the model."""
+        if self.is_one_class:
+            return self.counts[-1] / self.n
+        return self.off / self.n if self.labelled and (self.classes is None or self.known) else None
 
 
 def is_one_class(machine: BaseEstimator) -> bool:

@@ -61,8 +61,7 @@ def _rows_and_labels(
     data: str, how: ReadOptions, positive: str | None, nbytes: int
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
     """What `write_pair` takes, the labels where there are any, and the shape where X does not tell it."""
-    from hinge.cli.data import training_data
-    from hinge.cli.rows import PAIR_HEADER, is_file
+    from hinge.cli.rows import PAIR_HEADER, is_file, training_data
     from hinge.datasets.base import Parts
     from hinge.datasets.catalog import binary
 

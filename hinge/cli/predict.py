@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from sklearn.base import BaseEstimator
 
+    from hinge.cli.measures import RunningError
     from hinge.cli.rows import FileRows
     from hinge.types import MatrixLike
 
@@ -45,6 +45,7 @@ def predict(
     predictions written, a block at a time, so that the size of a file does not matter; a file named by --output appears
     once all of it is written.
     """
+    from hinge.cli.measures import RunningError
     from hinge.cli.preparation import machine_of
     from hinge.files import model_files
 
@@ -54,7 +55,7 @@ def predict(
     if output is not None and output.exists() and any(output.samefile(name) for name in inputs):
         raise ValueError(f"{output} is an input, so it is not overwritten.")
     machine = machine_of(fitted)
-    summary = _Summary(machine, positive)
+    summary = RunningError(machine, positive)
     if probabilities and not as_json and hasattr(fitted, "predict_proba"):
         say(f"After each label: the probability of {', of '.join(map(str, machine.classes_))}.")
 
@@ -65,7 +66,7 @@ def predict(
             yield columns
 
     _write(_as_json(predicted(), machine, probabilities, scores) if as_json else _as_lines(predicted()), output)
-    summary.say()
+    _say_summary(summary)
 
 
 def _write(lines: Iterator[str], output: Path | None) -> None:
@@ -83,8 +84,8 @@ def _write(lines: Iterator[str], output: Path | None) -> None:
 
 def blocks_for(fitted: BaseEstimator, data: str, how: ReadOptions) -> Iterator[FileRows]:
     """Rows in the form that a model takes them, a block at a time, with labels where there are some."""
-    from hinge.cli.data import blocks
     from hinge.cli.preparation import check_missing, columns_of, fills_gaps, machine_of
+    from hinge.cli.rows import blocks
     from hinge.datasets.base import inner_suffix
     from hinge.kernels import Precomputed
 
@@ -143,48 +144,14 @@ def _rows(n: int) -> str:
     return f"{n:,} row{'s' * (n != 1)}"
 
 
-class _Summary:
-    """How many rows went where, and how many wrongly, counted a block at a time."""
-
-    def __init__(self, machine: BaseEstimator, positive: str | None) -> None:
-        from hinge.cli.measures import is_one_class
-
-        self.classes: Any = getattr(machine, "classes_", None)
-        self.positive, self.is_one_class = positive, is_one_class(machine)
-        self.n, self.counts = 0, Counter[Any]()
-        self.least, self.most = float("inf"), -float("inf")
-        self.off, self.labelled, self.known = 0.0, True, False
-
-    def add(self, predicted: np.ndarray, y: np.ndarray | None) -> None:
-        """Count some rows."""
-        import numpy as np
-
-        from hinge.cli.data import error_rate, in_classes
-
-        self.n += len(predicted)
-        self.labelled = self.labelled and y is not None
-        if self.classes is None and not self.is_one_class:
-            self.least, self.most = min(self.least, float(predicted.min())), max(self.most, float(predicted.max()))
-            self.labelled = self.labelled and y is not None and y.dtype.kind in "iuf"
-            self.off += float(np.abs(predicted - y).sum()) if self.labelled else 0.0
-            return
-        self.counts.update(dict(zip(*np.unique(predicted, return_counts=True), strict=True)))
-        if y is not None and not self.is_one_class:
-            y = in_classes(y, self.classes, self.positive)
-            self.known = self.known or error_rate(self.classes, predicted, y) is not None
-            self.off += int(np.sum(predicted != y))
-
-    def say(self) -> None:
-        """Tell it."""
-        if self.classes is None and not self.is_one_class:
-            say(f"{_rows(self.n)}, from {number(self.least)} to {number(self.most)}.")
-            if self.labelled:
-                say(f"Mean absolute error: {number(self.off / self.n)}.")
-            return
-        say(f"{_rows(self.n)}: {', '.join(f'{self.counts[name]:,} of {name}' for name in sorted(self.counts))}.")
-        if not self.labelled or self.is_one_class:
-            return
-        if self.known:
-            say(f"Error rate: {percent(self.off / self.n)}.")
-        else:
-            say("Error rate: not measured, since no label of the data is a class of the model.")
+def _say_summary(found: RunningError) -> None:
+    """Say how many rows went where, and how wrongly."""
+    if found.classes is None and not found.is_one_class:
+        say(f"{_rows(found.n)}, from {number(found.least)} to {number(found.most)}.")
+        if found.error is not None:
+            say(f"Mean absolute error: {number(found.error)}.")
+        return
+    say(f"{_rows(found.n)}: {', '.join(f'{found.counts[name]:,} of {name}' for name in sorted(found.counts))}.")
+    if found.labelled and not found.is_one_class:
+        measured = "not measured, since no label of the data is a class of the model"
+        say(f"Error rate: {measured if found.error is None else percent(found.error)}.")

@@ -64,7 +64,7 @@ def reproduce(
     from joblib import cpu_count
 
     from hinge.report.outcome import Section
-    from hinge.report.report import write_report
+    from hinge.report.page import Heading, write_report
 
     others = [e for e in find(names_in(out)) if e not in chosen]
     earlier = [Run(e, stored_results(e, scale.value, out), []) for e in others]
@@ -75,15 +75,10 @@ def reproduce(
     ]
     outcomes = [(one.experiment, outcome) for one, outcome in found if one.experiment in chosen]
     failures = [line for one in runs for line in one.failures]
-    page = write_report(
-        out,
-        [Section.from_run(one.experiment, outcome, one.results, one.failures) for one, outcome in found],
-        title="The papers' tables and figures, beside ours",
-        scale=scale.value,
-        machine=machine(),
-        command=f"hinge reproduce {shlex.join(names)} --scale {scale.value}",
-        jobs=cpu_count(),
-    )
+    sections = [Section.from_run(one.experiment, outcome, one.results, one.failures) for one, outcome in found]
+    command = f"hinge reproduce {shlex.join(names)} --scale {scale.value}"
+    heading = Heading("The papers' tables and figures, beside ours", scale.value, machine(), command)
+    page = write_report(out, sections, heading, cpu_count())
     if as_json:
         show_json(_claims(outcomes, page))
     else:

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import signal
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-INTERRUPTED = 130  # what shells expect after Ctrl-C
+INTERRUPTED = 128 + signal.SIGINT  # what shells expect after Ctrl-C
 PIPED_WIDTH = 1000  # width of tables in a pipe or file: wide enough that no line is wrapped
 
 

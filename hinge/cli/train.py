@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
     from hinge.access import Table
-    from hinge.cli.data import TrainingData
+    from hinge.cli.rows import TrainingData
     from hinge.types import MatrixLike
 
 
@@ -141,10 +141,10 @@ def _train(
     job: _Job, data: str, test: str | None, how: ReadOptions, positive: str | None
 ) -> tuple[Any, dict[str, Any]]:
     """Rows in memory, or a pair on disk: the fitted model, and what there is to say of it."""
-    from hinge.cli import data as source
     from hinge.cli import preparation as prepare
+    from hinge.cli import rows as source
     from hinge.monitoring import Status
-    from hinge.monitoring.clock import now
+    from hinge.monitoring.interrupts import now
 
     found = source.training_data(data, test, how, positive, labelled=job.name != "oneclass")
     rows = found.train
@@ -236,9 +236,8 @@ def _tuned(
 def _train_on_disk(job: _Job, data: str, how: ReadOptions) -> tuple[Any, dict[str, Any]]:
     """Rows that are read from a disk as they are needed."""
     from hinge.access.streams.opening import as_stream
-    from hinge.cli.data import TrainingData
-    from hinge.cli.rows import STDIN, FileRows, labels_from, stream_label
-    from hinge.monitoring.clock import now
+    from hinge.cli.rows import STDIN, FileRows, TrainingData, labels_from, stream_label
+    from hinge.monitoring.interrupts import now
 
     if data == STDIN:
         raise ValueError("Standard input cannot be read twice: write it to a file for --max-memory.")
@@ -338,7 +337,7 @@ def _columns_in_words(result: dict[str, Any], most: int = 12) -> str:
 
 
 def _show_result(result: dict[str, Any], by_default: bool) -> None:
-    from hinge.calibration.expected_error import error_in_words
+    from hinge.calibration.left_out import error_in_words
     from hinge.monitoring import Status
 
     parameters, support, cells = result["parameters"], result["support_vectors"], result["cells"]

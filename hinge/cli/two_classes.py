@@ -33,6 +33,13 @@ class TwoClasses(NamedTuple):
     y_test: np.ndarray
     name: str
 
+    def first(self, rows: int | None, seed: int) -> TwoClasses:
+        """At most this number of training rows, drawn at random."""
+        import numpy as np
+
+        some = np.sort(np.random.default_rng(seed).permutation(len(self.y))[:rows])
+        return self if rows is None else self._replace(X=self.X[some], y=self.y[some])
+
 
 def two_classes(
     data: str, test: str | None, how: ReadOptions, positive: str | None, seed: int, impute: str | None = None
@@ -40,8 +47,8 @@ def two_classes(
     """Training rows and labels of two classes, -1 and +1, test rows and labels, and the name of the data."""
     import numpy as np
 
-    from hinge.cli.data import training_data
     from hinge.cli.preparation import check_missing, preparation_of
+    from hinge.cli.rows import training_data
     from hinge.constraints import FAR
     from hinge.experiments.sets import hold_out
 
@@ -117,7 +124,7 @@ def compare(
     Without test rows a fifth of the rows is held out.
     """
     from hinge.monitoring.progress import progress_bar
-    from hinge.racing import PEERS, Target, all_contestants, default_names, find, results, run_race
+    from hinge.racing import PEERS, Target, all_contestants, default_names, find, race, run_race
 
     if lam is not None and C is not None:
         raise typer.BadParameter("give one of --C and --lam.")
@@ -135,8 +142,8 @@ def compare(
         raise typer.BadParameter("--solvers names none: leave it out for the usual ones.")
     make_folder(out)
     chosen = find([name for name in asked if name != "all"])  # complains of a name before data is read
-    found = two_classes(data, test, how, positive, seed, impute and impute.value)
-    course = _course(found, rows, lam, C, not no_intercept, kernel is not None, gamma, seed)
+    found = two_classes(data, test, how, positive, seed, impute and impute.value).first(rows, seed)
+    course = _course(found, lam, C, not no_intercept, kernel is not None, gamma)
     if kind == "error" and len(course.y_test) == 0:
         raise ValueError("There are no test rows to measure an error on: give some with --test.")
     absent = []
@@ -157,11 +164,11 @@ def compare(
         )
     if out is not None:
         command = shlex.join(["hinge", *sys.argv[1:]])
-        written, sentences = results.write(done, out, command)
+        written, sentences = race.write(done, out, command)
         for sentence in sentences:
             say(sentence)
     if as_json or format_ is Format.json:
-        show_json({**results.as_json(done), "not_installed": absent, "out": out and str(out)})
+        show_json({**race.as_json(done), "not_installed": absent, "out": out and str(out)})
     else:
         _show_race(done, absent)
     if out is not None:
@@ -173,14 +180,7 @@ def compare(
 
 
 def _course(
-    found: TwoClasses,
-    rows: int | None,
-    lam: float | None,
-    C: float | None,
-    intercept: bool,
-    kernel: bool,
-    gamma: float | None,
-    seed: int,
+    found: TwoClasses, lam: float | None, C: float | None, intercept: bool, kernel: bool, gamma: float | None
 ) -> Course:
     """Rows, test rows and the objective."""
     import numpy as np
@@ -188,12 +188,9 @@ def _course(
     from hinge.estimators.data.kernel_input import gamma_value
     from hinge.kernels import Gaussian
     from hinge.racing import Course
-    from hinge.racing.course import with_bias
+    from hinge.racing.contestants import with_bias
 
     X, y, X_test, y_test, name = found
-    if rows is not None and rows < len(y):
-        some = np.sort(np.random.default_rng(seed).permutation(len(y))[:rows])
-        X, y = X[some], y[some]
     if len(np.unique(y)) < 2:
         raise ValueError("The training rows are of one class: 2 classes are needed. Give more --rows.")
     if not all(np.isfinite(value) and value > 0 for value in (lam, C, gamma) if value is not None):
@@ -244,7 +241,7 @@ def _show(lines: Sequence[Any], fields: dict[str, tuple[str, str]]) -> None:
 
 
 def _show_race(done: Race, absent: list[str]) -> None:
-    from hinge.racing import Peer, results
+    from hinge.racing import Peer, race
 
     lines = done.standings()
     unused = {name for name in ("reads", "kernel_evals") if not any(getattr(line, name) for line in lines)}
@@ -256,7 +253,7 @@ def _show_race(done: Race, absent: list[str]) -> None:
     ]
     biased = [entry.name for entry in done.entries if entry.contestant.bias != "none" and entry.runs]
     own = [f"{name} has a bias, and is measured from the minimum with a bias" for name in biased]
-    for note in (results.conditions(done), *own, *peers, *absent):
+    for note in (race.conditions(done), *own, *peers, *absent):
         show_note(note.rstrip(".") + ".")
     if done.interrupted:
         say("The race was interrupted: this is what there was until then.", style="yellow")

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import Gram, as_points
-from hinge.dask.parts import ClusterTask, LabelledBlock, Part, problems_of
+from hinge.dask.parts import ClusterTask, LabelledBlock, Part, problems_of, stacked
 from hinge.estimators.kernel.expansions import kernel_values
 from hinge.kernels import Kernel
 from hinge.problems import Certificate, Regularized
@@ -126,11 +126,6 @@ class BoundedSums(NamedTuple):
     evals: int
 
 
-def stacked(parts: Sequence[Any]) -> Stored:
-    """Rows below one another: CSR where some are sparse."""
-    return sp.csr_array(sp.vstack(parts, format="csr")) if any(map(sp.issparse, parts)) else np.concatenate(parts)
-
-
 def spread_of_cells(part: Part) -> tuple[float, float, float]:
     """Number, mean, and sum of squares about it, of all cells of a part."""
     cells = float(sum(block.X.shape[0] * block.X.shape[1] for block in part.blocks))
@@ -194,13 +189,8 @@ def dual_sums(features: Featured, places: DualPlaces) -> DualSums:
     """What the choice of dual weights needs of a part."""
     found = DualSums(*(np.zeros((*places.widths.shape, 2, *shape)) for shape in (places.w.shape[1:], (), ())))
     for k, task in enumerate(places.tasks):
-        at = 0
-        for block, problem in zip(features.part.blocks, problems_of(features.part, task), strict=True):
-            n = len(block.y)
-            rest, at = features.rest[at : at + n], at + n
-            if problem is None:
-                continue
-            r = problem.responses(places.w[k])
+        for _, here, problem in problems_of(features.part, task):
+            r, rest, n = problem.responses(places.w[k]), features.rest[here], problem.n
             for lo in range(0, n, ROWS):
                 some = slice(lo, min(lo + ROWS, n))
                 a, y = _weights(problem, r, places.b[k], places.widths[k][:, None], some), problem.y[some]
@@ -254,11 +244,7 @@ def dual_points(part: Part, features: Featured, kernel: Kernel, places: DualPlac
     found = DualPoints(np.zeros((count, part.n)), np.zeros((count, 2)), np.zeros((count, 2)), np.zeros(count))
     norms = np.concatenate([np.sqrt(np.maximum(_diagonal(kernel, block.X), 0.0)) for block in part.blocks])
     for k, task in enumerate(places.tasks):
-        at = 0
-        for block, problem in zip(part.blocks, problems_of(features.part, task), strict=True):
-            here, at = slice(at, at + len(block.y)), at + len(block.y)
-            if problem is None:
-                continue
+        for _, here, problem in problems_of(features.part, task):
             r, every = problem.responses(places.w[k]), slice(None)
             a = _weights(problem, r, places.b[k], places.widths[k][:, None], every)[0] / task.lam
             found.beta[k, here] = a * np.where(problem.y > 0, *factors[k]) * problem.y
@@ -301,13 +287,13 @@ def pair_sums(first: Support, second: Support, kernel: Kernel, same: bool, exact
 def losses(part: Part, answers: LandmarkAnswers, landmarks: Landmarks) -> BoundedSums:
     """The losses of a part's rows by exact kernel values."""
     value, off, evals, m = np.zeros(len(answers.tasks)), np.zeros(len(answers.tasks)), 0, answers.coef.shape[1]
-    every = [problems_of(part, task) for task in answers.tasks]
-    for at, block in enumerate(part.blocks):
+    every = [{id(one.block): one.problem for one in problems_of(part, task)} for task in answers.tasks]
+    for block in part.blocks:
         for lo in range(0, len(block.y), ROWS):
             rows = block.X[lo : lo + ROWS]
             gram = Gram(as_points(stacked([landmarks.points, rows]), landmarks.kernel, exact=True), 0)
             for k, of_task in enumerate(every):
-                problem = of_task[at]
+                problem = of_task.get(id(block))
                 if problem is None:
                     continue
                 r, e = gram.again(np.arange(m), answers.coef[k], m + np.arange(rows.shape[0]))

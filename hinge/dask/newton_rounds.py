@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from hinge.access import as_matrix
 from hinge.dask.cluster import ClientLoop, ClusterFit, same
-from hinge.dask.parts import ClusterTask, LabelledBlock, Part, problems_of
+from hinge.dask.parts import ClusterTask, LabelledBlock, Part, problems_of, stacked
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Solution
 from hinge.solvers.newton import block_newton
@@ -38,7 +37,7 @@ def summed_up(part: Part, message: PassRequest) -> Found:
     """The sums over a part. It reads its rows once, and those on the parabola again."""
     found, cells = [], 0
     for task, question in zip(message.tasks, message.questions, strict=True):
-        problems = [problem for problem in problems_of(part, task) if problem is not None]
+        problems = [one.problem for one in problems_of(part, task)]
         sums = [sums_of(problem, question) for problem in problems]
         found.append(add_sums(*(sums or [no_sums(len(question.u) - 1, len(block_newton.STEPS))])))
         cells += sum(problem.reads for problem in problems)
@@ -62,13 +61,10 @@ def sample_of(part: Part, every: int) -> Part:
 def started(task: ClusterTask, *samples: Part) -> np.ndarray | None:
     """Where to begin: w and b of the rows of some samples; None if they tell nothing."""
     blocks = [block for sample in samples for block in sample.blocks]
-    Xs, weights = [block.X for block in blocks], [block.weight for block in blocks]
-    stack = sp.csr_array(sp.vstack(Xs, format="csr")) if any(map(sp.issparse, Xs)) else np.concatenate(Xs)
-    ys = [block.y for block in blocks]
-    weight = np.concatenate([np.ones(len(y)) if w is None else w for y, w in zip(ys, weights, strict=True)])
-    y = np.concatenate(ys)
-    (problem,) = problems_of(Part(0, (LabelledBlock(as_matrix(stack).whole(), y, weight, np.zeros(0)),)), task)
-    return block_newton.sampled_start(problem, task.lam)
+    stack, y = stacked([block.X for block in blocks]), np.concatenate([block.y for block in blocks])
+    weight = np.concatenate([np.ones(len(block.y)) if block.weight is None else block.weight for block in blocks])
+    (found,) = problems_of(Part(0, (LabelledBlock(as_matrix(stack).whole(), y, weight, np.zeros(0)),)), task)
+    return block_newton.sampled_start(found.problem, task.lam)
 
 
 class DualPlace(NamedTuple):

@@ -1,9 +1,11 @@
 """Rows that are spread over a cluster: chunks as they are given, and the parts that a worker holds."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from dask import is_dask_collection
 from dask.delayed import Delayed, delayed
 from distributed import Future
@@ -160,6 +162,11 @@ class Facts(NamedTuple):
     spread: float = 1.0
 
 
+def stacked(parts: Sequence[Any]) -> Stored:
+    """Rows below one another: CSR where some are sparse."""
+    return sp.csr_array(sp.vstack(parts, format="csr")) if any(map(sp.issparse, parts)) else np.concatenate(parts)
+
+
 class ClusterTask(NamedTuple):
     """One binary problem, or one of regression, over the rows of all parts.
 
@@ -271,9 +278,22 @@ def _facts(part: Part, columns: int, names: tuple[str, ...] | None, targets: boo
     return facts._replace(labels=labels, masses=np.bincount(codes, rows, len(labels)))
 
 
-def problems_of(part: Part, task: ClusterTask) -> list[Regularized | None]:
-    """The problem of the task over each block, whose means are shares of those over all parts; None of no weight."""
-    return [_problem(block, task) for block in part.blocks]
+class BlockProblem(NamedTuple):
+    """A block, its rows by their place in the part, and the problem of a task over it."""
+
+    block: LabelledBlock
+    rows: slice
+    problem: Regularized
+
+
+def problems_of(part: Part, task: ClusterTask) -> list[BlockProblem]:
+    """The problem of the task over each block that weighs something, whose means are shares of those over all parts."""
+    ends = np.cumsum([0, *(len(block.y) for block in part.blocks)]).tolist()
+    return [
+        BlockProblem(block, slice(*rows), problem)
+        for block, rows in zip(part.blocks, pairwise(ends), strict=True)
+        if (problem := _problem(block, task)) is not None
+    ]
 
 
 def _problem(block: LabelledBlock, task: ClusterTask) -> Regularized | None:

@@ -159,7 +159,7 @@ def _ascend(part: Part, task: ClusterTask, alpha: np.ndarray, message: Message, 
     """One task: α is written in place."""
     v, u, sigma = message.v[place], float(message.u[place]), float(message.sigma[place])
     kappa = float(message.kappa[place])
-    rows = [rows for rows in _rows_of(part, task, alpha) if rows is not None]
+    rows = [_RowBlock(problem, alpha[here], block.sq) for block, here, problem in problems_of(part, task)]
     conjugates = sum(rows.conjugates() for rows in rows)
     dual, dv, du, grown, gap = first_dual(), np.zeros_like(v), 0.0, 0.0, np.inf
     dual.beta, dual.kappa, dual.growing = message.beta[place], kappa, bool(message.growing[place])
@@ -203,14 +203,6 @@ class _RowBlock:
         """Σ s(tα - ℓ*(α))."""
         linear, _, square = self.problem.conjugates(self.alpha)
         return (linear - 0.5 * self.problem.loss.curvature * square) * self.problem.total
-
-
-def _rows_of(part: Part, task: ClusterTask, alpha: np.ndarray) -> Iterator[_RowBlock | None]:
-    first = 0
-    for block, problem in zip(part.blocks, problems_of(part, task), strict=True):
-        stop = first + len(block.y)
-        yield None if problem is None else _RowBlock(problem, alpha[first:stop], block.sq)
-        first = stop
 
 
 def _shares(
@@ -303,13 +295,10 @@ def losses(part: Part, found: CertifiedPart, question: CertificateQuery, biases:
     """Shares of the losses, at most, at other biases: a row for each task. It reads no row."""
     out = np.zeros(biases.shape)
     for k, task in enumerate(question.tasks):
-        first = 0
-        for problem, block in zip(problems_of(part, task), part.blocks, strict=True):
-            r = found.responses[k][first : first + len(block.y)]
-            first += len(block.y)
-            for at, b in enumerate(biases[k] if problem is not None else ()):
-                assert problem is not None
-                out[k, at] += problem.mean_loss_from(r, float(b), problem.response_error(question.w[k], float(b)))
+        for _, here, problem in problems_of(part, task):
+            r = found.responses[k][here]
+            for at, b in enumerate(biases[k].tolist()):
+                out[k, at] += problem.mean_loss_from(r, b, problem.response_error(question.w[k], b))
     return out
 
 
@@ -317,12 +306,8 @@ def _certify_task(
     part: Part, task: ClusterTask, alpha: np.ndarray, question: CertificateQuery, k: int
 ) -> tuple[TaskShare, np.ndarray, int]:
     """One task over all blocks."""
-    w, b, responses, shares, cells, first = question.w[k], float(question.b[k]), np.zeros(part.n), [], 0, 0
-    for problem, block in zip(problems_of(part, task), part.blocks, strict=True):
-        here = slice(first, first + len(block.y))
-        first = here.stop
-        if problem is None:
-            continue
+    w, b, responses, shares, cells = question.w[k], float(question.b[k]), np.zeros(part.n), [], 0
+    for _, here, problem in problems_of(part, task):
         a = alpha[here]
         if task.free:
             a = problem.side_scaled(a, int(question.side[k]), float(question.ratio[k]))

@@ -12,7 +12,7 @@ from hinge.access import Gram, as_points
 from hinge.constraints import choice, count, declares, parameter
 from hinge.dask import landmarks as jobs
 from hinge.dask.cluster import Cluster, ClusterFit, LoopResult, bytes_of, same
-from hinge.dask.machine import ClassifierOnCluster, Spread, report_to
+from hinge.dask.machine import ClassifierOnCluster, report_to
 from hinge.dask.newton_rounds import DualPlace, NewtonRounds
 from hinge.dask.parts import ClusterTask
 from hinge.estimators import SVC
@@ -21,7 +21,7 @@ from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.attributes import Answers, expanded
 from hinge.estimators.fitting.decorators import atomic, with_callbacks
 from hinge.estimators.fitting.parameters import is_linear
-from hinge.estimators.fitting.reports import Report, reports_of
+from hinge.estimators.fitting.reports import reports_of
 from hinge.estimators.kernel.kernel_machine import FLOAT64_POINTS
 from hinge.kernels import Kernel
 from hinge.monitoring import Status, Stop
@@ -76,7 +76,7 @@ class DaskSVC(ClassifierOnCluster, SVC):
         threads when the fit begins, or of chunks, if these are fewer. The model depends on it by rounding, and on
         nothing else of the cluster.
     n_components : int, default=1000
-        The number of landmarks, at most 2,048. With the same `random_state` they are those of `hinge.SVC`.
+        The number of landmarks, at most 2,048. With the same `random_state` `hinge.SVC` has the same ones.
     tol : float, default=1e-3
         The linear problem is solved to a fifth of this relative gap. What more landmarks would gain is not in it:
         `gap_`, of the exact kernel, tells that.
@@ -149,23 +149,24 @@ class DaskSVC(ClassifierOnCluster, SVC):
         sent = cluster.submit("landmarks", same, landmarks)
         features = cluster.map("features", jobs.featured, parts, shared=(sent,))
         inside = cluster.map("rows", itemgetter(0), features)
-        outcome = self._run(
-            spread, inside, tasks, len(numbers), reports_of(self, cast(Items, X), cast(Any, y), [], None)
-        )
+        m, n = len(numbers), sum(rows)
+        stop = Stop(SHARE * self.tol, None if self.max_iter == -1 else int(self.max_iter), self.max_time)
+        report = report_to(reports_of(self, cast(Items, X), cast(Any, y), [], None))
+        run = ClusterFit(cluster, inside, tasks, m, 1.0, stop, spread.began, report)
+        outcome = NewtonRounds(run, n, n * m).run(self.on_interrupt == "keep")
         w, b = (np.array([getattr(answer, name) for answer in outcome.answers]) for name in ("w", "b"))
         answers = jobs.LandmarkAnswers(tasks, w, b, w @ landmarks.back.T)
         found = Certified([Certificate.unknown()] * len(tasks), 0, 0)
         if outcome.status is not Status.INTERRUPTED:
-            choice = self._dual_of(spread, inside, features, outcome, answers)
+            choice = self._dual_of(run, n, features, outcome, answers)
             found = _certified(cluster, parts, features, rows, answers, choice, landmarks, float(self.tol))
-        m = len(numbers)
         expansions = Answers(answers.coef.ravel(), np.tile(np.arange(m), len(b)), np.arange(len(b) + 1) * m, b, b[:0])
         made = expanded(expansions, landmarks.points, codes, len(classes), kernel, one_vs_one=False)
-        self.__dict__.update(made, classes_=classes, kernel_=kernel, shape_fit_=(sum(rows), self.n_features_in_))
+        self.__dict__.update(made, classes_=classes, kernel_=kernel, shape_fit_=(n, self.n_features_in_))
         self.support_ = numbers[self.support_].astype(np.int64)
         self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
         self._forget_probabilities()
-        self._keep_outcome(outcome, found._replace(evals=found.evals + m * (sum(rows) + m)), tasks)
+        self._keep_outcome(outcome, found._replace(evals=found.evals + m * (n + m)), tasks)
         return self
 
     # --- parts of fit ---------------------------------------------------------------------
@@ -214,25 +215,11 @@ class DaskSVC(ClassifierOnCluster, SVC):
         landmarks = jobs.Landmarks(stack[kept], back, kernel, eigenvalue_error(gram, gram.n))
         return landmarks, numbers[kept], np.concatenate(codes)[kept]
 
-    def _run(
-        self, spread: Spread, parts: Sequence[Any], tasks: tuple[ClusterTask, ...], m: int, reports: Sequence[Report]
-    ) -> LoopResult:
-        """The passes over m features."""
-        rows = sum(fact.rows for fact in spread.facts)
-        stop = Stop(SHARE * self.tol, None if self.max_iter == -1 else int(self.max_iter), self.max_time)
-        fit = ClusterFit(spread.cluster, parts, tasks, m, 1.0, stop, spread.began, report_to(reports))
-        return NewtonRounds(fit, rows, rows * m).run(self.on_interrupt == "keep")
-
     def _dual_of(
-        self,
-        spread: Spread,
-        inside: Sequence[Any],
-        features: Sequence[Any],
-        outcome: LoopResult,
-        answers: jobs.LandmarkAnswers,
+        self, run: ClusterFit, rows: int, features: Sequence[Any], outcome: LoopResult, answers: jobs.LandmarkAnswers
     ) -> jobs.DualChoice:
         """Dual weights of the answers; of a smoothed loss, if the answers' own are too far from what features allow."""
-        tasks, cluster = answers.tasks, spread.cluster
+        tasks, cluster, m = answers.tasks, run.cluster, run.d
         widths = np.broadcast_to(jobs.WIDTHS, (len(tasks), len(jobs.WIDTHS)))
         choice = _chosen(cluster, features, jobs.DualPlaces(tasks, answers.w, answers.b, widths))
         primal = np.array([one.objective for one in outcome.certificates])
@@ -243,11 +230,9 @@ class DaskSVC(ClassifierOnCluster, SVC):
             DualPlace(np.append(w, b), float(h), -np.inf)
             for w, b, (h,) in zip(answers.w, answers.b, choice.places.widths, strict=True)
         ]
-        m, rows = answers.w.shape[1], sum(fact.rows for fact in spread.facts)
         tol = max(SHARE * self.tol, 0.5 * SHARE * float((choice.lost / primal).min()))
-        stop = Stop(tol, SMOOTH_PASSES)
-        fit = ClusterFit(cluster, inside, tasks, m, 1.0, stop, spread.began, report_to([]))
-        rounds = NewtonRounds(fit, rows, rows * m, starts)
+        smooth = run._replace(stop=Stop(tol, SMOOTH_PASSES), report=report_to([]))
+        rounds = NewtonRounds(smooth, rows, rows * m, starts)
         rounds.run(False)
         u = np.array([place.u for place in rounds.duals])
         near = np.array([[place.mu] for place in rounds.duals]) * 2.0 ** np.arange(-2.0, 3.0)

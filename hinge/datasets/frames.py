@@ -200,18 +200,35 @@ def frame_of(
         Columns to read; the others stay empty.
     """
     once, found, words_in = dict[str, str](), set[int](), set[int]()
+
+    def columns_of(text: str, above: int) -> tuple[list[NDArray[Any] | None], list[int]]:
+        """The columns of a piece, None where a column that is not known to hold words has one; and its lines."""
+        lines, rows = list[int](), list[list[str]]()
+        for line, row in rows_of(io.StringIO(text), layout.delimiter, path, above):
+            if len(row) != layout.width:
+                raise DataFormatError(
+                    f"{path}, line {line}: found {len(row)} cells, but the first line has {layout.width}."
+                )
+            lines.append(line)
+            rows.append(row)
+        columns: list[NDArray[Any] | None] = [np.zeros(0)] * layout.width
+        for j, cells in enumerate(zip(*rows, strict=True) if rows else [()] * layout.width):
+            if j in needed:
+                columns[j] = _words(cells, once) if j in texts or j in found else _numbers(cells, path, lines)
+        return columns, lines
+
     while True:  # once more where columns turn out to hold words, which the first piece mostly tells
         parts: list[list[NDArray[Any]]] = [[] for _ in range(layout.width)]
         lines = list[NDArray[Any]]()
         for piece, above in pieces():
-            columns, own = _columns(piece, layout, path, above, {*texts, *found}, needed, once)
+            columns, own = columns_of(piece, above)
             words_in = {j for j, column in enumerate(columns) if column is None}
             if words_in:
                 break
             for part, column in zip(parts, columns, strict=True):
                 assert column is not None
                 part.append(column)
-            lines.append(own)
+            lines.append(np.array(own, np.int64))
         if not words_in:
             break
         found |= words_in
@@ -220,33 +237,6 @@ def frame_of(
     for j in sorted(found):
         _check_words(frame, j)
     return frame
-
-
-def _columns(
-    text: str,
-    layout: TextLayout,
-    path: Path,
-    above: int,
-    texts: Collection[int],
-    needed: Collection[int],
-    once: dict[str, str],
-) -> tuple[list[NDArray[Any] | None], NDArray[Any]]:
-    """The columns of some rows, None where a column that is not among the `texts` holds a word; and their lines."""
-    lines, rows = list[int](), list[list[str]]()
-    for line, row in rows_of(io.StringIO(text), layout.delimiter, path, above):
-        if len(row) != layout.width:
-            raise DataFormatError(
-                f"{path}, line {line}: found {len(row)} cells, but the first line has {layout.width}."
-            )
-        lines.append(line)
-        rows.append(row)
-    columns: list[NDArray[Any] | None] = []
-    for j, cells in enumerate(zip(*rows, strict=True) if rows else [()] * layout.width):
-        if j not in needed:
-            columns.append(np.zeros(0))
-        else:
-            columns.append(_words(cells, once) if j in texts else _numbers(cells, path, lines))
-    return columns, np.array(lines, np.int64)
 
 
 def _numbers(cells: tuple[str, ...], path: Path, lines: list[int]) -> NDArray[Any] | None:

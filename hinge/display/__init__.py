@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 _WHERE = {
     "CalibrationDisplay": "calibration",
-    "ChoiceDisplay": "choice",
+    "ChoiceDisplay": "pareto",
     "ConformalDisplay": "calibration",
     "ConvergenceDisplay": "convergence",
     "HardRowsDisplay": "hard_rows",
@@ -18,10 +18,10 @@ __all__ = [*_WHERE]
 if TYPE_CHECKING:
     from hinge.display.calibration import CalibrationDisplay as CalibrationDisplay
     from hinge.display.calibration import ConformalDisplay as ConformalDisplay
-    from hinge.display.choice import ChoiceDisplay as ChoiceDisplay
     from hinge.display.convergence import ConvergenceDisplay as ConvergenceDisplay
     from hinge.display.convergence import LearningRuntimeDisplay as LearningRuntimeDisplay
     from hinge.display.hard_rows import HardRowsDisplay as HardRowsDisplay
+    from hinge.display.pareto import ChoiceDisplay as ChoiceDisplay
     from hinge.display.pareto import ParetoFrontDisplay as ParetoFrontDisplay
 
 

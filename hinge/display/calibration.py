@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from hinge.calibration.left_out import Z
 from hinge.display.figure import COLOURS
 from hinge.display.static import Display, axes_or_new
 from hinge.estimators.pipelines import covered, examined
@@ -228,7 +229,7 @@ def binned(
 
 def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's intervals of shares among a number of rows, which have the true one in 95 of 100 cases."""
-    z = 1.96**2 / rows  # the square of the normal law's 97.5% quantile
+    z = Z**2 / rows  # the square of the normal law's 97.5% quantile
     middle, half = (share + z / 2) / (1 + z), np.sqrt(z * share * (1 - share) + z * z / 4) / (1 + z)
     return middle - half, middle + half
 

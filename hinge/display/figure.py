@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle
 from typing import Literal, NamedTuple, TypeAlias
@@ -122,11 +122,6 @@ class ReportTable:
     columns: Sequence[str]
     rows: Sequence[Sequence[Value | Beside]]
     digits: int = 3
-
-    @classmethod
-    def from_rows(cls, name: str, caption: str, rows: Sequence[Mapping[str, Value]], digits: int = 3) -> ReportTable:
-        """A table of rows that name their columns, all the same ones."""
-        return cls(name, caption, list(rows[0]) if rows else [], [list(row.values()) for row in rows], digits)
 
 
 Dash = Literal["solid", "dash", "dot", "dashdot", "longdash"]

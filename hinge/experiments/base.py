@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, ClassVar, Literal
 
+from hinge.display.figure import Figure, Panel, ReportTable, Value
 from hinge.experiments import registry
 from hinge.report.outcome import NO_RULE, RULES, CellResult, Claim, Finding, Outcome, Rule, Sentence, Verdict, merge
 
@@ -124,19 +125,68 @@ class CellResults(list[CellResult]):
         return sorted({note for r in self if (note := r.values.get("note"))})
 
 
+class Draft:
+    """An outcome that an experiment fills in `report`.
+
+    Attributes
+    ----------
+    claims : Claims
+    notes : list of str
+        At first the notes of the cells.
+    printed : ReportTable, optional
+        The paper's own table, with ours in its cells.
+    """
+
+    def __init__(self, name: str, notes: list[str]) -> None:
+        self.name, self.claims, self.notes = name, Claims(name), notes
+        self.printed: ReportTable | None = None
+        self._figures: list[Figure] = []
+        self._tables: list[ReportTable] = []
+
+    def figure(self, caption: str, panels: Iterable[Panel], part: str = "") -> None:
+        """Add a figure of the panels that have series, if there are any.
+
+        Parameters
+        ----------
+        caption : str
+        panels : iterable of Panel
+        part : str
+            Follows the name of the experiment in the name of a further figure or table.
+        """
+        if drawn := [panel for panel in panels if panel.series]:
+            self._figures.append(Figure(self._named(part), caption, drawn))
+
+    def table(
+        self, caption: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], part: str = "", digits: int = 3
+    ) -> None:
+        """Add a table, if there are rows."""
+        if lines := list(rows):
+            self._tables.append(ReportTable(self._named(part), caption, columns, lines, digits))
+
+    def print_table(self, caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Fill the paper's own table."""
+        self.printed = ReportTable(self._named("printed"), caption, columns, rows)
+
+    def _named(self, part: str) -> str:
+        return f"{self.name}-{part}" if part else self.name
+
+    @property
+    def outcome(self) -> Outcome:
+        """What there is to show."""
+        return Outcome(self.claims, self._figures, self._tables, self.notes, self.printed)
+
+
 class Experiment:
     """One table or figure of a paper.
 
     A subclass says in `cells` what is to be measured, measures one cell in `run`, and puts the results beside
-    the paper in `outcome`. Cells know nothing of each other, so that they may be spread over processes and a
+    the paper in `report`. Cells know nothing of each other, so that they may be spread over processes and a
     run that was interrupted continues with the missing ones.
 
     Attributes
     ----------
     name : str
         What to type: paper and place, as in "pegasos-table1".
-    title, paper, place, question : str
-        As the registry has them.
     timed : bool
         Whether cells measure seconds: then they run one at a time, on an otherwise idle machine.
     version : int
@@ -148,24 +198,9 @@ class Experiment:
     version: ClassVar[int] = 1
 
     @property
-    def title(self) -> str:
-        """What it measures, in a few words."""
-        return registry.BY_NAME[self.name].title
-
-    @property
-    def paper(self) -> str:
-        """Authors and year."""
-        return registry.BY_NAME[self.name].paper
-
-    @property
-    def place(self) -> str:
-        """Where in the paper."""
-        return registry.BY_NAME[self.name].place
-
-    @property
-    def question(self) -> str:
-        """What the paper says there, in a sentence or two of our own."""
-        return registry.BY_NAME[self.name].question
+    def about(self) -> registry.Listed:
+        """Its title, paper and place, and what the paper says there."""
+        return registry.BY_NAME[self.name]
 
     def text(self, name: str, **values: object) -> str:
         """A text of ``claims.toml``, such as a caption, with values in their places."""
@@ -179,9 +214,16 @@ class Experiment:
         """Measure one cell; the result is of JSON's types."""
         raise NotImplementedError
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
-        """What the results say. Some cells may be missing, after an interrupted run."""
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
+        """Say what the results show. Some cells may be missing, after an interrupted run."""
         raise NotImplementedError
+
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+        """What the results show; nothing where there are none."""
+        draft = Draft(self.name, results.notes())
+        if results:
+            self.report(draft, results, scale)
+        return draft.outcome
 
 
 def grid(**axes: Iterable[Any]) -> list[Cell]:
@@ -191,20 +233,3 @@ def grid(**axes: Iterable[Any]) -> list[Cell]:
         values = list(values)
         cells = [{**cell, name: value} for cell in cells for value in values]
     return cells
-
-
-__all__ = [
-    "Cell",
-    "CellResult",
-    "CellResults",
-    "Claim",
-    "Claims",
-    "Experiment",
-    "Outcome",
-    "Scale",
-    "Sentence",
-    "Verdict",
-    "grid",
-    "judge",
-    "read_sentence",
-]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Series
-from hinge.experiments.base import CellResults
-from hinge.experiments.sets import choose
+from hinge.experiments.base import Cell, CellResults
+from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Stop
 from hinge.problems import Problem, Regularized, Solution
 from hinge.solvers import SDCA, Solver, solve, trace
@@ -69,6 +69,12 @@ def minimum(name: str, rows: int | None, lam: float, tol: float = 1e-5) -> float
     return float(result.certificate.bound)
 
 
+def above_minimum(cell: Cell, lam: float, tol: float = 1e-5) -> tuple[Chosen, Regularized, float]:
+    """The set of a cell, its problem without a bias, and the minimum of that."""
+    data = choose(cell["set"], cell["rows"])
+    return data, Regularized(*data.parts[:2], lam), minimum(cell["set"], cell["rows"], lam, tol)
+
+
 def band(label: str, traces: Sequence[Sequence[Evaluation]], x: str, y: str) -> Series:
     """The median of several seeds' curves, and the range of them as the band.
 
@@ -118,6 +124,11 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
     if len(set(y)) == 1:
         return 0.0  # where a fit leaves its rounding
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def of_sets(form: str, values: Mapping[str, Any], sets: Iterable[str]) -> str:
+    """A value for each set, for captions: "0.0001 (ccat), 1e-06 (covertype)"."""
+    return ", ".join(f"{form.format(values[name])} ({name})" for name in sets)
 
 
 def margin_after_slack(c: np.ndarray, nu: float) -> float:

@@ -1,14 +1,17 @@
 """The base class of kernels: settings, evaluated in array-API code, for NumPy and for torch on a GPU."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hinge.types import Array
+if TYPE_CHECKING:
+    from hinge.types import Array
 
 
-def namespace(A: "Array | np.generic") -> Any:
+def namespace(A: Array | np.generic) -> Any:
     """The module whose functions work on `A`: NumPy, or torch where `A` is one of its tensors.
 
     Examples
@@ -77,7 +80,7 @@ class Kernel:
 
     def sum_errors(
         self,
-        exactness: "tuple[np.ndarray, float, float, np.ndarray]",
+        exactness: tuple[np.ndarray, float, float, np.ndarray],
         i: np.ndarray,
         size: np.ndarray,
         columns: np.ndarray,

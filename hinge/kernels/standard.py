@@ -1,15 +1,19 @@
 """The kernels with a name: formulas of inner products and distances, and kernels that others evaluate."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hinge.kernels.base import Kernel, namespace
 from hinge.kernels.exponential import gaussian_of_dots
-from hinge.types import Array, Stored
+
+if TYPE_CHECKING:  # which imports SciPy, and the help of the command line names kernels
+    from hinge.types import Array, Stored
 
 
 @dataclass(frozen=True)

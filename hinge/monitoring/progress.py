@@ -78,9 +78,9 @@ class ProgressBar:
 
 
 def time_left(looks: Sequence[tuple[float, float]], tol: float) -> float | None:
-    """Seconds to a gap of `tol`, from the (seconds, gap) of the looks so far; None if they do not tell.
+    """Seconds to a gap of `tol`, from the (seconds, gap) of the evaluations so far; None if unknown.
 
-    The last three looks count, and how many more are needed. The logarithm of the gap falls by as much at each as on
+    The last three count, and how many more are needed. The logarithm of the gap falls by as much at each as on
     average; or, if it fell faster at the last one, as Newton steps do, by `FASTER` times as much at each as before.
     """
     known = [(seconds, math.log(gap)) for seconds, gap in looks[-3:] if 0 < gap < math.inf]

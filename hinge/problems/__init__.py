@@ -5,14 +5,12 @@ from hinge.problems.max_min.base import Fraction, MaxMin, Strategies
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.linear import LinearMaxMin, MatrixGame
 from hinge.problems.max_min.max_margin import KernelMaxMargin, MaxMargin, SlackGame
-from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
+from hinge.problems.max_min.symmetric import Semidefinite
 from hinge.problems.svm.examples import Examples, sorted_bias
-from hinge.problems.svm.kernel_slack import KernelSlackConstrained
-from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
+from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
 from hinge.problems.svm.linear import LinearProblem
-from hinge.problems.svm.linear_one_class import OneClass
 from hinge.problems.svm.multiclass import Multiclass, MulticlassSlackConstrained
-from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression
+from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression, OneClass
 from hinge.problems.svm.penalized import L1Regularized, Penalized
 from hinge.problems.svm.regularized import Regularized
 from hinge.problems.svm.slack_constrained import NormConstrained, Scalarization, SlackConstrained, scalarizations

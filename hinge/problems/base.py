@@ -9,6 +9,7 @@ from hinge.access import Data, Matrix, Table, as_table
 from hinge.problems.svm.losses import HINGE, Loss
 
 EPS = 2.0**-52
+ROUNDING_32 = 2.0**-20  # relative differences up to this may come from data in float32: eight units of its rounding
 TINY = 2.0**-1074  # largest error of a product by underflow
 FEW = 32
 """Allowance for roundings that are not counted: of weights and their total, of λ and C, a square root, a last sum."""

@@ -1,7 +1,16 @@
 """Races of solvers, ours and other packages', on anybody's data."""
 
-from hinge.racing.contestants import PEERS, Contestant, Ours, Peer, all_contestants, default_names, find
-from hinge.racing.course import Course, Measurement
+from hinge.racing.contestants import (
+    PEERS,
+    Contestant,
+    Course,
+    Measurement,
+    Ours,
+    Peer,
+    all_contestants,
+    default_names,
+    find,
+)
 from hinge.racing.race import Entrant, Race, Standing, Target, run_race
 
 __all__ = [

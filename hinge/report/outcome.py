@@ -266,5 +266,5 @@ class Section:
         cls, experiment: Any, outcome: Outcome, results: Sequence[CellResult], failures: Sequence[str] = ()
     ) -> Section:
         """The section of an `Experiment` that was run."""
-        about = (experiment.name, experiment.title, experiment.paper, experiment.place, experiment.question)
-        return cls(*about, outcome, results, failures)
+        about = experiment.about
+        return cls(experiment.name, about.title, about.paper, about.place, about.question, outcome, results, failures)

@@ -1,23 +1,31 @@
-"""The page of the report as HTML. All text is escaped here, and nothing is loaded from elsewhere."""
+"""The report: a page as HTML that needs nothing else, beside it the figures as files and the numbers as tables.
+
+All text is escaped here, and nothing is loaded from elsewhere.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from html import escape
 from importlib import resources
 from itertools import groupby
-from typing import NamedTuple
+from pathlib import Path
+from string import Template
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from hinge.display import static
 from hinge.display.figure import Beside, Figure, ReportTable, Value
 from hinge.report import interactive
-from hinge.report.outcome import Claim, Finding, Section, Verdict, merge
+from hinge.report.outcome import CellResult, Claim, Finding, Section, Verdict, csv_text, finite, merge, write_text
 from hinge.version import __version__
 
 VERDICTS = {
@@ -234,10 +242,6 @@ def _list(title: str, lines: Sequence[str], kind: str) -> str:
     return f'<div class="{kind}"><h3>{title}</h3><ul>{entries}</ul></div>'
 
 
-POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
-    "base-uri 'none'; form-action 'none'"
-)
 TINY = (
     "<strong>Smoke-test numbers.</strong> This run had scale “tiny”: small parts of the data, few seeds, few "
     "iterations. It shows that everything runs. The verdicts below are not verdicts on the papers; those "
@@ -253,7 +257,18 @@ HEAD = (
 
 
 class Heading(NamedTuple):
-    """What stands over the report."""
+    """What stands over the report.
+
+    Attributes
+    ----------
+    title : str
+    scale : str
+        On "tiny" the page says that the runs are too small to judge the papers by.
+    machine : str
+        The one that writes; the cells say themselves where they ran.
+    command : str
+        What to type to get this report again.
+    """
 
     title: str
     scale: str
@@ -264,39 +279,21 @@ class Heading(NamedTuple):
 def page(heading: Heading, sections: Sequence[Section], pictures: Mapping[tuple[str, int], Picture]) -> str:
     """The whole page."""
     parts = resources.files("hinge.report")
-    style, script = (parts.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
+    style, script, frame = (parts.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js", "html"))
     plotly = _plotly()
-    body = "\n".join(_paper(name, group, pictures) for name, group in by_paper(sections))
-    drawing = f"<script>{plotly}</script>\n" if plotly else ""
-    banner = f'<div class="banner" role="note">{TINY}</div>' if heading.scale == "tiny" else ""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(heading.title)}</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body data-live="{"yes" if plotly else "no"}">
-<a class="skip" href="#summary">Skip to the summary</a>
-{_contents(sections)}
-<main>
-<div id="overview">
-<h1>{escape(heading.title)}</h1>
-{banner}
-{_summary(sections)}
-{_facts(heading, sections)}
-</div>
-{body}
-<footer>Written by hinge {escape(__version__)}. Everything on this page is in this one file.</footer>
-</main>
-{drawing}<script>{script}</script>
-</body>
-</html>
-"""
+    return Template(frame).substitute(
+        title=escape(heading.title),
+        style=style,
+        live="yes" if plotly else "no",
+        contents=_contents(sections),
+        banner=f'<div class="banner" role="note">{TINY}</div>' if heading.scale == "tiny" else "",
+        summary=_summary(sections),
+        facts=_facts(heading, sections),
+        body="\n".join(_paper(name, group, pictures) for name, group in by_paper(sections)),
+        version=escape(__version__),
+        drawing=f"<script>{plotly}</script>\n" if plotly else "",
+        script=script,
+    )
 
 
 def _plotly() -> str:
@@ -450,3 +447,134 @@ def _summary_row(claim: Claim) -> str:
         f'<span class="where" title="{escape(found)}">{escape(found)}</span></th>'
         f'<td class="verdict" data-label="Verdict">{badge(claim.verdict)}</td></tr>'
     )
+
+
+def write_report(out: Path, sections: Sequence[Section], heading: Heading, jobs: int = 1) -> Path:
+    """Write report.html, the figures and the data into a folder.
+
+    Each file appears whole or not at all, the page last: an interrupted run leaves the page that was there.
+    The page loads nothing from anywhere. Without plotly it shows the figures as pictures.
+
+    Parameters
+    ----------
+    out : Path
+        The folder; made if it is not there.
+    sections : sequence of Section
+    heading : Heading
+    jobs : int
+        Processes that draw the figures, which takes half a minute of all of them.
+
+    Returns
+    -------
+    Path
+        Of the page.
+    """
+    static.check_installed()  # before folders are made that would stay empty
+    figures, data = out / "figures", out / "data"
+    for folder in (figures, data):
+        folder.mkdir(parents=True, exist_ok=True)
+    taken: set[str] = set()
+    named: dict[tuple[str, int], Figure] = {}
+    for section in sections:
+        _write_cells(section, data)
+        for i, figure in enumerate(section.outcome.figures):
+            named[section.name, i] = replace(figure, name=_file_name(section.name, figure, taken))
+    saved = _spread(jobs, [(figure, figures) for figure in named.values()])
+    pictures = {
+        key: Picture(f"figures/{png.name}", f"figures/{svg.name}", _inlined(png, svg))
+        for key, (png, svg) in zip(named, saved, strict=True)
+    }
+    claims = _claim_rows(sections, heading.scale)
+    write_text(data / "claims.csv", csv_text([*claims[0]] if claims else [], (row.values() for row in claims)))
+    path = out / "report.html"
+    write_text(path, page(heading, sections, pictures))
+    return path
+
+
+def _spread(jobs: int, tasks: Sequence[tuple[Figure, Path]]) -> Iterable[list[Path]]:
+    """The figures drawn into files, by several processes."""
+    if min(jobs, len(tasks)) < 2:
+        return [static.save(*task) for task in tasks]
+    from joblib import Parallel, delayed
+
+    drawn: list[list[Path]] = Parallel(n_jobs=min(jobs, len(tasks)))(delayed(static.save)(*task) for task in tasks)
+    return drawn
+
+
+def _file_name(experiment: str, figure: Figure, taken: set[str]) -> str:
+    """A name for files, of the experiment and the figure, that no other figure of the report has."""
+    name = figure.name if figure.name.startswith(experiment) else f"{experiment}-{figure.name}"
+    name = base = plain_name(name)
+    count = 1
+    while name.lower() in taken:  # some file systems do not tell case apart
+        count += 1
+        name = f"{base}-{count}"
+    taken.add(name.lower())
+    return name
+
+
+def _inlined(*paths: Path) -> str:
+    """The smallest of several pictures as a data URI."""
+    path = min(paths, key=lambda path: path.stat().st_size)
+    kind = {".svg": "image/svg+xml", ".png": "image/png"}[path.suffix]
+    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def _write_cells(section: Section, folder: Path) -> None:
+    """Everything of each cell as JSON; its parameters and single values also as CSV."""
+    content = [vars(result) for result in section.results]
+    name = plain_name(section.name)
+    write_text(folder / f"{name}.json", json.dumps(finite(content), indent=1, ensure_ascii=False, allow_nan=False))
+    parameters = _names(r.cell for r in section.results)
+    values = [v for v in _names(r.values for r in section.results) if any(_scalar(r, v) for r in section.results)]
+    columns = [*parameters, *(f"result {v}" if v in parameters else v for v in values), "cell seconds", "machine"]
+    rows = [
+        [
+            *(_cell(r.cell.get(name)) for name in parameters),
+            *(r.values.get(v) if _scalar(r, v) else None for v in values),
+            r.seconds,
+            r.machine,
+        ]
+        for r in section.results
+    ]
+    write_text(folder / f"{name}.csv", csv_text(columns, rows))
+
+
+def _names(parts: Iterable[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for part in parts for name in part))
+
+
+def _scalar(result: CellResult, name: str) -> bool:
+    return name in result.values and not isinstance(result.values[name], list | dict | tuple)
+
+
+def _cell(value: object) -> Any:
+    return json.dumps(value) if isinstance(value, list | dict | tuple) else value
+
+
+def _claim_rows(sections: Sequence[Section], scale: str) -> list[dict[str, Any]]:
+    """A row for each finding, by the names of the columns."""
+    return [
+        {
+            "experiment": section.name,
+            "paper": section.paper,
+            "place": claim.sentence.place or section.place,
+            "quotation": claim.sentence.quote,
+            "what": claim.sentence.what,
+            "rule": claim.sentence.rule.words,
+            "changed": claim.sentence.changed,
+            "claim's verdict": claim.verdict.value,
+            "on": row.on,
+            "paper's number": row.paper,
+            "ours": row.ours,
+            "ratio": row.ratio,
+            "unit": claim.sentence.unit,
+            "verdict": row.verdict.value,
+            "why": row.why,
+            "conditions": row.conditions,
+            "scale": scale,
+        }
+        for section in sections
+        for claim in section.outcome.claims
+        for row in claim.rows
+    ]

@@ -12,8 +12,7 @@ from hinge.constraints import choice, number
 from hinge.monitoring import Status, Stop
 from hinge.problems.base import rounding
 from hinge.problems.max_min.base import MaxMin, Strategies
-from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
-from hinge.problems.max_min.symmetric import few_threads, onto_bounded_cone, smat, svec, top_eigenvalue
+from hinge.problems.max_min.symmetric import Semidefinite, few_threads, onto_bounded_cone, smat, svec, top_eigenvalue
 from hinge.solvers.driver import solve
 from hinge.solvers.papers.sublinear_sdp import SublinearSDP
 from hinge.solvers.saddle.pdhg import PDHG

@@ -2,7 +2,7 @@
 
 from hinge.selection.planning import CostPlan, plan_cost
 from hinge.selection.searching import SVCCV, SVRCV, LinearSVCCV, LinearSVRCV
-from hinge.selection.thresholds import choose_threshold
 from hinge.selection.tuning import Tuned, tune
+from hinge.selection.without_rows import choose_threshold
 
 __all__ = ["SVCCV", "SVRCV", "CostPlan", "LinearSVCCV", "LinearSVRCV", "Tuned", "choose_threshold", "plan_cost", "tune"]

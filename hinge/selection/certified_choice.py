@@ -36,7 +36,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from hinge.monitoring import Stop
-from hinge.monitoring.clock import is_over, now
+from hinge.monitoring.interrupts import is_over, now
 from hinge.problems.base import rounding
 from hinge.problems.svm.idle_rows import CertifiedAnswer, bias_bounds
 from hinge.problems.svm.losses import Loss
@@ -137,7 +137,7 @@ class ErrorBounds(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """No C of the range has an error that is more than this below that of the chosen one."""
+        """No C of the range has an error that is more than this below the error of the chosen one."""
         return max(0.0, self.chosen - float(self.lower.min()))
 
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from hinge.access import Matrix, as_matrix
 from hinge.access.occupied import occupied
-from hinge.calibration.left_out import spread_over
-from hinge.calibration.left_out_targets import left_out_targets
+from hinge.calibration.left_out import left_out_targets, spread_over
 from hinge.calibration.leverage import Squares
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data import validation as checks
@@ -20,7 +19,7 @@ from hinge.estimators.fitting.runs import results_of_members
 from hinge.estimators.fitting.tasks import per_class_weights
 from hinge.estimators.mixins.probabilities import features_of, without_linear_rows
 from hinge.monitoring import Status, Stop
-from hinge.monitoring.clock import is_over, now
+from hinge.monitoring.interrupts import is_over, now
 from hinge.problems import L1Regularized, Penalized, Regularized, Solution
 from hinge.problems.base import rounding
 from hinge.problems.batch import Batch
@@ -104,41 +103,30 @@ class LinearPath(SharedPath[LinearRun]):
             solver = self._solver(problems[0], C, tol)
             some, runs = len(problems) if solver.joint else 1, list[LinearRun]()
             for k in range(0, len(problems), some):
-                before = None if last is None else last[k : k + some]
-                own = None if is_over(ends) else self._run(problems[k : k + some], solver, before, tol, ends)
-                if own is None:
+                if is_over(ends):
                     return None
-                runs += own
+                part, options = problems[k : k + some], dict[str, Any]()
+                problem: Any = part[0] if len(part) == 1 else Batch(cast(Sequence[Regularized], part))
+                before = [] if last is None else last[k : k + some]
+                if before and before[0].result.solver == solver and before[0].result.state is not None:
+                    options["state"] = solver.restart(problem, before[0].result.state)
+                elif before:
+                    starts = [
+                        scaled(old, result.solution, new) for (old, result), new in zip(before, part, strict=True)
+                    ]
+                    options["start"] = starts[0] if len(part) == 1 else starts
+                most = int(self.model.max_iter) * solver.cost(problem).a_pass
+                stop = Stop(tol, most, None if ends is None else max(0.0, ends - now()))
+                result = solve(problem, solver, stop=stop, seed=self.seed, **options)
+                if result.status is Status.MAX_TIME:
+                    return None
+                runs += map(LinearRun, part, [result] if len(part) == 1 else results_of_members(result))
             return runs
 
         def as_for(runs: list[LinearRun], C: float) -> list[LinearRun]:
             return [_rescaled(run, with_C(problem, C)) for run, problem in zip(runs, at_one, strict=True)]
 
         return until_settled(Cs, solved, _holds_back, as_for)
-
-    def _run(
-        self,
-        problems: Sequence[Penalized],
-        solver: Solver,
-        last: Sequence[LinearRun] | None,
-        tol: float,
-        ends: float | None,
-    ) -> list[LinearRun] | None:
-        """The answer of one problem, or those of a batch, started from those for a smaller C; None if time is up."""
-        problem: Any = problems[0] if len(problems) == 1 else Batch(cast(Sequence[Regularized], problems))
-        options = dict[str, Any]()
-        if last is not None and last[0].result.solver == solver and last[0].result.state is not None:
-            options["state"] = solver.restart(problem, last[0].result.state)
-        elif last is not None:
-            starts = [scaled(old, result.solution, new) for (old, result), new in zip(last, problems, strict=True)]
-            options["start"] = starts[0] if len(problems) == 1 else starts
-        most = int(self.model.max_iter) * solver.cost(problem).a_pass
-        stop = Stop(tol, most, None if ends is None else max(0.0, ends - now()))
-        result = solve(problem, solver, stop=stop, seed=self.seed, **options)
-        if result.status is Status.MAX_TIME:
-            return None
-        every = [result] if len(problems) == 1 else results_of_members(result)
-        return list(map(LinearRun, problems, every))
 
     def _solver(self, problem: Penalized, C: float, tol: float) -> Solver:
         """The solver chosen for this C and gap in the first fold: choosing takes as long as a small fit."""
@@ -178,7 +166,7 @@ class LinearPath(SharedPath[LinearRun]):
                 w = (1.0 - t) * one.w[0] + t * other.w[0]
                 b = (1.0 - t) * one.b + t * other.b if free else float(w[-1]) * problem.bias_scale
                 start = Solution(w[:-1], b, np.clip(alpha, problem.loss.low, problem.loss.high))
-            # Some solvers have a tolerance of their own, which must not be above that of the run.
+            # Some solvers have a tolerance of their own, which must not be above the tolerance of the run.
             chosen_for = 10.0 ** round(math.log10(C)), 10.0 ** math.floor(math.log10(stop.tol or 1e-10))
             solver = self._solver(problem, *chosen_for)
             if start is not None and isinstance(solver, Switch) and problem.d < problem.n:

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import _safe_split
 from hinge.estimators import LinearSVC
 from hinge.estimators.fitting.reports import ConstantPredictionWarning
 from hinge.monitoring import Status
-from hinge.monitoring.clock import now
+from hinge.monitoring.interrupts import now
 from hinge.selection.scoring import SearchData, Tunable, with_values
 from hinge.selection.without_rows import Fitted
 

@@ -11,8 +11,7 @@ from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR
 from hinge.estimators.data.any_arrays import any_arrays
 from hinge.estimators.fitting.decorators import atomic
 from hinge.estimators.fitting.parameters import JOBS, Gamma
-from hinge.selection.grids import Grid
-from hinge.selection.scoring import Scorer
+from hinge.selection.scoring import Grid, Scorer
 from hinge.selection.tuning import CV, SearchTable, tune
 from hinge.types import Items
 
@@ -161,7 +160,7 @@ class_weight, random_state, on_interrupt
         standard error. It is slightly optimistic, since C was chosen by the same rows.
     choice_gap_ : float
         With `certify`, what was proven: the largest amount by which the error of any C may be below that of `C_`. The
-        errors are those of exact machines, on the rows that are held out.
+        errors are of exact machines, on the rows that are held out.
     error_bounds_ : ErrorBounds
         With `certify`, bounds on the error between all C: see `hinge.display.ChoiceDisplay`.
     best_estimator_ : LinearSVC
@@ -274,7 +273,7 @@ multiclass, decision_function_shape, break_ties, device, precision, random_state
         its standard error. It is slightly optimistic, since C and γ were chosen by the same rows.
     choice_gap_ : float
         With `certify`, what was proven: the largest amount by which the error of any C may be below that of `C_`. The
-        errors are those of exact machines, on the rows that are held out.
+        errors are of exact machines, on the rows that are held out.
     error_bounds_ : ErrorBounds, a list with one for each γ
         With `certify`, bounds on the error between all C: see `hinge.display.ChoiceDisplay`.
     best_estimator_ : SVC

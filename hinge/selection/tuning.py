@@ -18,21 +18,31 @@ from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils.metaestimators import _safe_split
 
 from hinge.access.arrays import on_host
+from hinge.calibration.left_out import Z
 from hinge.column_table import ColumnTable, Tabled
 from hinge.constraints import number
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data.any_arrays import brought
 from hinge.estimators.fitting.parameters import Gamma
 from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
-from hinge.monitoring.clock import left_of, now
-from hinge.monitoring.interrupts import called_off_by
+from hinge.monitoring.interrupts import called_off_by, left_of, now
 from hinge.selection.certified_choice import ErrorBounds, certify_choice
-from hinge.selection.device_path import DevicePath
-from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
-from hinge.selection.kernel_path import KernelPath
+from hinge.selection.kernel_path import DevicePath, KernelPath
 from hinge.selection.linear_path import LinearPath
 from hinge.selection.paths import Fold, Refits, SharedPath
-from hinge.selection.scoring import Board, Scorer, Scoring, SearchData, Tunable, scoring_of, training_of, with_values
+from hinge.selection.scoring import (
+    Board,
+    Grid,
+    Scorer,
+    Scoring,
+    SearchData,
+    Tunable,
+    grid_of_C,
+    grid_of_gamma,
+    scoring_of,
+    training_of,
+    with_values,
+)
 from hinge.selection.without_rows import Estimate, Fitted, estimate, left_out_scores
 from hinge.threads import each, threads_of
 from hinge.types import Items
@@ -144,7 +154,7 @@ class Tuned(Tabled):
     def _headline(self) -> str:
         chosen = f"C={self.C:.4g}" + ("" if self.gamma is None else f", gamma={self.gamma:.4g}")
         known = np.isfinite(self.error)
-        error = f"; error to expect on new rows: {self.error:.4g} ± {1.96 * self.error_std:.2g}" if known else ""
+        error = f"; error to expect on new rows: {self.error:.4g} ± {Z * self.error_std:.2g}" if known else ""
         return f"{chosen} of mean score {self.best_score:.4g}{error}."
 
 
@@ -183,7 +193,7 @@ def tune(
         As for its ``fit``. Scores are weighted, too.
     Cs : int or sequence of float, default=10
         The values of C to try, or their number: then they range from the smallest C at which anything is learned to one
-        at which C no longer bounds any dual weight, see `hinge.selection.grids.bounds`. Repeated values are solved
+        at which C no longer bounds any dual weight, see `hinge.selection.scoring.bounds`. Repeated values are solved
         once.
     gammas : int, sequence of float, "scale" or "auto", default=5
         The values of γ to try, or their number: then they range from 1/16 to 16 times "scale". Not used by kernels
@@ -377,7 +387,7 @@ class _Search:
         if leader is not None and marks is not None and marks[0].sum() / marks[1] < self.board.scores[leader].mean():
             return
         model = fitted.left_out()
-        self._judge((c, g, 0), model, rows, data.y, data.weight)
+        self._judge((c, g, 0), model, rows, rows)
         if self.board.best() == (c, g):
             self.left_out = (c, g), model
         self._say(g, "leave-one-out", [c])
@@ -403,22 +413,15 @@ class _Search:
         done, tol = 0, 1e-2 * min(1.0, len(data.y) / 1000)
         for c, models in zip(kept, runs.along(folds, self.Cs[kept].tolist(), tol, self.ends), strict=False):
             for j, model, X, (_, test) in zip(own, models, inputs, folds, strict=True):
-                weight = None if data.weight is None else data.weight[test]
-                self._judge((int(c), g, j), model, X, data.y[test], weight)
+                self._judge((int(c), g, j), model, X, test)
             done += 1
         self.cut_off |= done < len(kept)
         for j in own:
             self._say(g, f"fold {j + 1} of {len(self.folds)}", kept[:done])
 
-    def _judge(
-        self,
-        place: tuple[int, int, int],
-        model: Tunable,
-        X: Items | np.ndarray,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-    ) -> None:
-        """Put the score of a model on the board."""
+    def _judge(self, place: tuple[int, int, int], model: Tunable, X: Items | np.ndarray, rows: np.ndarray) -> None:
+        """Put the score of a model on some rows on the board."""
+        y, weight = self.data.y[rows], None if self.data.weight is None else self.data.weight[rows]
         marks = self.scoring.marks(model, X, y, weight)
         if marks is not None:
             self.board.keep(*place, *marks)

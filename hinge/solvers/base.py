@@ -9,6 +9,7 @@ from hinge.constraints import Constraints
 from hinge.monitoring import History, Status
 from hinge.problems import KernelProblem, L1Regularized, Problem
 from hinge.problems.base import Certificate, Cost, OnData
+from hinge.problems.batch import members_of
 from hinge.problems.svm.losses import HINGE
 
 P = TypeVar("P", bound=Problem)
@@ -145,10 +146,13 @@ class Solver(Settings, Generic[P, S]):
 
     def rejects(self, problem: Problem) -> str | None:
         """Why this solver cannot solve `problem`, and which can; None if it can."""
-        if isinstance(problem, self.solves):
-            return self._limits(problem)
-        instead = f"; use {self.instead}" if self.instead else ""
-        return f"{type(self).__name__} solves {self.solves.__name__} problems, not {type(problem).__name__}{instead}."
+        for member in members_of(problem) if self.joint and not isinstance(problem, self.solves) else (problem,):
+            if not isinstance(member, self.solves):
+                instead, kind = f"; use {self.instead}" if self.instead else "", type(member).__name__
+                return f"{type(self).__name__} solves {self.solves.__name__} problems, not {kind}{instead}."
+            if (reason := self._limits(member)) is not None:
+                return reason
+        return None
 
     def _limits(self, problem: Any) -> str | None:
         """Why it cannot solve this one of the kind that it `solves`; None if it can."""

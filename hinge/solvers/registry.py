@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # its import needs a compiler
 
 Solves = Literal["linear", "multiclass", "multiclass cells", "structured", "cells", "1-norm", "kernel", "nu", "max-min"]
 """The linear SVM, by rows in memory; the multiclass SVM in one problem (names are "multiclass" and that of a binary
-solver), by rows, or with a given slack by rows and columns; that of structured outputs; the linear SVM by rows, columns
+solver), by rows, or with a given slack by rows and columns; structured outputs; the linear SVM by rows, columns
 and cells; with the 1-norm; the kernel SVM; with ν; max-min problems."""
 
 

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from hinge.monitoring.clock import now
+from hinge.monitoring.interrupts import now
 from hinge.problems import Problem
 from hinge.solvers.base import Solver, certified, gap_of, reason_against
-from hinge.solvers.driver import CHUNK_SECONDS, copied_answer
-from hinge.solvers.meter import Meter
+from hinge.solvers.driver import CHUNK_SECONDS, Meter, copied_answer
 
 Unit = Literal["iterations", "passes", "seconds"]
 Marks = Iterable[float] | Callable[[float], float] | None

@@ -15,7 +15,7 @@ from command_line import run, said, sentence, table
 import hinge
 from hinge import LinearSVC
 from hinge.cli import app as cli
-from hinge.cli import data as cli_data
+from hinge.cli import rows as cli_rows
 from hinge.files import model_files
 from hinge.monitoring.progress import ProgressBar, nearness
 
@@ -99,7 +99,7 @@ def test_interrupted_before_there_is_a_model(monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli_data, "training_data", interrupted)
+    monkeypatch.setattr(cli_rows, "training_data", interrupted)
     assert "interrupted" in sentence(run("train", "adult"), code=130)
 
 

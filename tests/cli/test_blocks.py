@@ -139,7 +139,7 @@ def sizes(tmp_path_factory):
 )
 def test_memory_does_not_grow_with_the_file(sizes, tmp_path, small, model, name, monkeypatch):
     for limit in ("A_MOMENT", "A_WHILE"):  # nothing is interpreted first, and compiled when the file is long
-        monkeypatch.setattr(f"hinge.tiers.{limit}", 0.0)
+        monkeypatch.setattr(f"hinge.compiled.{limit}", 0.0)
 
     def peak(times):
         tracemalloc.start()

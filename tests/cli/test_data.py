@@ -1,3 +1,5 @@
+"""What commands learn from and test on."""
+
 import json
 
 import numpy as np

@@ -55,7 +55,7 @@ def test_solvers_have_one_name_however_spelled():
 
 
 def test_values_in_words():
-    assert gamma_of("0.5") == 0.5 and gamma_of("scale") == "scale" and gamma_of(None) is None
+    assert gamma_of("0.5") == 0.5 and gamma_of("scale") == "scale"
     with pytest.raises(ValueError, match="scale or auto"):
         gamma_of("big")
     y = np.array([1, 2, 2])

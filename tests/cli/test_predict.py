@@ -153,7 +153,7 @@ def test_large_files_are_predicted_in_pieces(files, tmp_path, monkeypatch):
     whole, err = said(run("predict", files.model, files.svm, "--scores"))
     monkeypatch.setattr("hinge.datasets.readers.PIECE", 1 << 10)
     monkeypatch.setattr("hinge.datasets.frames.BATCH", 16)
-    monkeypatch.setattr("hinge.cli.data.read_rows", None)  # nobody reads them whole
+    monkeypatch.setattr("hinge.cli.rows.read_rows", None)  # nobody reads them whole
     assert said(run("predict", files.model, files.svm, "--scores")) == (whole, err)
     columns = {f"x{j}": files.X[:, j] for j in range(files.X.shape[1])}
     model = hinge.LinearSVC().fit(pq_written(pq, pa.table(columns | {"why": ["no", "yes"] * 30}), tmp_path), "why")

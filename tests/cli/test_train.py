@@ -7,7 +7,7 @@ from command_line import run, said, sentence, svmlight, table
 from shop_table import shop
 
 from hinge import LinearSVC, datasets
-from hinge.cli import data as cli_data
+from hinge.cli import rows as cli_rows
 from hinge.files import model_files
 
 # --- train -----------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_quiet(files, tmp_path):
     ("name", "words"), [("none/m.hinge", "There is no folder"), (".", "is a folder"), ("notes.txt", "not overwritten")]
 )
 def test_a_bad_place_for_the_model_is_told_before_training(name, words, files, tmp_path, monkeypatch):
-    monkeypatch.setattr(cli_data, "training_data", pytest.fail)
+    monkeypatch.setattr(cli_rows, "training_data", pytest.fail)
     (tmp_path / "notes.txt").write_text("precious")
     assert words in sentence(run("train", files.svm, "-o", tmp_path / name))
     assert (tmp_path / "notes.txt").read_text() == "precious"

@@ -221,7 +221,7 @@ def test_the_model_is_that_of_train(tmp_path):
 
 def test_without_matplotlib_no_folder_stays_empty(tmp_path, monkeypatch):
     from hinge.display import static
-    from hinge.racing.results import write
+    from hinge.racing.race import write
 
     def missing():
         raise ImportError("Figures need matplotlib.")

@@ -1,3 +1,5 @@
+"""The display of proven bounds on the error of every C."""
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from hinge.display.figure import Series
+from hinge.display.figure import Panel, Series
 from hinge.experiments import NAMES, CellResult, CellResults, Verdict, find, nearest
-from hinge.experiments.base import Claims, Sentence, grid
+from hinge.experiments.base import Claims, Draft, Sentence, grid
 from hinge.report.outcome import at_least, at_most, within
 
 
@@ -64,6 +64,30 @@ def test_one_sentence_is_one_claim_whatever_the_number_of_sets():
         (one, 4, Verdict.PARTLY),
         (other, 3, Verdict.OURS),
     ]
+
+
+def test_a_draft_has_no_empty_figures_and_tables():
+    draft = Draft("made-up", ["a note"])
+    empty, shown = Panel("empty", "x", "y", []), Panel("shown", "x", "y", [Series("one", [1.0], [2.0])])
+    for part, panels in (("", [empty, shown]), ("none", [empty]), ("more", [shown])):
+        draft.figure("Caption.", panels, part)
+    draft.table("Caption.", ["a"], [])
+    draft.table("Caption.", ["a", "b"], [[1, 2.0], [2, None]], "two", digits=4)
+    draft.print_table("Printed.", ["a"], [])
+    outcome = draft.outcome
+    assert [(figure.name, list(figure.panels)) for figure in outcome.figures] == [
+        ("made-up", [shown]),
+        ("made-up-more", [shown]),
+    ]
+    (table,) = outcome.tables
+    assert (table.name, table.columns, table.rows, table.digits) == (
+        "made-up-two",
+        ["a", "b"],
+        [[1, 2.0], [2, None]],
+        4,
+    )
+    assert outcome.printed.name == "made-up-printed"
+    assert (outcome.claims, outcome.notes) == ([], ["a note"])
 
 
 def test_grids_and_what_is_picked_from_them():

@@ -1,7 +1,7 @@
 """An experiment for the time of a test: what someone writes who adds one."""
 
-from hinge.display.figure import Figure, Panel, Series
-from hinge.experiments.base import Claims, Experiment, Outcome, Sentence
+from hinge.display.figure import Panel, Series
+from hinge.experiments.base import Experiment, Sentence
 from hinge.report.outcome import within
 
 GROW = Sentence("squares grow", "Table 0", "Squares grow", within(0.1, 0.2))
@@ -20,13 +20,13 @@ class Squares(Experiment):
         """Its square."""
         return {"square": cell["k"] ** 2}
 
-    def outcome(self, results, scale):
+    def report(self, draft, results, scale):
         """They do."""
         squares = results.column("square")
-        claims = Claims()
-        claims.add(GROW, "small numbers", max(squares, default=None), 9.0, "k up to 3")
-        panel = Panel("Squares", "k", "square", [Series("k²", [r.cell["k"] for r in results], squares)])
-        return Outcome(claims, [Figure(self.name, "Squares.", [panel])])
+        draft.claims.add(GROW, "small numbers", max(squares), 9.0, "k up to 3")
+        draft.figure(
+            "Squares.", [Panel("Squares", "k", "square", [Series("k²", [r.cell["k"] for r in results], squares)])]
+        )
 
 
 experiment = Squares()

@@ -27,20 +27,20 @@ from hinge.files import model_files
 from hinge.kernels import Function
 from hinge.monitoring.checkpoint import Checkpoint
 from hinge.report.outcome import Outcome, Section
-from hinge.report.report import write_report
+from hinge.report.page import Heading, write_report
 
 TRACED = (
     "hinge/files/replacing.py",
     "hinge/files/model_files.py",
     "hinge/monitoring/checkpoint.py",
     "hinge/access/two_way/writer.py",
-    "hinge/access/two_way/header.py",
+    "hinge/access/two_way/reader.py",
     "hinge/access/tables/oracle.py",
     "hinge/access/gram/row_store.py",
     "hinge/experiments/runner.py",
-    "hinge/report/report.py",
+    "hinge/report/page.py",
     "hinge/report/outcome.py",
-    "hinge/racing/results.py",
+    "hinge/racing/race.py",
     "hinge/cli/pair.py",
     "hinge/cli/two_classes.py",
     "hinge/cli/reproduce.py",
@@ -284,8 +284,7 @@ class Report(Files):
         experiment = Powers(2 + version)
         (one,) = run([experiment], "tiny", folder)
         section = Section.from_run(experiment, experiment.outcome(one.results, "tiny"), one.results, one.failures)
-        about = dict(title="Faults", scale="tiny", machine="any", command=f"powers {version}")
-        write_report(folder, [section], **about)
+        write_report(folder, [section], Heading("Faults", "tiny", "any", f"powers {version}"))
 
     def check(self, folder, allowed):
         for version in (0, 1):

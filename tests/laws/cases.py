@@ -30,8 +30,7 @@ from hinge.problems import (
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.linear import MatrixGame
 from hinge.problems.max_min.max_margin import KernelMaxMargin, MaxMargin
-from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
-from hinge.problems.max_min.symmetric import pack
+from hinge.problems.max_min.symmetric import Semidefinite, pack
 from hinge.problems.svm.losses import SQUARED_HINGE, Loss, epsilon_insensitive, squared_epsilon_insensitive
 from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.solvers import registry

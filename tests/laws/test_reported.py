@@ -15,8 +15,8 @@ import scipy.sparse as sp
 import hinge
 from hinge.monitoring import Record
 from hinge.solvers import registry
+from hinge.solvers.ascent.block_ascent import SideBySide
 from hinge.solvers.base import Solver
-from hinge.solvers.side_by_side import SideBySide
 
 ROWS = {"small": (60, 4), "larger": (900, 20), "sparse": (300, 400), "many": (1100, 5)}
 LIMITS = {

@@ -6,7 +6,7 @@ import pytest
 from hinge.kernels import Gaussian
 from hinge.problems import Expansion, KernelRegularized, Regularized, Solution
 from hinge.racing import Course
-from hinge.racing.course import KERNEL_TEST_ROWS
+from hinge.racing.contestants import KERNEL_TEST_ROWS
 from hinge.solvers import SBP, BlockDual, Simba, solve
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from ctrl_c import interrupt_after
 
-from hinge.racing import Measurement, Ours, Target, find, results, run_race
+from hinge.racing import Measurement, Ours, Target, find, race, run_race
 from hinge.solvers import SDCA
 
 
@@ -100,7 +100,7 @@ def test_a_race_to_an_error(course):
     done = run_race(course, [right], target=Target("error", 0.1), repeats=1)
     assert lines_of(done)["right"].seconds == 2.0
     assert len(done.entries[0].runs[0]) == 2
-    assert "test error of 10 %" in results.conditions(done)
+    assert "test error of 10 %" in race.conditions(done)
 
 
 def test_a_bound_that_a_contestant_proves_counts(course):
@@ -128,7 +128,7 @@ def test_ctrl_c_keeps_what_is_there(course):
     assert lines["first"].status == "reached"
     assert lines["cut"].objective == 0.9 and lines["cut"].status == "interrupted before it reached it"
     assert lines["last"].status == "not run: the race was interrupted"
-    json.dumps(results.as_json(done), allow_nan=False)
+    json.dumps(race.as_json(done), allow_nan=False)
 
 
 @pytest.mark.slow

@@ -1,16 +1,18 @@
+"""The files that a race writes."""
+
 import json
 
 import numpy as np
 import pytest
 
-from hinge.racing import find, results, run_race
+from hinge.racing import find, race, run_race
 
 
 @pytest.mark.slow
 def test_the_files(course, tmp_path):
     pytest.importorskip("matplotlib", reason="figures need it")
     done = run_race(course, find(["newton", "liblinear", "sbp"]), repeats=1, max_time=20.0)
-    written, missing = results.write(done, tmp_path / "out", "hinge compare adult")
+    written, missing = race.write(done, tmp_path / "out", "hinge compare adult")
     assert not missing
     assert all((tmp_path / "out" / name).exists() for name in written)
     whole = json.loads((tmp_path / "out" / "race.json").read_text())
@@ -27,7 +29,7 @@ def test_the_files(course, tmp_path):
 
 def test_figures_hold_what_was_counted(course):
     done = run_race(course, find(["newton", "liblinear"]), repeats=1, max_time=20.0)
-    seconds, reads = results.figures(done)
+    seconds, reads = race.figures(done)
     assert [one.label for one in reads.panels[0].series] == ["newton", "target"]
     assert {one.label for one in seconds.panels[1].series} == {"newton", "liblinear"}
     above = next(one for one in seconds.panels[0].series if one.label == "newton")

@@ -18,7 +18,7 @@ from selenium.webdriver.common.by import By
 from hinge.experiments import find
 from hinge.experiments.runner import machine, run
 from hinge.report.outcome import Section
-from hinge.report.report import write_report
+from hinge.report.page import Heading, write_report
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = [
@@ -54,7 +54,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def made_up(tmp_path_factory):
-    return write_report(tmp_path_factory.mktemp("made_up"), sections(), machine="machine 0", **SAYS)
+    return write_report(tmp_path_factory.mktemp("made_up"), sections(), Heading(machine="machine 0", **SAYS))
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def measured(tmp_path_factory):
         assert not done.failures
         outcome = experiment.outcome(done.results, "tiny")
         found.append(Section.from_run(experiment, outcome, done.results, done.failures))
-    return write_report(out, found, machine=machine(), **SAYS)
+    return write_report(out, found, Heading(machine=machine(), **SAYS))
 
 
 PAPER = "#p-Nobody-2000"

@@ -7,13 +7,12 @@ from report.made_up import sections
 
 from hinge.experiments.base import Claims, Sentence
 from hinge.report.outcome import Outcome, Section, at_least
-from hinge.report.page import Heading, by_paper, page, section_html
-from hinge.report.report import write_report
+from hinge.report.page import Heading, by_paper, page, section_html, write_report
 
 
 @pytest.mark.slow
 def test_titles_are_text_and_links_lead_somewhere(tmp_path):
-    write_report(tmp_path, sections(), title="T <b>", scale="small", machine="m", command="c")
+    write_report(tmp_path, sections(), Heading("T <b>", "small", "m", "c"))
     text = (tmp_path / "report.html").read_text()
     assert "<title>T &lt;b&gt;" in text and "<b>" not in text.split("<title>")[1][:40]
     anchors = set(re.findall(r'id="([^"]+)"', text))

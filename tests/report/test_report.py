@@ -12,7 +12,7 @@ pytest.importorskip("matplotlib", reason="figures are drawn by matplotlib")
 from report.made_up import EVIL, sections
 
 from hinge.report.outcome import Section
-from hinge.report.report import write_report
+from hinge.report.page import Heading, write_report
 
 SAYS = {"title": f"Title {EVIL}", "scale": "tiny", "machine": "machine 0", "command": f"hinge reproduce {EVIL}"}
 
@@ -47,7 +47,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report") / "new"
-    assert write_report(folder, sections(), **SAYS) == folder / "report.html"
+    assert write_report(folder, sections(), Heading(**SAYS)) == folder / "report.html"
     return folder
 
 
@@ -138,7 +138,7 @@ def test_cells_are_kept_as_tables_and_in_full(out):
 def test_a_full_run_has_no_banner_and_equal_names_do_not_collide(tmp_path):
     one, _ = sections()
     again = Section(**{**vars(one), "name": "MADE-UP/odd", "failures": ()})
-    path = write_report(tmp_path, [one, again], **{**SAYS, "scale": "full"})
+    path = write_report(tmp_path, [one, again], Heading(**{**SAYS, "scale": "full"}))
     assert "Smoke-test" not in path.read_text("utf-8")
     assert {file.name for file in (tmp_path / "figures").glob("*.png")} == {
         "made-up-many.png",
@@ -150,7 +150,7 @@ def test_a_full_run_has_no_banner_and_equal_names_do_not_collide(tmp_path):
 
 def test_an_interrupted_write_leaves_the_page_that_was_there(tmp_path, monkeypatch):
     _, nothing = sections()
-    path = write_report(tmp_path, [nothing], **SAYS)
+    path = write_report(tmp_path, [nothing], Heading(**SAYS))
     before = path.read_bytes()
     replace = os.replace
 
@@ -161,7 +161,7 @@ def test_an_interrupted_write_leaves_the_page_that_was_there(tmp_path, monkeypat
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        write_report(tmp_path, [nothing], **{**SAYS, "title": "Another"})
+        write_report(tmp_path, [nothing], Heading(**{**SAYS, "title": "Another"}))
     assert path.read_bytes() == before
     assert not list(tmp_path.rglob(".hinge-*"))
 
@@ -169,13 +169,13 @@ def test_an_interrupted_write_leaves_the_page_that_was_there(tmp_path, monkeypat
 @pytest.mark.slow
 def test_without_plotly_the_page_shows_pictures(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    page = Page(write_report(tmp_path, sections(), **SAYS).read_text("utf-8"))
+    page = Page(write_report(tmp_path, sections(), Heading(**SAYS)).read_text("utf-8"))
     assert page.all("body") == [{"data-live": "no"}]
     assert len([image for image in page.all("img") if image["src"].startswith("data:image/")]) == 2
 
 
 @pytest.mark.slow
 def test_several_processes_draw_the_same_files(tmp_path, out):
-    write_report(tmp_path, sections(), **SAYS, jobs=2)
+    write_report(tmp_path, sections(), Heading(**SAYS), jobs=2)
     for path in (out / "figures").iterdir():
         assert (tmp_path / "figures" / path.name).read_bytes() == path.read_bytes()

@@ -11,8 +11,8 @@ from hinge.selection.scoring import training_of
 
 torch = pytest.importorskip("torch")
 
-import hinge.selection.device_path as module  # noqa: E402
-from hinge.selection.device_path import DevicePath  # noqa: E402
+import hinge.selection.kernel_path as module  # noqa: E402
+from hinge.selection.kernel_path import DevicePath  # noqa: E402
 
 CS = np.geomspace(0.01, 10, 4)
 

@@ -1,10 +1,11 @@
+"""The values of C and γ that are tried."""
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from hinge import SVC, SVR, LinearSVC, LinearSVR, l1_min_c
-from hinge.selection.grids import bounds, grid_of_C, grid_of_gamma
-from hinge.selection.scoring import training_of
+from hinge.selection.scoring import bounds, grid_of_C, grid_of_gamma, training_of
 
 
 @pytest.mark.parametrize("Cs", [[1.0, 0.0], [-1.0], [np.inf], [np.nan]])

@@ -1,3 +1,5 @@
+"""Thresholds of decision values where errors differ in cost."""
+
 import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator

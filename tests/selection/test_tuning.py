@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, LeaveOneOut, StratifiedKFold, cross_val_predict
 
 from hinge import SVC, SVCCV, SVR, LinearSVC, LinearSVCCV, LinearSVR, tune
-from hinge.monitoring.clock import is_over
+from hinge.monitoring.interrupts import is_over
 from hinge.selection import tuning
 
 CS = [0.01, 0.1, 1.0, 10.0]

@@ -10,7 +10,7 @@ from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.solvers import SDCA, Frugal
 from hinge.solvers.base import cannot_read
-from hinge.solvers.meter import within_budget
+from hinge.solvers.driver import within_budget
 
 
 class Far(Fetched):

@@ -50,6 +50,7 @@ def test_all_of_them_are_registered():
         "JointNewton",
         "KernelRowSolver",
         "DualRowSolver",
+        "SampleLearner",
     }  # which are no algorithm by themselves
     ours = {cls.__name__ for cls in below(Solver) if cls.__module__.startswith("hinge.")} - bases
     assert ours == {entry.class_name for entry in registry.BY_NAME.values()}

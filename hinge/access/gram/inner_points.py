@@ -255,9 +255,7 @@ class DensePoints(TablePoints):
 
     def _take(self, numbers: np.ndarray) -> np.ndarray:
         points = self.points if self._moved is None else self._moved
-        first = int(numbers[0]) if len(numbers) else 0
-        consecutive = len(numbers) and numbers[-1] - first == len(numbers) - 1 and (np.diff(numbers) == 1).all()
-        part = points[first : first + len(numbers)] if consecutive else points.take(numbers, axis=0)
+        part = consecutive_rows(points, numbers)
         if self.centre is not None and self._moved is None:
             part = part - self.centre
         return part.astype(self.work, copy=False)
@@ -276,6 +274,13 @@ class DensePoints(TablePoints):
         for lo in range(PIECE, mine.shape[1], PIECE):
             np.matmul(mine[:, lo : lo + PIECE], theirs[lo : lo + PIECE], out=more)
             out += more
+
+
+def consecutive_rows(X: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Some rows; where their numbers follow one another, a view."""
+    first = int(numbers[0]) if len(numbers) else 0
+    consecutive = len(numbers) and numbers[-1] - first == len(numbers) - 1 and (np.diff(numbers) == 1).all()
+    return X[first : first + len(numbers)] if consecutive else X.take(numbers, axis=0)
 
 
 class SparsePoints(TablePoints):
@@ -317,17 +322,17 @@ def sq_norms(X: Stored, centre: np.ndarray | None = None) -> np.ndarray:
     """Squared norms of the rows, dense ones less the centre, in float64."""
     sq = np.empty(X.shape[0])
     step = max(1, BLOCK_CELLS * len(sq) // max(1, X.size))
-    for lo in range(0, len(sq), step):
-        out = sq[lo : lo + step]
-        if isinstance(X, np.ndarray):
-            part = X[lo : lo + step].astype(np.float64)
-            part = part if centre is None else part - centre
-            np.einsum("ij,ij->i", part, part, out=out)
-        else:
-            starts = X.indptr[lo : lo + step + 1]
-            with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # who asks says what is too large
+        for lo in range(0, len(sq), step):
+            out = sq[lo : lo + step]
+            if isinstance(X, np.ndarray):
+                part = X[lo : lo + step].astype(np.float64)
+                part = part if centre is None else part - centre
+                np.vecdot(part, part, out=out)
+            else:
+                starts = X.indptr[lo : lo + step + 1]
                 squares = X.data[starts[0] : starts[-1]].astype(np.float64) ** 2
-            out[:] = np.bincount(np.repeat(np.arange(len(out)), np.diff(starts)), squares, len(out))
+                out[:] = np.bincount(np.repeat(np.arange(len(out)), np.diff(starts)), squares, len(out))
     return sq
 
 

@@ -22,7 +22,7 @@ from hinge.access.streams.base import first_cell
 from hinge.access.streams.opening import map_array
 from hinge.access.streams.parquet import ParquetStream
 from hinge.access.structure import as_csr, check_parts
-from hinge.access.two_way.header import POINTER, WAYS, PairHeader, index_type, is_pair
+from hinge.access.two_way.reader import POINTER, WAYS, PairHeader, index_type, is_pair
 from hinge.files.replacing import replacing_folder
 from hinge.types import MatrixLike, Stored
 

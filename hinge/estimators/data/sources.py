@@ -29,10 +29,10 @@ from hinge.monitoring import Status
 from hinge.monitoring.checkpoint import Checkpoint, notes_of
 from hinge.problems import LinearProblem, Multiclass, Regularized
 from hinge.solvers import Frugal, Result, Solver, registry
+from hinge.solvers.ascent.block_ascent import SideBySide
 from hinge.solvers.choice.by_passes import ByPasses
 from hinge.solvers.newton.block_newton import SAMPLE, BlockNewton
 from hinge.solvers.newton.systems import MOST_DIRECT
-from hinge.solvers.side_by_side import SideBySide
 from hinge.types import Sparse, Stored
 
 SLACK = 0.005

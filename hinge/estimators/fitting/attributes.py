@@ -313,7 +313,7 @@ def scaled_answers(
         return Answers(beta, rows, cuts, b, r + np.repeat(b, sizes)), batch.lam, nu
     assert isinstance(batch, NuClassificationBatch)
     rho, s, y = result.state.levels.mean(axis=1), batch.boxes, batch.y
-    rounding = UNIT * batch.mass**2 * np.add.reduceat(np.diagonal(batch.K)[batch.rows], firsts) / sizes
+    rounding = UNIT * batch.mass**2 * np.add.reduceat(batch.points.diag()[batch.rows], firsts) / sizes
     some = (rho > 0.0) & (sq > rounding)  # there is always a margin, unless a run was cut off or ν is too small
     scale = np.where(some, rho, 1.0)
     if not (scale > 1e-300 * (np.maximum.reduceat(np.abs(beta), firsts) + np.abs(b))).all():

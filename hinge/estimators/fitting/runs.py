@@ -29,8 +29,7 @@ from hinge.estimators.fitting.tasks import PackedTasks, Task, pack_tasks, sort_r
 from hinge.kernels import Kernel
 from hinge.monitoring import History, Record, Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
-from hinge.monitoring.clock import left_of, now, within
-from hinge.monitoring.interrupts import called_off_by, calling_off
+from hinge.monitoring.interrupts import called_off_by, calling_off, left_of, now, within
 from hinge.problems import (
     KernelProblem,
     KernelRegularized,

@@ -30,7 +30,7 @@ from hinge.estimators.mixins.conformal import PredictionSets
 from hinge.estimators.mixins.fitted_rows import CheckedRows, FittedRows
 from hinge.estimators.mixins.probabilities import Judged, coefficients_of, without_kernel_rows
 from hinge.kernels import Kernel
-from hinge.monitoring.clock import now
+from hinge.monitoring.interrupts import now
 from hinge.types import Array, Items
 
 

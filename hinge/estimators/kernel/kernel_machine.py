@@ -17,8 +17,7 @@ from hinge.access.arrays import like
 from hinge.access.gram.inner_points import sq_norms
 from hinge.access.gram.row_store import RowStore, open_store
 from hinge.access.streams.base import free_memory, resident
-from hinge.calibration.left_out import spans_by_kernel
-from hinge.calibration.left_out_targets import left_out_targets
+from hinge.calibration.left_out import left_out_targets, spans_by_kernel
 from hinge.constraints import Constraints
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
@@ -62,7 +61,7 @@ from hinge.estimators.mixins.probabilities import EXACT_POINTS, kernel_values
 from hinge.estimators.mixins.to_sklearn import ToSklearn
 from hinge.kernels import Function, Gaussian, Kernel, Linear, Sigmoid, namespace
 from hinge.monitoring import Stop
-from hinge.monitoring.clock import left_of, now
+from hinge.monitoring.interrupts import left_of, now
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
 from hinge.problems.base import rounding
 from hinge.problems.svm.examples import FAINT
@@ -70,12 +69,11 @@ from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.kernel_batch import KernelBatch, PackedBatch
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.solvers import BlockDual, LevelBlocks, Solver, registry
+from hinge.solvers.kernel.set_exchange import SINGLE
 from hinge.types import Items
 
 FLOAT64_BELOW = 1e-7
 """Tolerances below this need kernel values in float64."""
-EXACT_BELOW = 1e-5
-"""Tolerances below this need float64 in predictions; in fits of ν-SVMs, too."""
 HARD = 1e10
 """An infinite C is replaced by this one; from here on C means that no loss is allowed."""
 FLOAT64_POINTS = 1024
@@ -295,7 +293,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
             if small and self._needs_only_answer:
                 make = partial(self._batch, C=C)
                 sort = pairs or self._positive_first
-                rounded = pairs and self._may_round and shape_of(X)[0] > FLOAT64_POINTS and self.tol >= EXACT_BELOW
+                rounded = pairs and self._may_round and shape_of(X)[0] > FLOAT64_POINTS and self.tol >= SINGLE
                 options: dict[str, Any] = dict(by_class=sort, finer=self._finer, rounded=rounded)
                 runs = run_in_batch(tasks, plan, X, kernel, make, **options)
                 if runs is not None and not runs.stalled:
@@ -495,7 +493,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
             each = [kernel_sums_on(self.device, X, *part, self.kernel_, self.precision) for part in parts]
             sums = namespace(each[0]).stack(each, 1)
         else:
-            sums = kernel_sums(self.kernel_, X, vectors, dual, cuts, exact=exact or self.tol < EXACT_BELOW)
+            sums = kernel_sums(self.kernel_, X, vectors, dual, cuts, exact=exact or self.tol < SINGLE)
         b = like(self.intercept_, sums)
         return scores_of_pairs(sums, b) if self._one_vs_one else sums[:, 0] + b
 
@@ -560,7 +558,7 @@ class NuMachine(KernelMachine):
 
     def _needs_double(self, kernel: Kernel) -> bool:
         # Values of a Gaussian are at most 1; sums of others may cancel. A run restarts if float32 is too coarse.
-        return self.tol < EXACT_BELOW or not isinstance(kernel, Gaussian)
+        return self.tol < SINGLE or not isinstance(kernel, Gaussian)
 
 
 class KernelRegressor(KernelMachine, PredictionIntervals):

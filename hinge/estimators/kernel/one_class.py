@@ -25,11 +25,10 @@ from hinge.estimators.kernel.kernel_machine import KernelMachine, NuMachine
 from hinge.estimators.linear.linear_machine import OF_A_FIT
 from hinge.kernels import Kernel, Linear, Precomputed
 from hinge.monitoring import Stop
-from hinge.monitoring.clock import left_of, now
+from hinge.monitoring.interrupts import left_of, now
 from hinge.problems import OneClass, Solution
 from hinge.problems.svm.kernel_batch import OneClassBatch
-from hinge.problems.svm.linear_one_class import SOME
-from hinge.problems.svm.nu_forms import KernelOneClass
+from hinge.problems.svm.nu_forms import SOME, KernelOneClass
 from hinge.solvers import Solver
 from hinge.solvers.ascent import online_dual
 from hinge.types import Items, MatrixLike, Stored

@@ -27,7 +27,7 @@ from hinge.estimators.mixins.probabilities import features_of
 from hinge.estimators.mixins.to_sklearn import ToSklearn
 from hinge.kernels import namespace
 from hinge.monitoring import Stop
-from hinge.monitoring.clock import left_of
+from hinge.monitoring.interrupts import left_of
 from hinge.problems import Penalized, Regularized, Solution
 from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.linear import Bias

@@ -30,7 +30,7 @@ from hinge.estimators.mixins.conformal import PredictionSets
 from hinge.estimators.mixins.few_cells import FewCells
 from hinge.estimators.mixins.fitted_rows import CheckedRows, FittedRows
 from hinge.estimators.mixins.probabilities import Judged, without_linear_rows
-from hinge.monitoring.clock import now
+from hinge.monitoring.interrupts import now
 from hinge.prediction import first_class
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
 from hinge.problems.batch import BatchSolution
@@ -117,7 +117,7 @@ class LinearSVC(
     n_jobs : int, optional
         Threads: None is one, unless ``joblib.parallel_config`` sets more, and -1 is one for each core. The classes of a
         multiclass problem are distributed over them. If there are more threads than classes, and the problem is large
-        enough to gain by it, several work on one problem: by `CoCoA` instead of `SDCA`, or by `Newton` in parts. The
+        enough to gain by it, several work on one problem in the steps of `Newton`; dual ascent has one thread. The
         model then depends on `n_jobs`, within `tol`; with the same number it is bitwise the same.
     random_state : int, RandomState or None
     verbose : bool or int, default=0

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.occupied import occupied
 from hinge.access.streams.base import RowStream, Streamed
-from hinge.calibration.left_out_targets import left_out_targets
+from hinge.calibration.left_out import left_out_targets
 from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans
 from hinge.estimators.data import sources
@@ -27,7 +27,7 @@ from hinge.estimators.linear.linear_machine import LinearMachine
 from hinge.estimators.mixins.conformal import PredictionIntervals
 from hinge.estimators.mixins.fitted_rows import FittedRows, ScoredRows
 from hinge.estimators.mixins.probabilities import features_of
-from hinge.monitoring.clock import now
+from hinge.monitoring.interrupts import now
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive

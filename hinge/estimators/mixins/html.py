@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from hinge.calibration.expected_error import error_in_words
+from hinge.calibration.left_out import error_in_words
 from hinge.monitoring import Record
 
 WIDTH, HEIGHT = 360, 150

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
-from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
+from hinge.display.figure import Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, of_sets, slope
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
@@ -32,6 +32,8 @@ WAYS: dict[str, tuple[Bias, Pegasos]] = {
     **{f"exact, k = {k}": ("free", Pegasos(output="last", bias="exact", batch_size=k)) for k in BATCHES["full"]},
 }
 """Ways to learn a bias: the bias of the problem, and the solver."""
+Runs = dict[str, list[list[Evaluation]]]
+Optima = dict[str, dict[str, Any]]
 OPTIMA: dict[str, Bias] = {"no bias": "none", "constant feature": "penalized", "free bias": "free"}
 
 
@@ -78,9 +80,9 @@ class PegasosBias(Experiment):
         )
         return {"looks": [{**look, "rows": look["iteration"] * k} for look in looks], **said}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Curves for each set, a table of where they end, and what is claimed of each way."""
-        panels, rows, claims, seeds = [], [], Claims(self.name), results.seeds
+        panels, rows, claims, seeds = [], [], draft.claims, results.seeds
         for name, part in results.by("set"):
             values = part.first
             optima = {o: found.first for o in OPTIMA if (found := part.where(optimum=o))}
@@ -99,20 +101,9 @@ class PegasosBias(Experiment):
             where = f"λ = {LAMS[name]:g}, {BUDGET[scale]:,} rows read, last iterate, median of {seeds} seeds"
             _optima_claims(claims, optima, title, f"λ = {LAMS[name]:g}, optima to a gap of 1e-4")
             _way_claims(claims, runs, optima, curves, title, where)
-        caption = (
-            "Objective (11), with a free bias, above its optimum. λ = "
-            + ", ".join(f"{LAMS[s]:g} ({s})" for s in SETS[scale])
-            + f". Last iterates, median of {seeds} seeds; the band is their range. k = 1 but for the "
-            "exact bias. The sub-gradient for b takes steps 1/√t, or (η) the 1/(λt) of w."
-        )
-        table = ReportTable(
-            self.name,
-            self.text("table_caption", budget=BUDGET[scale]),
-            ("set", "method", "objective (11)", "above the optimum, %", "test error, %"),
-            rows,
-            4,
-        )
-        return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
+        draft.figure(self.text("caption", lams=of_sets("{:g}", LAMS, SETS[scale]), seeds=seeds), panels)
+        columns = ("set", "method", "objective (11)", "above the optimum, %", "test error, %")
+        draft.table(self.text("table_caption", budget=BUDGET[scale]), columns, rows, digits=4)
 
 
 def _above(runs: list[list[Evaluation]], value: str, best: float) -> list[list[Evaluation]]:
@@ -123,7 +114,7 @@ def _row(title: str, method: str, objective: float, best: float, wrong: float) -
     return [title, method, objective, 100 * (objective / best - 1), 100 * wrong]
 
 
-def _optima_claims(claims: Claims, optima: dict[str, dict[str, Any]], title: str, where: str) -> None:
+def _optima_claims(claims: Claims, optima: Optima, title: str, where: str) -> None:
     free, none, constant = (optima.get(o) for o in ("free bias", "no bias", "constant feature"))
     crucial = none["error"] / free["error"] if none and free and free["error"] else None
     claims.add("crucial", title, crucial, "often crucial", where)
@@ -131,14 +122,7 @@ def _optima_claims(claims: Claims, optima: dict[str, dict[str, Any]], title: str
     claims.add("different", title, different, "slightly different", where)
 
 
-def _way_claims(
-    claims: Claims,
-    runs: dict[str, list[list[Evaluation]]],
-    optima: dict[str, dict[str, Any]],
-    curves: dict[str, Series],
-    title: str,
-    where: str,
-) -> None:
+def _way_claims(claims: Claims, runs: Runs, optima: Optima, curves: dict[str, Series], title: str, where: str) -> None:
     ends = {way: curve.y[-1] for way, curve in curves.items()}
     slower = both = batch = None
     if "sub-gradient" in curves and "constant feature" in runs and "constant feature" in optima:

@@ -8,11 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hinge.bounds import pegasos_gap
-from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
-from hinge.experiments.measure import minimum
-from hinge.experiments.sets import choose
-from hinge.problems import Regularized
+from hinge.display.figure import Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
+from hinge.experiments.measure import above_minimum
 from hinge.solvers import Amplified, Pegasos, Solver, trace
 
 SETS = {"tiny": ("reuters",), "full": ("reuters", "imdb")}
@@ -44,9 +42,7 @@ class PegasosConfidence(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The excess of every seed, in each way."""
-        data = choose(cell["set"], cell["rows"])
-        problem = Regularized(*data.parts[:2], self.lam)
-        best = minimum(cell["set"], cell["rows"], self.lam)
+        data, problem, best = above_minimum(cell, self.lam)
         solvers: dict[str, Solver] = {
             "random": Pegasos(output="random"),
             "best": Amplified(delta=self.delta, horizon=cell["T"]),
@@ -60,9 +56,9 @@ class PegasosConfidence(Experiment):
             excess[way] = [problem.objective(end) - best for end in ends]
         return {"excess": excess, "best": best, "R": problem.largest_norm(), **data.about}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Quantiles of the excess beside the bounds."""
-        panels, claims, rows = [], Claims(self.name), []
+        panels, rows = [], []
         for _, part in results.by("set"):
             first = part.first
             excess = {way: sorted(x for one in part.column("excess") for x in one[way]) for way in self.ways}
@@ -75,15 +71,11 @@ class PegasosConfidence(Experiment):
                 mean, median = float(np.mean(excess[way])), float(np.median(excess[way]))
                 rows.append([label, words, mean, median, _sure(excess[way]), excess[way][-1]])
             bound = float(pegasos_gap(T[scale], self.lam, first["R"]))
-            _claims(claims, label, excess, bound, 1.0 - first["best"], where)
+            _claims(draft.claims, label, excess, bound, 1.0 - first["best"], where)
         caption = self.text("caption", T=T[scale])
-        table = ReportTable(
-            self.name,
-            caption,
-            ["set", "answer", "mean", "median", f"{1 - self.delta:.0%} of the runs are below", "worst"],
-            rows,
-        )
-        return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], [table], results.notes())
+        draft.figure(caption, panels)
+        below = f"{1 - self.delta:.0%} of the runs are below"
+        draft.table(caption, ("set", "answer", "mean", "median", below, "worst"), rows)
 
 
 def _sure(excess: list[float]) -> float:
@@ -96,14 +88,10 @@ def _claims(
 ) -> None:
     bounds = {"random": mean_bound / experiment.delta, "best": mean_bound * math.e * experiment.runs}
     for sentence, (way, bound) in zip(("theorem_3", "equation_9"), bounds.items(), strict=True):
-        claims.add(
-            sentence,
-            label,
-            float(np.mean(np.array(excess[way]) <= bound)),
-            1 - experiment.delta,
-            f"{where}; the bound is {bound:.3g}, w = 0 has {at_zero:.3g}",
-            sure="w = 0 is within the bound" if bound >= at_zero else "",
-        )
+        share = float(np.mean(np.array(excess[way]) <= bound))
+        said = f"{where}; the bound is {bound:.3g}, w = 0 has {at_zero:.3g}"
+        sure = "w = 0 is within the bound" if bound >= at_zero else ""
+        claims.add(sentence, label, share, 1 - experiment.delta, said, sure=sure)
     surest = {way: max(_sure(excess[way]), 1e-12) for way in experiment.ways}
     bounds_apart = bounds["random"] / bounds["best"]
     said = f"{where}; the paper's number is the ratio of its bounds"

@@ -8,24 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.display.figure import Figure, ReportTable, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
-from hinge.experiments.measure import Evaluation, error, evaluate_at, log_spaced
-from hinge.experiments.pegasos.table1 import (
-    ACCURACY,
-    COLUMNS,
-    LAMS,
-    PEGASOS,
-    PERF,
-    beside_perf,
-    line_of,
-    marks,
-    row_of,
-    svm_perf,
-)
+from hinge.display.figure import loglog
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
+from hinge.experiments.pegasos.table1 import ACCURACY, COLUMNS, LAMS, PEGASOS, PERF, RunsAtGoal, run_on
 from hinge.experiments.sets import choose
-from hinge.problems import Regularized, Solution
-from hinge.solvers import Pegasos
 from hinge.types import Stored
 
 NAME = "covertype"
@@ -74,56 +60,28 @@ class PegasosCovertype(Experiment):
         """Objective and test error on the way, against seconds that hold no evaluation."""
         from threadpoolctl import threadpool_limits
 
-        chosen = choose(NAME, cell["rows"])
-        X, y, X_test, y_test = rescale(cell["scaling"], cell["rows"])
-        problem = Regularized(X, y, LAM)
-
-        def evaluate(solution: Solution) -> Evaluation:
-            return {"objective": problem.objective(solution), "error": error(solution, X_test, y_test)}
-
-        said = {"label": f"{chosen.label}, {SCALINGS[cell['scaling']]}", "note": chosen.note, "n": len(y)}
+        chosen, rows = choose(NAME, cell["rows"]), rescale(cell["scaling"], cell["rows"])
         with threadpool_limits(1):
-            if cell["method"] == PERF:
-                return {**said, **svm_perf(problem, evaluate, cell["limit"])}
-            at = log_spaced(10_000, cell["T"], 8)
-            return {**said, "looks": evaluate_at(problem, Pegasos(output="last"), at, evaluate, cell["seed"])}
+            found = run_on(cell, *rows)
+        label = f"{chosen.label}, {SCALINGS[cell['scaling']]}"
+        return {"label": label, "note": chosen.note, "n": len(rows[1]), **found}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A panel for each scaling, and three claims for each that pegasos-table1 does not have."""
         panels, rows = [], []
-        claims = Claims(self.name)
         for scaling in SCALINGS:
             part = results.where(scaling=scaling)
-            perf, pegasos = part.where(method=PERF), part.where(method=PEGASOS)
-            if not perf:
+            if not part.where(method=PERF):
                 continue  # SVM-Perf sets the goal
-            label = perf.first["label"]
-            goal = float(np.median([looks[-1]["objective"] for looks in perf.column("looks")])) + ACCURACY
-            best = max(float(bound) for bound in perf.column("bound"))
-            runs = {method: found for method, found in ((PERF, perf), (PEGASOS, pegasos)) if found}
-            lines = [line_of(method, found.column("looks"), best) for method, found in runs.items()] + marks(NAME)
-            panels.append(loglog(label, "seconds", "objective above the bound", lines))
-            rows += [row_of(label, NAME, method, found, goal) for method, found in runs.items()]
-            where = self.text(
-                "conditions",
-                label=label,
-                lam=LAM,
-                of_perf=len(perf),
-                gap=max(perf.column("gap")),
-                of_pegasos=len(pegasos),
-                accuracy=ACCURACY,
-            )
+            runs = RunsAtGoal(NAME, part)
+            lines, own = runs.compare((PERF, PEGASOS))
+            rows += own
+            panels.append(loglog(runs.label, "seconds", "objective above the bound", lines))
             if scaling != "columns":  # which pegasos-table1 judges
-                beside_perf(claims, NAME, label, part, goal, where)
-        caption = self.text("caption", lam=LAM, accuracy=ACCURACY)
-        table = ReportTable(
-            self.name,
-            self.text("table_caption", accuracy=ACCURACY, limit=LIMIT[scale], last=LAST[scale]),
-            COLUMNS,
-            rows,
-        )
-        figures = [Figure(self.name, caption, panels)] if panels else []
-        return Outcome(claims, figures, [table] if rows else [], results.notes())
+                runs.beside_perf(draft.claims)
+        draft.figure(self.text("caption", lam=LAM, accuracy=ACCURACY), panels)
+        caption = self.text("table_caption", accuracy=ACCURACY, limit=LIMIT[scale], last=LAST[scale])
+        draft.table(caption, COLUMNS, rows)
 
 
 experiment = PegasosCovertype()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hinge.display.figure import Figure, Series, level_line, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
-from hinge.experiments.measure import band, evaluate_at, log_spaced, mean_hinge, minimum
-from hinge.experiments.sets import choose
-from hinge.problems import Regularized, Solution
+from hinge.display.figure import Series, level_line, loglog
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
+from hinge.experiments.measure import above_minimum, band, evaluate_at, log_spaced, mean_hinge
+from hinge.problems import Solution
 from hinge.solvers import SGD, Norma, Pegasos, Solver
 
 SEEDS = {"tiny": 2, "full": 5}
@@ -45,10 +44,8 @@ class PegasosFigure2(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Objective above the optimum and mean hinge loss on the test rows, on the way to T."""
-        data = choose(cell["set"], cell["rows"])
-        X, y, X_test, y_test = data.parts
-        problem = Regularized(X, y, self.lam)
-        best = minimum(cell["set"], cell["rows"], self.lam)
+        data, problem, best = above_minimum(cell, self.lam)
+        _, _, X_test, y_test = data.parts
 
         def evaluate(solution: Solution) -> dict[str, float]:
             return {"excess": problem.objective(solution) - best, "test": mean_hinge(solution, X_test, y_test)}
@@ -56,9 +53,9 @@ class PegasosFigure2(Experiment):
         looks = evaluate_at(problem, SOLVERS[cell["solver"]], log_spaced(100, cell["T"]), evaluate, cell["seed"])
         return {"looks": looks, "optimum": best, **data.about}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A figure for each set: Norma's objective and test loss on the left, fixed steps on the right."""
-        figures, claims, seeds = [], Claims(self.name), results.seeds
+        seeds = results.seeds
         for name, part in results.by("set"):
             label = part.first["label"]
             excess, test = _lines(part, "excess"), _lines(part, "test")
@@ -76,7 +73,7 @@ class PegasosFigure2(Experiment):
                 )
             ]
             caption = self.text("caption", label=label, optimum=part.first["optimum"], seeds=seeds)
-            figures.append(Figure(f"{self.name}-{name}", caption, panels))
+            draft.figure(caption, panels, name)
             where = f"{label}, λ = {self.lam:g}, T = {LAST[scale]:,}, last iterate, median of {seeds} seeds"
             hindsight = f"{where}, η of {', '.join(f'{eta:g}' for eta in ETAS)} judged by the training objective"
             fixed = _over_pegasos(excess, FIXED)
@@ -90,8 +87,8 @@ class PegasosFigure2(Experiment):
                 ("poor", suggested, 1, where),
             ):
                 best = min if sentence == "some" else max
-                claims.add(sentence, label, best(ratios) if len(ratios) == wanted else None, conditions=conditions)
-        return Outcome(claims, figures, notes=results.notes())
+                found = best(ratios) if len(ratios) == wanted else None
+                draft.claims.add(sentence, label, found, conditions=conditions)
 
 
 def _lines(part: CellResults, value: str) -> dict[str, Series]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.display.figure import Figure, Panel, Series, level_line
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
-from hinge.experiments.measure import minimum, slope, spread
-from hinge.experiments.sets import choose
-from hinge.problems import Regularized
+from hinge.display.figure import Panel, Series, level_line
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
+from hinge.experiments.measure import above_minimum, slope, spread
 from hinge.solvers import Pegasos, trace
 
 SEEDS = {"tiny": 2, "full": 5}
@@ -38,22 +36,17 @@ class PegasosFigure3(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The objective of the last iterate, as in the paper, above the optimum."""
-        data = choose(cell["set"], cell["rows"])
-        problem = Regularized(*data.parts[:2], self.lam)
+        data, problem, best = above_minimum(cell, self.lam)
         solver = Pegasos(batch_size=cell["k"], output="last")
         (now,) = trace(problem, solver, [cell["T"]], seed=cell["seed"])
         objective = problem.objective(now.solution)
-        best = minimum(cell["set"], cell["rows"], self.lam)
         return {"objective": objective, "excess": objective - best, **data.about}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """One panel for each set and each quantity held."""
-        panels, claims = [], Claims(self.name)
-        for name in results.values_of("set"):
-            for held in ("T", "kT"):
-                part = results.where(set=name, held=held)
-                if not part:
-                    continue
+        panels, claims = [], draft.claims
+        for _, of_set in results.by("set"):
+            for held, part in of_set.by("held"):
                 label, T = part.first["label"], FIXED_T[scale] if held == "T" else FIXED_KT[scale]
                 series = spread("Pegasos", part, "k", "excess")
                 shown = spread("Pegasos", part, "k", "objective")
@@ -67,8 +60,7 @@ class PegasosFigure3(Experiment):
                 for largest in (self.wide, max(BATCHES[scale])):
                     on = f"{label}, k up to {largest:,}"
                     claims.add("constant", on, _spread_of(series, largest), "about constant", where)
-        caption = self.text("caption", seeds=SEEDS[scale])
-        return Outcome(claims, [Figure(self.name, caption, panels)], notes=results.notes())
+        draft.figure(self.text("caption", seeds=SEEDS[scale]), panels)
 
 
 def _spread_of(series: Series, largest: int) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Series, loglog
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, first_below, log_spaced, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
@@ -55,18 +55,16 @@ class PegasosKernel(Experiment):
             looks.append({"iteration": now.iteration, "excess": excess, "support": support, "evaluations": evaluations})
         return {"looks": looks, "m": problem.n, "label": label.rsplit(", ", 1)[0], "note": note}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """T and evaluations over ε, and over m."""
-        if not results:
-            return Outcome([])
-        sizes, eps = results.values_of("rows"), ACCURACIES[scale]
+        sizes, eps, label = results.values_of("rows"), ACCURACIES[scale], results.first["label"]
         needs = {
             what: {(m, e): found for m in sizes for e in eps if (found := _first(results.where(rows=m), what, e))}
             for what in ("iteration", "evaluations", "support")
         }
         panels = [
             loglog(
-                results.first["label"],
+                label,
                 "ε, absolute accuracy",
                 words,
                 [
@@ -77,12 +75,28 @@ class PegasosKernel(Experiment):
             )
             for what, words in (("iteration", "T, iterations"), ("evaluations", "kernel evaluations"))
         ]
-        caption = self.text("caption", label=results.first["label"], variance=VARIANCE, lam=LAM, seeds=results.seeds)
+        caption = self.text("caption", label=label, variance=VARIANCE, lam=LAM, seeds=results.seeds)
         where = f"σ² = {VARIANCE:g}, λ = {LAM:g}, last iterate, projected, median of {results.seeds} seeds"
-        figures = [Figure(self.name, caption, panels)] if any(panel.series for panel in panels) else []
-        claims = Claims(self.name)
-        _claims(claims, results.first["label"], needs, sizes, eps, where)
-        return Outcome(claims, figures, [], results.notes())
+        draft.figure(caption, panels)
+        largest, least = max(sizes), min(eps)
+
+        def over_eps(what: str) -> float | None:
+            line = {e: needs[what][largest, e] for e in eps if (largest, e) in needs[what]}
+            return -slope(list(line), list(line.values())) if len(line) == len(eps) else None
+
+        def over_m(what: str) -> float | None:
+            line = {m: needs[what][m, least] for m in sizes if (m, least) in needs[what]}
+            return slope(list(line), list(line.values())) if len(line) > 1 else None
+
+        of_m, here = over_m("iteration"), f"{where}, m = {largest:,}"
+        support, iterations = (needs[what].get((largest, least)) for what in ("support", "iteration"))
+        share = support / min(largest, iterations) if support and iterations else None
+        all_eps = f"{here}, ε = {', '.join(f'{e:g}' for e in eps)}"
+        draft.claims.add("accurate", f"{label}, ε^-p", over_eps("iteration"), 1.0, all_eps)
+        all_m = f"{where}, m = {', '.join(f'{m:,}' for m in sizes)}, ε = {least:g}"
+        draft.claims.add("accurate", f"{label}, m^p", None if of_m is None else abs(of_m), 0.0, all_m)
+        draft.claims.add("evaluations", label, over_eps("evaluations"), 2.0, all_eps)
+        draft.claims.add("inner", label, share, 1.0, f"{here}, ε = {least:g}")
 
 
 def _first(part: CellResults, what: str, eps: float) -> float | None:
@@ -90,35 +104,6 @@ def _first(part: CellResults, what: str, eps: float) -> float | None:
     found = [first_below(looks, what, "excess", eps) for looks in part.column("looks")]
     known = [one for one in found if one is not None]
     return float(np.median(known)) if known and len(known) == len(found) else None
-
-
-def _claims(
-    claims: Claims,
-    label: str,
-    needs: dict[str, dict[tuple[int, float], float]],
-    sizes: list[int],
-    eps: tuple[float, ...],
-    where: str,
-) -> None:
-    largest, least = max(sizes), min(eps)
-
-    def over_eps(what: str) -> float | None:
-        line = {e: needs[what][largest, e] for e in eps if (largest, e) in needs[what]}
-        return -slope(list(line), list(line.values())) if len(line) == len(eps) else None
-
-    def over_m(what: str) -> float | None:
-        line = {m: needs[what][m, least] for m in sizes if (m, least) in needs[what]}
-        return slope(list(line), list(line.values())) if len(line) > 1 else None
-
-    of_m, here = over_m("iteration"), f"{where}, m = {largest:,}"
-    support, iterations = (needs[what].get((largest, least)) for what in ("support", "iteration"))
-    share = support / min(largest, iterations) if support and iterations else None
-    all_eps = f"{here}, ε = {', '.join(f'{e:g}' for e in eps)}"
-    claims.add("accurate", f"{label}, ε^-p", over_eps("iteration"), 1.0, all_eps)
-    all_m = f"{where}, m = {', '.join(f'{m:,}' for m in sizes)}, ε = {least:g}"
-    claims.add("accurate", f"{label}, m^p", None if of_m is None else abs(of_m), 0.0, all_m)
-    claims.add("evaluations", label, over_eps("evaluations"), 2.0, all_eps)
-    claims.add("inner", label, share, 1.0, f"{here}, ε = {least:g}")
 
 
 experiment = PegasosKernel()

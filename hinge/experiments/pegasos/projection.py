@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
-from hinge.experiments.measure import band, evaluate_at, log_spaced, minimum
-from hinge.experiments.sets import choose
-from hinge.problems import Regularized
+from hinge.display.figure import Series, loglog
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
+from hinge.experiments.measure import above_minimum, band, evaluate_at, log_spaced
 from hinge.solvers import Norma, Pegasos
 
 SEEDS = {"tiny": 2, "full": 5}
@@ -37,9 +35,7 @@ class PegasosProjection(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The objective of the last iterate above the optimum, on the way to T."""
-        data = choose(cell["set"], cell["rows"])
-        problem = Regularized(*data.parts[:2], self.lam)
-        best = minimum(cell["set"], cell["rows"], self.lam)
+        data, problem, best = above_minimum(cell, self.lam)
         solver = (
             Pegasos(projection=cell["projection"], output="last")
             if cell["solver"] == "Pegasos"
@@ -50,18 +46,16 @@ class PegasosProjection(Experiment):
         )
         return {"looks": looks, **data.about}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A panel for each set, and what leaving the projection out costs at small and at large T."""
-        panels, claims, seeds = [], Claims(self.name), results.seeds
+        panels, claims, seeds = [], draft.claims, results.seeds
         for _, part in results.by("set"):
             label = part.first["label"]
             lines: dict[tuple[str, bool], Series] = {}
-            for solver in ("Pegasos", "Norma"):
-                for projection in (True, False):
-                    found = part.where(solver=solver, projection=projection)
-                    if found:
-                        called = f"{solver}, {'' if projection else 'not '}projected"
-                        lines[solver, projection] = band(called, found.column("looks"), "iteration", "excess")
+            for solver, of_solver in part.by("solver"):
+                for projection, found in of_solver.by("projection"):
+                    called = f"{solver}, {'' if projection else 'not '}projected"
+                    lines[solver, projection] = band(called, found.column("looks"), "iteration", "excess")
             panels.append(loglog(label, "T, iterations", "objective above the optimum", list(lines.values())))
             where = f"{label}, λ = {self.lam:g}, last iterate, median of {seeds} seeds"
             last = LAST[scale]
@@ -71,8 +65,7 @@ class PegasosProjection(Experiment):
                 claims.add("important", f"{label}, T = {T:,}", _ratio(lines, "Pegasos", T), "important", said)
             for T in (self.early[-1], last):
                 claims.add("improves", f"{label}, T = {T:,}", _ratio(lines, "Norma", T), "improves", where)
-        caption = self.text("caption", seeds=seeds)
-        return Outcome(claims, [Figure(self.name, caption, panels)], notes=results.notes())
+        draft.figure(self.text("caption", seeds=seeds), panels)
 
 
 def _ratio(lines: dict[tuple[str, bool], Series], solver: str, T: int) -> float | None:

@@ -8,11 +8,10 @@ import numpy as np
 from sklearn.utils.extmath import row_norms
 
 from hinge.bounds import pegasos_gap
-from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
-from hinge.experiments.measure import log_spaced, minimum
-from hinge.experiments.sets import choose
-from hinge.problems import Regularized, Solution
+from hinge.display.figure import Series, loglog
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
+from hinge.experiments.measure import above_minimum, log_spaced
+from hinge.problems import Solution
 from hinge.solvers import Pegasos, trace
 
 SETS = {"tiny": ("reuters",), "full": ("reuters", "adult")}
@@ -36,15 +35,12 @@ class PegasosRegret(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Both excesses at some T, and what w = 0 has."""
-        data = choose(cell["set"], cell["rows"])
-        X, y, _, _ = data.parts
-        problem, T = Regularized(X, y, cell["lam"]), cell["T"]
-        best = minimum(cell["set"], cell["rows"], cell["lam"])
-        iterates = trace(problem, Pegasos(batch_size="all", output="last"), range(T))  # w_1 is that of iteration 0
+        (data, problem, best), T = above_minimum(cell, cell["lam"]), cell["T"]
+        iterates = trace(problem, Pegasos(batch_size="all", output="last"), range(T))  # iteration 0 has w_1
         above = np.array([problem.objective(now.solution) for now in iterates]) - best
         regret = np.cumsum(above) / np.arange(1, T + 1)
         at = log_spaced(FIRST, T)
-        # The solver's average is of w_2, …, w_{T+1}: to that of T − 1 iterations w_1 = 0 is added.
+        # The solver's average is of w_2, …, w_{T+1}: to T − 1 iterations w_1 = 0 is added.
         averaged = trace(problem, Pegasos(batch_size="all", output="uniform"), [t - 1 for t in at])
         average = [
             problem.objective(Solution(now.solution.w * (t - 1) / t)) - best
@@ -55,13 +51,13 @@ class PegasosRegret(Experiment):
             "regret": [float(regret[t - 1]) for t in at],
             "average": average,
             "start": float(above[0]),
-            "R": float(row_norms(X).max()),
+            "R": float(row_norms(data.data.X_train).max()),
             **data.about,
         }
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """The largest share of the bound, where the bound is below what w = 0 has."""
-        panels, claims = [], Claims(self.name)
+        panels = []
         for one in results:
             found, lam = one.values, one.cell["lam"]
             T = np.array(found["at"])
@@ -77,9 +73,8 @@ class PegasosRegret(Experiment):
             for sentence, name in (("regret", "regret"), ("average", "average")):
                 share = float((np.array(found[name]) / bound)[kept].max())
                 far = "the bound is far above what is needed" if share < FAR else ""
-                claims.add(sentence, on, share, 1.0, where, silent=loose, sure=far)
-        caption = self.text("caption")
-        return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], notes=results.notes())
+                draft.claims.add(sentence, on, share, 1.0, where, silent=loose, sure=far)
+        draft.figure(self.text("caption"), panels)
 
 
 experiment = PegasosRegret()

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from hinge.bounds import Numbers, pegasos_iterations
-from hinge.display.figure import Figure, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
-from hinge.experiments.measure import Evaluation, log_spaced, minimum, slope, spread_of
-from hinge.experiments.sets import choose
-from hinge.problems import Regularized
+from hinge.display.figure import Series, loglog
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
+from hinge.experiments.measure import Evaluation, above_minimum, log_spaced, slope, spread_of
 from hinge.solvers import Pegasos, trace
 
 SETS = {"tiny": ("ccat",), "full": ("ccat", "covertype")}
@@ -38,17 +36,12 @@ class PegasosScaling(Experiment):
         for name in SETS[scale]:
             places = [(m, LAM[scale]) for m in SIZES[scale]] + [(SIZE[scale], lam) for lam in LAMS[scale]]
             for rows, lam in dict.fromkeys(places):
-                cells += [
-                    {"set": name, "rows": rows, "lam": lam, "eps": EPS[scale], "seed": seed}
-                    for seed in range(SEEDS[scale])
-                ]
+                cells += grid(set=[name], rows=[rows], lam=[lam], eps=[EPS[scale]], seed=range(SEEDS[scale]))
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The excess of the last iterate, until it is ε for the first time."""
-        data = choose(cell["set"], cell["rows"])
-        problem = Regularized(*data.parts[:2], cell["lam"])
-        best = minimum(cell["set"], cell["rows"], cell["lam"], 1e-4)
+        data, problem, best = above_minimum(cell, cell["lam"], 1e-4)
         most = pegasos_iterations(cell["lam"], cell["eps"]) / 5  # where to give up
         looks: list[Evaluation] = []
         for now in trace(problem, Pegasos(output="last"), log_spaced(100, int(most), 8), seed=cell["seed"]):
@@ -58,10 +51,9 @@ class PegasosScaling(Experiment):
         label = data.label.rsplit(", ", 1)[0]  # without the number of rows, which varies
         return {"looks": looks, "R": problem.largest_norm(), "label": label, "note": data.note}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A panel for each of m, ε and λ, with the law of the theorem through the measurements."""
-        figures, claims = [], Claims(self.name)
-        lam, size, eps = LAM[scale], SIZE[scale], EPS[scale]
+        claims, lam, size, eps = draft.claims, LAM[scale], SIZE[scale], EPS[scale]
         for name, part in results.by("set"):
             label, R = part.first["label"], float(part.first["R"])
             by_m = _points([(m, part.where(rows=m, lam=lam), eps) for m in SIZES[scale]])
@@ -81,8 +73,7 @@ class PegasosScaling(Experiment):
                 if measured.x:
                     lines = [measured, _fit_law(measured, np.asarray(law(np.array(measured.x))))]
                 panels.append(loglog(f"{label}: {title}", axis, "T, iterations", lines))
-            caption = self.text("caption", label=label, seeds=seeds)
-            figures.append(Figure(f"{self.name}-{name}", caption, panels))
+            draft.figure(self.text("caption", label=label, seeds=seeds), panels, name)
             where = f"last iterate, first T with an excess of ε, {seeds}, "
             of_m = _exponent(by_m, len(SIZES[scale]), abs)
             claims.add("of_m", label, of_m, "p = 0", f"{where}m = {_join_numbers(SIZES[scale])}, {titles[0]}")
@@ -93,7 +84,6 @@ class PegasosScaling(Experiment):
             bound = _above_bound((by_m, by_eps, by_lam), laws)
             given_up = "a run is given up at a fifth of the bound"
             claims.add("bound", label, bound, 1.0, f"{where}all of the above, R = {R:.2f}", sure=given_up)
-        return Outcome(claims, figures, notes=results.notes())
 
 
 def _first_accurate(looks: Sequence[Evaluation], eps: float) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count
@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from hinge.display.figure import Beside, Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
-from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, slope
+from hinge.display.figure import Beside, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, of_sets, slope
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
 from hinge.problems import Regularized, Solution
@@ -24,7 +24,7 @@ from hinge.solvers import CuttingPlane, Pegasos, solve, trace
 from hinge.solvers.choice import auto
 from hinge.types import Stored
 
-STEEPEST = 4.0  # seconds of LIBSVM grow as the cube of the rows at most: a larger exponent is that of too few
+STEEPEST = 4.0  # seconds of LIBSVM grow as the cube of the rows at most: a larger exponent means too few
 ACCURACY = 0.001  # of SVM-Perf, and of Pegasos above SVM-Perf
 LAMS = {"ccat": 1e-4, "covertype": 1e-6, "astro-ph": 2e-4, "imdb": 2e-4}
 PAPER = {"ccat": (2, 77, 20_075), "covertype": (6, 85, 25_514), "astro-ph": (2, 5, 80)}
@@ -51,7 +51,7 @@ COLUMNS = (
     *("set", "method", "rows", "seconds", "paper's seconds"),
     *("reached", "objective", "above SVM-Perf", "test error, %"),
 )
-"""Heads of the table, of which `row_of` makes the rows."""
+"""Heads of the table."""
 Evaluate = Callable[[Solution], Evaluation]
 
 
@@ -85,45 +85,26 @@ class PegasosTable1(Experiment):
         with threadpool_limits(1):  # SVM-Perf's planes and Newton's Hessian are for BLAS
             return _run_method(cell)
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """The table, the curves, and the ratios of seconds."""
-        panels, rows, printed, claims, notes = [], [], [], Claims(self.name), results.notes()
+        panels, rows, printed, claims = [], [], [], draft.claims
         spent: dict[str, tuple[float, bool]] = {}
         for name, part in results.by("set"):
-            perf = part.where(method=PERF)
-            if not perf:
+            if not part.where(method=PERF):
                 continue  # SVM-Perf sets the goal for the others
-            label = perf.first["label"]
-            goal = float(np.median([looks[-1]["objective"] for looks in perf.column("looks")])) + ACCURACY
-            best = max([float(b) for r in part if (b := r.values.get("bound"))])
-            lines = []
-            for method in (PERF, *OUTPUTS, *OTHERS):
-                found = part.where(method=method)
-                if not found:
-                    continue
-                lines.append(line_of(method, found.column("looks"), best))
-                rows.append(row_of(label, name, method, found, goal))
+            runs = RunsAtGoal(name, part)
+            lines, own = runs.compare((PERF, *OUTPUTS, *OTHERS))
+            rows += own
             if name in PAPER:
-                lines += marks(name)
-                printed.append(_printed_row(name, label, part, goal))
-            panels.append(loglog(label, "seconds", "objective above the optimum", lines))
-            gap, pegasos = max(perf.column("gap")), part.where(method=PEGASOS)
-            where = self.text(
-                "conditions",
-                label=label,
-                lam=LAMS[name],
-                of_perf=len(perf),
-                gap=gap,
-                of_pegasos=len(pegasos),
-                accuracy=ACCURACY,
-            )
-            beside_perf(claims, name, label, part, goal, where)
-            reached = bool(pegasos) and _is_reached(pegasos, goal)
-            if pegasos:
-                spent[name] = median_at(pegasos, goal, "seconds"), reached
-            sizes, p, seconds_for_all = _libsvm_law(part, perf.first["n"])
+                printed.append(_printed_row(runs))
+            panels.append(loglog(runs.label, "seconds", "objective above the optimum", lines))
+            runs.beside_perf(claims)
+            if runs.pegasos:
+                spent[name] = runs.median(runs.pegasos, "seconds"), runs.reached
+            sizes, p, seconds_for_all = _libsvm_law(runs)
+            most = part.where(method=LIBSVM, part=sizes[-1]) if sizes else CellResults()
             if sizes:
-                rows.append(row_of(label, name, LIBSVM, part.where(method=LIBSVM, part=sizes[-1]), goal))
+                rows.append(runs.row(LIBSVM, most))
             if p is None or seconds_for_all is None:
                 continue
             law = (
@@ -132,17 +113,11 @@ class PegasosTable1(Experiment):
                 if p <= STEEPEST
                 else f"{sizes[0]:,} to {sizes[-1]:,} rows are too few to tell how its seconds grow"
             )
-            notes.append(f"LIBSVM on {label}: {law}. It has no setting without a bias.")
-            measured = median_at(part.where(method=LIBSVM, part=sizes[-1]), -np.inf, "seconds")
-            few = f"LIBSVM ran on {sizes[-1]:,} rows, where SVM-Perf had all" if sizes[-1] < perf.first["n"] else ""
-            claims.add(
-                "light",
-                label,
-                measured / median_at(perf, -np.inf, "seconds"),
-                PAPER[name][2] / PAPER[name][1],
-                f"{where}; LIBSVM in place of SVM-Light",
-                unmeasured=few,
-            )
+            draft.notes.append(f"LIBSVM on {runs.label}: {law}. It has no setting without a bias.")
+            ratio = runs.end(most, "seconds") / runs.end(runs.perf, "seconds")
+            few = f"LIBSVM ran on {sizes[-1]:,} rows, where SVM-Perf had all" if sizes[-1] < runs.n else ""
+            where = f"{runs.where}; LIBSVM in place of SVM-Light"
+            claims.add("light", runs.label, ratio, PAPER[name][2] / PAPER[name][1], where, unmeasured=few)
         if "ccat" in spent and "covertype" in spent:
             ratio, reached = spent["covertype"][0] / spent["ccat"][0], spent["covertype"][1]
             claims.add(
@@ -152,25 +127,10 @@ class PegasosTable1(Experiment):
                 PAPER["covertype"][0] / PAPER["ccat"][0],
                 "as above" + ("" if reached else "; on Covertype the seconds spent in vain"),
             )
-        caption = (
-            "Objective above the best lower bound known, against seconds without evaluation and compilation. "
-            f"Lines are the runs of median length of up to {results.seeds}. λ = "
-            + ", ".join(f"{LAMS[name]:g} ({name})" for name in SETS[scale])
-            + ". The paper's seconds are marked at the accuracy of 0.001, which both end with. "
-            "SVM-Perf is this library's CuttingPlane; LinearSVC is a fit for each of tol = 1 and 0.1."
-        )
-        table = ReportTable(
-            self.name,
-            f"Seconds until the objective is within {ACCURACY:g} of what SVM-Perf ends with; SVM-Perf itself "
-            f"to a gap of {ACCURACY:g}. Pegasos is given up after so many iterations: "
-            + ", ".join(f"{LAST[scale][name]:,} ({name})" for name in SETS[scale])
-            + ". LIBSVM stands in for SVM-Light, on fewer rows and with a bias.",
-            COLUMNS,
-            rows,
-        )
-        said = "Table 1. Training time in CPU-seconds: the paper's / ours."
-        whole = ReportTable(f"{self.name}-printed", said, ["", PEGASOS, PERF, "SVM-Light"], printed)
-        return Outcome(claims, [Figure(self.name, caption, panels)], [table], notes, whole)
+        lams, lasts = of_sets("{:g}", LAMS, SETS[scale]), of_sets("{:,}", LAST[scale], SETS[scale])
+        draft.figure(self.text("caption", seeds=results.seeds, lams=lams), panels)
+        draft.table(self.text("table_caption", accuracy=ACCURACY, lasts=lasts), COLUMNS, rows)
+        draft.print_table(self.text("table_caption_2"), ["", PEGASOS, PERF, "SVM-Light"], printed)
 
 
 @lru_cache(maxsize=1)
@@ -189,27 +149,29 @@ def _run_method(cell: Cell) -> dict[str, Any]:
     if "part" in cell:
         kept = np.random.default_rng(cell["seed"]).permutation(len(y))[: cell["part"]]
         X, y = X[kept], y[kept]
-    problem = Regularized(X, y, LAMS[cell["set"]])
+    return {**data.about, "n": len(y), **run_on(cell, X, y, X_test, y_test)}
+
+
+def run_on(cell: Cell, X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray) -> dict[str, Any]:
+    """What the method of a cell gives on these rows."""
+    problem, method = Regularized(X, y, LAMS[cell["set"]]), cell["method"]
 
     def evaluate(solution: Solution) -> Evaluation:
         return {"objective": problem.objective(solution), "error": error(solution, X_test, y_test)}
 
-    method = cell["method"]
-    said: dict[str, Any] = {**data.about, "n": len(y)}
     if method in OUTPUTS:
         solver = Pegasos(output=OUTPUTS[method])  # type: ignore[arg-type]
-        at = log_spaced(10_000, cell["T"], 8)
-        return {**said, "looks": evaluate_at(problem, solver, at, evaluate, cell["seed"])}
+        return {"looks": evaluate_at(problem, solver, log_spaced(10_000, cell["T"], 8), evaluate, cell["seed"])}
     if method == PERF:
-        return {**said, **svm_perf(problem, evaluate, cell["limit"])}
+        return _svm_perf(problem, evaluate, cell["limit"])
     if method == LIBSVM:
-        return {**said, **_libsvm(problem, X, y, evaluate)}
+        return _libsvm(problem, X, y, evaluate)
     if method == OTHERS[0]:
-        return {**said, **_run_default(problem, evaluate, cell["limit"], cell["seed"])}
-    return {**said, "looks": _liblinear(problem, X, y, evaluate, cell["seed"])}
+        return _run_default(problem, evaluate, cell["limit"], cell["seed"])
+    return {"looks": _liblinear(problem, X, y, evaluate, cell["seed"])}
 
 
-def svm_perf(problem: Regularized, evaluate: Evaluate, limit: float) -> dict[str, Any]:
+def _svm_perf(problem: Regularized, evaluate: Evaluate, limit: float) -> dict[str, Any]:
     """Passes until the gap is at most the accuracy, in absolute terms as the paper's ε."""
     looks: list[Evaluation] = []
     for now in trace(problem, CuttingPlane(), count(1)):
@@ -268,25 +230,101 @@ def _fit_and_evaluate(model: BaseEstimator, X: Stored, y: np.ndarray, evaluate: 
     return {"seconds": seconds, **evaluate(Solution(np.ascontiguousarray(w.ravel(), np.float64), b))}
 
 
-def marks(name: str) -> list[Series]:
-    """The paper's seconds of both, at the accuracy that they end with."""
-    seconds = zip((PEGASOS, PERF), PAPER[name], strict=False)
-    return [Series(f"the paper's {method}", [spent], [ACCURACY], kind="stated") for method, spent in seconds]
+class RunsAtGoal:
+    """The runs on one set, and when they come to the objective that SVM-Perf ends with, and the accuracy.
+
+    Parameters
+    ----------
+    name : str
+        Of the set.
+    part : CellResults
+        With runs of SVM-Perf.
+    """
+
+    def __init__(self, name: str, part: CellResults) -> None:
+        self.name, self.part = name, part
+        self.perf, self.pegasos = part.where(method=PERF), part.where(method=PEGASOS)
+        self.label, self.n = self.perf.first["label"], self.perf.first["n"]
+        self.goal = self.end(self.perf, "objective") + ACCURACY
+        self.reached = bool(self.pegasos) and self._is_reached(self.pegasos)
+        runs = {"of_perf": len(self.perf), "gap": max(self.perf.column("gap")), "of_pegasos": len(self.pegasos)}
+        self.where = experiment.text("conditions", label=self.label, lam=LAMS[name], accuracy=ACCURACY, **runs)
+
+    def end(self, found: CellResults, value: str) -> float:
+        """The median of a value at the end of the runs."""
+        return float(np.median([looks[-1][value] for looks in found.column("looks")]))
+
+    def median(self, found: CellResults, value: str) -> float:
+        """The median of a value at the goal, or at the end of runs that miss it."""
+        return float(np.median([self._at_goal(looks)[value] for looks in found.column("looks")]))
+
+    def _at_goal(self, looks: list[Evaluation]) -> Evaluation:
+        """The first evaluation at or below the goal; the last one if there is none."""
+        return next((look for look in looks if look["objective"] <= self.goal), looks[-1])
+
+    def _is_reached(self, found: CellResults) -> bool:
+        return all(self._at_goal(looks)["objective"] <= self.goal for looks in found.column("looks"))
+
+    def compare(self, methods: Iterable[str]) -> tuple[list[Series], list[list[Any]]]:
+        """A line for each method that was run, and the paper's seconds where it has some; and rows of the table."""
+        best = max(float(bound) for r in self.part if (bound := r.values.get("bound")))
+        runs = {method: found for method in methods if (found := self.part.where(method=method))}
+        lines = [_line(method, found.column("looks"), best) for method, found in runs.items()]
+        stated = zip((PEGASOS, PERF), PAPER.get(self.name, ()), strict=False)
+        lines += [Series(f"the paper's {method}", [spent], [ACCURACY], kind="stated") for method, spent in stated]
+        return lines, [self.row(method, found) for method, found in runs.items()]
+
+    def row(self, method: str, found: CellResults) -> list[Any]:
+        """The row of a method in the table, with the paper's seconds beside ours."""
+        value = found.first
+        by = f" ({value['by']})" if "by" in value else ""
+        reached = "yes" if self._is_reached(found) else "no"
+        if method == PERF:
+            reached = "yes" if all(gap <= ACCURACY for gap in found.column("gap")) else "no"
+        elif method == LIBSVM:
+            reached = "no" if any(found.column("cut_off")) else "its own tolerance"
+        ends = method in (PERF, LIBSVM)  # by its own rule: its last point
+        take = self.end if ends else self.median
+        seconds, objective, wrong = (take(found, key) for key in ("seconds", "objective", "error"))
+        paper = dict(zip((PEGASOS, PERF, LIBSVM), PAPER.get(self.name, (None,) * 3), strict=True)).get(method)
+        above = None if ends else objective - (self.goal - ACCURACY)
+        return [self.label, method + by, value["n"], seconds, paper, reached, objective, above, 100 * wrong]
+
+    def beside_perf(self, claims: Claims) -> None:
+        """Pegasos beside SVM-Perf: seconds, objective, test error."""
+        perf, pegasos, where = self.perf, self.pegasos, self.where
+        theirs = PAPER[BESIDE.get(self.name, self.name)]
+        where += f"; the paper's number is that of {BESIDE[self.name]}" if self.name in BESIDE else ""
+        ratio = above = apart = None
+        words = ""
+        if pegasos:
+            ratio = self.end(perf, "seconds") / self.median(pegasos, "seconds")
+            above = self.median(pegasos, "objective") - (self.goal - ACCURACY)
+            apart = abs(self.median(pegasos, "error") - self.end(perf, "error"))
+            if not self.reached:
+                words = f"; not reached in {pegasos[0].cell['T']:,} iterations: the ratio is an upper bound"
+                ratio = ratio if ratio < 1 else None  # an upper bound above 1 decides nothing
+        missed = words.partition(":")[0]
+        never = missed.removeprefix("; ") if ratio is None else ""
+        claims.add("pegasos-table1.faster", self.label, ratio, theirs[1] / theirs[0], where + words, unmeasured=never)
+        stopped = "the run is stopped where it is met"
+        claims.add("pegasos-table1.above", self.label, above, ACCURACY, where + missed, sure=stopped)
+        claims.add("pegasos-table1.identical", self.label, apart, "virtually identical", where + missed)
 
 
-def _printed_row(name: str, label: str, part: CellResults, goal: float) -> list[Any]:
+def _printed_row(runs: RunsAtGoal) -> list[Any]:
     """A row of the paper's table; of LIBSVM, in place of SVM-Light, the most rows that it had."""
-    light, pegasos = part.where(method=LIBSVM), part.where(method=PEGASOS)
+    light = runs.part.where(method=LIBSVM)
     most = max(light.values_of("part"), default=0)
     seconds = [
-        median_at(found, stop, "seconds") if found else None
-        for found, stop in ((pegasos, goal), (part.where(method=PERF), -np.inf), (light.where(part=most), -np.inf))
+        take(found, "seconds") if found else None
+        for found, take in ((runs.pegasos, runs.median), (runs.perf, runs.end), (light.where(part=most), runs.end))
     ]
-    notes = ["" if not pegasos or _is_reached(pegasos, goal) else "0.001 not reached", "", f"LIBSVM, {most:,} rows"]
-    return [Beside(NAMES[name], label), *map(Beside, PAPER[name], seconds, notes)]
+    notes = ["" if runs.reached or not runs.pegasos else "0.001 not reached", "", f"LIBSVM, {most:,} rows"]
+    return [Beside(NAMES[runs.name], runs.label), *map(Beside, PAPER[runs.name], seconds, notes)]
 
 
-def line_of(method: str, runs: list[list[Evaluation]], best: float) -> Series:
+def _line(method: str, runs: list[list[Evaluation]], best: float) -> Series:
     """Excess against seconds; separate fits are points, at the medians of both."""
     above = [[{**look, "excess": max(look["objective"] - best, 1e-9)} for look in run] for run in runs]
     if method != OTHERS[1]:  # the run of median length: runs differ in seconds, not in what they do
@@ -299,69 +337,15 @@ def line_of(method: str, runs: list[list[Evaluation]], best: float) -> Series:
     return Series(method, x, y, kind="points")
 
 
-def _at_goal(looks: list[Evaluation], goal: float) -> Evaluation:
-    """The first evaluation at or below the goal; the last one if there is none."""
-    return next((look for look in looks if look["objective"] <= goal), looks[-1])
-
-
-def median_at(found: CellResults, goal: float, value: str) -> float:
-    """The median of a value at the goal, or at the end of runs that miss it."""
-    return float(np.median([_at_goal(looks, goal)[value] for looks in found.column("looks")]))
-
-
-def _is_reached(found: CellResults, goal: float) -> bool:
-    return all(_at_goal(looks, goal)["objective"] <= goal for looks in found.column("looks"))
-
-
-def row_of(label: str, name: str, method: str, found: CellResults, goal: float) -> list[Any]:
-    """The row of a method in the table, with the paper's seconds beside ours."""
-    value = found.first
-    by = f" ({value['by']})" if "by" in value else ""
-    reached = "yes" if _is_reached(found, goal) else "no"
-    if method == PERF:
-        reached = "yes" if all(gap <= ACCURACY for gap in found.column("gap")) else "no"
-    elif method == LIBSVM:
-        reached = "no" if any(found.column("cut_off")) else "its own tolerance"
-    ends = method in (PERF, LIBSVM)  # by its own rule: its last point
-    seconds, objective, wrong = (
-        median_at(found, -np.inf if ends else goal, k) for k in ("seconds", "objective", "error")
-    )
-    paper = dict(zip((PEGASOS, PERF, LIBSVM), PAPER.get(name, (None, None, None)), strict=True)).get(method)
-    above = None if ends else objective - (goal - ACCURACY)
-    return [label, method + by, value["n"], seconds, paper, reached, objective, above, 100 * wrong]
-
-
-def _libsvm_law(part: CellResults, rows: int) -> tuple[list[int], float | None, float | None]:
+def _libsvm_law(runs: RunsAtGoal) -> tuple[list[int], float | None, float | None]:
     """Sizes that were run, the exponent of seconds in them, and the seconds of all rows by that law."""
-    found = part.where(method=LIBSVM)
+    found = runs.part.where(method=LIBSVM)
     sizes = sorted(found.values_of("part"))
     if len(sizes) < 2 or any(found.column("cut_off")):
         return sizes, None, None
-    seconds = [median_at(found.where(part=size), -np.inf, "seconds") for size in sizes]
+    seconds = [runs.end(found.where(part=size), "seconds") for size in sizes]
     p = slope(sizes, seconds)
-    return sizes, p, seconds[-1] * (rows / sizes[-1]) ** p
-
-
-def beside_perf(claims: Claims, name: str, label: str, part: CellResults, goal: float, where: str) -> None:
-    """Pegasos beside SVM-Perf: seconds, objective, test error."""
-    perf, pegasos = part.where(method=PERF), part.where(method=PEGASOS)
-    theirs = PAPER[BESIDE.get(name, name)]
-    where += f"; the paper's number is that of {BESIDE[name]}" if name in BESIDE else ""
-    ratio = above = apart = None
-    words, reached = "", bool(pegasos) and _is_reached(pegasos, goal)
-    if pegasos:
-        ratio = median_at(perf, -np.inf, "seconds") / median_at(pegasos, goal, "seconds")
-        above = median_at(pegasos, goal, "objective") - (goal - ACCURACY)
-        apart = abs(median_at(pegasos, goal, "error") - median_at(perf, -np.inf, "error"))
-        if not reached:
-            words = f"; not reached in {pegasos[0].cell['T']:,} iterations: the ratio is an upper bound"
-            ratio = ratio if ratio < 1 else None  # where it is only an upper bound, a value above 1 decides nothing
-    missed = words.partition(":")[0]
-    never = missed.removeprefix("; ") if ratio is None else ""
-    claims.add("pegasos-table1.faster", label, ratio, theirs[1] / theirs[0], where + words, unmeasured=never)
-    stopped = "the run is stopped where it is met"
-    claims.add("pegasos-table1.above", label, above, ACCURACY, where + missed, sure=stopped)
-    claims.add("pegasos-table1.identical", label, apart, "virtually identical", where + missed)
+    return sizes, p, seconds[-1] * (runs.n / sizes[-1]) ** p
 
 
 experiment = PegasosTable1()

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hinge.access import Gram, as_points
-from hinge.display.figure import Figure, Panel, Series, level_line, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.display.figure import Panel, Series, level_line, loglog
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale
 from hinge.experiments.measure import slope, spread
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
@@ -31,7 +31,7 @@ class SBPFigure1(Experiment):
     timed = True
 
     def cells(self, scale: Scale) -> list[Cell]:
-        """A run; and levels of so many numbers."""
+        """A run; and levels of growing numbers of responses."""
         run: list[Cell] = [{"part": "run", "rows": ROWS, "T": ITERATIONS, "nu": NU, "seed": 0}]
         return run + [{"part": "seconds", "n": n, "seed": s} for n in SIZES[scale] for s in range(SEEDS[scale])]
 
@@ -53,9 +53,9 @@ class SBPFigure1(Experiment):
             took.append(time.process_time() - begun)
         return {"milliseconds": 1e3 * float(np.median(took[1:]))}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Water and p* side by side, and the time of a level over n."""
-        claims, panels, notes = Claims(self.name), [], results.notes()
+        panels = []
         for one in results.where(part="run"):
             panels += _basin(one.values)
         seconds = results.where(part="seconds")
@@ -66,11 +66,10 @@ class SBPFigure1(Experiment):
                 loglog("Synthetic responses", "n", "milliseconds", [line, Series("∝ n", line.x, law, kind="theory")])
             )
             where = self.text("conditions", least=line.x[0], most=line.x[-1])
-            claims.add(
+            draft.claims.add(
                 "linear", "synthetic", slope(line.x, line.y), 1.0, f"{where}, {seconds.seeds} seeds, processor's time"
             )
-        caption = self.text("caption", iterations=ITERATIONS, rows=ROWS, nu=NU)
-        return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], notes=notes)
+        draft.figure(self.text("caption", iterations=ITERATIONS, rows=ROWS, nu=NU), panels)
 
 
 def _basin(found: dict[str, Any]) -> list[Panel]:

@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import Gram, Points, as_points
-from hinge.display.figure import Figure, Panel, ReportTable, Series
+from hinge.display.figure import Panel, Series, Value
 from hinge.estimators import SVC
 from hinge.estimators.fitting.reports import ConstantPredictionWarning
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -186,19 +186,12 @@ class SBPFigure2(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every method on every set over the seeds; SMO draws nothing, and has one."""
-        return [
-            {
-                "set": part.set,
-                "rows": part.rows,
-                "seed": seed,
-                "method": method,
-                "epochs": part.late if method == "Perceptron" else part.epochs,
-            }
-            for part in PARTS[scale]
-            for seed in range(part.seeds)
-            for method in METHODS
-            if method != "SMO" or seed == 0
-        ]
+        cells: list[Cell] = []
+        for name, rows, seeds, epochs, late in PARTS[scale]:
+            for method in METHODS:
+                passes, own = late if method == "Perceptron" else epochs, range(1 if method == "SMO" else seeds)
+                cells += grid(set=[name], rows=[rows], seed=own, method=[method], epochs=[passes])
+        return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Errors on the way, of the last iterate and of the average where there is one."""
@@ -209,34 +202,26 @@ class SBPFigure2(Experiment):
         found = evaluate_run(given.problem(method), ways, at, given.error_of, cell["seed"])
         return {"looks": found, "n": n, "nu": given.nu, "svm": given.error, **data.about}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A figure for each way of charging, a panel for each set; what the paper says of each method."""
         panels: dict[str, list[Panel]] = {axis: [] for axis in AXES}
-        claims = Claims(self.name)
-        rows: list[dict[str, str | float | int | None]] = []
-        for name, cut in dict.fromkeys((r.cell["set"], r.cell["rows"]) for r in results):
-            part = results.where(set=name, rows=cut)
+        claims, rows = draft.claims, list[list[Value]]()
+        for name, part in results.by("set"):
             label, svm = part.first["label"], float(np.median(part.column("svm")))
             for axis, words in AXES.items():
-                top = (
-                    100 * svm + 5
-                )  # of the linear axis, on which SMO's early errors would leave no room for the others
+                top = 100 * svm + 5  # of the linear axis, on which SMO's early errors would hide the others
                 panels[axis].append(Panel(label, words, "test error, %", _series(part, axis), log_x=True, top=top))
-            where = self.text(
-                "conditions",
-                variance=VARIANCE[name],
-                nu=part.first["nu"],
-                epochs=min(part.values_of("epochs")),
-                seeds=_seeds(part),
-            )
+            about = {"variance": VARIANCE[name], "nu": part.first["nu"], "epochs": min(part.values_of("epochs"))}
+            where = self.text("conditions", **about, seeds=_seeds(part))
             _ahead(claims, part, svm, where)
             _smo(claims, part, where)
             _perceptron(claims, part, where)
             rows += _rows(part, label, svm)
-        caption = self.text("caption")
-        figures = [Figure(f"{self.name}-{axis}", caption, panels[axis]) for axis in AXES]
+        for axis in AXES:
+            draft.figure(self.text("caption"), panels[axis], axis)
         said = f"To arrive: to the first median error within {100 * NEAR:g}% absolute of the SVM's own."
-        return Outcome(claims, figures, [ReportTable.from_rows(self.name, said, rows)], results.notes())
+        heads = ("data set", "method", "iterate", "error % at one epoch", "at the end", "SVM's error %")
+        draft.table(said, (*heads, *(f"{axis} to arrive" for axis in AXES)), rows)
 
 
 def _seeds(part: CellResults) -> str:
@@ -338,24 +323,15 @@ def _apart(part: CellResults, way: str) -> float | None:
     return float(np.median(np.interp(np.log(sbp.x), np.log(first.x), first.y) - np.array(sbp.y)))
 
 
-def _rows(part: CellResults, label: str, svm: float) -> list[dict[str, str | float | int | None]]:
-    rows: list[dict[str, str | float | int | None]] = []
+def _rows(part: CellResults, label: str, svm: float) -> list[list[Value]]:
+    rows = list[list[Value]]()
     for method in METHODS:
         for way in solvers(method):
             curves = {axis: _curve(part, method, way, axis) for axis in AXES}
             if len((charged := curves["charged"]).x):
                 one = _curve(part, method, way, "charged", last=1).y[-1]
-                rows.append(
-                    {
-                        "data set": label,
-                        "method": method,
-                        "iterate": _iterate(way),
-                        "error % at one epoch": one,
-                        "at the end": charged.y[-1],
-                        "SVM's error %": 100 * svm,
-                        **{f"{axis} to arrive": _arrival(curve, svm) for axis, curve in curves.items()},
-                    }
-                )
+                arrivals = (_arrival(curve, svm) for curve in curves.values())
+                rows.append([label, method, _iterate(way), one, charged.y[-1], 100 * svm, *arrivals])
     return rows
 
 

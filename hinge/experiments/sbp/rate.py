@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.access import Gram, as_points
-from hinge.display.figure import Figure, ReportTable, Series, loglog
+from hinge.display.figure import Series, Value, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, band, log_spaced, margin_after_slack, slope
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
@@ -65,11 +65,7 @@ class SBPRate(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every seed, on two sets."""
-        return [
-            {"set": name, "rows": ROWS[scale], "T": LAST[scale], "seed": seed}
-            for name in SETS
-            for seed in range(SEEDS[scale])
-        ]
+        return grid(set=SETS, rows=[ROWS[scale]], T=[LAST[scale]], seed=range(SEEDS[scale]))
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The loss of the mean on the way to T."""
@@ -82,10 +78,9 @@ class SBPRate(Experiment):
             looks.append({"iteration": now.iteration, "loss": given.best - level})
         return {"looks": looks, "nu": given.nu, "best": given.best, "n": problem.n, **given.about}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A panel for each set, the exponents, and how far the seeds are apart."""
-        panels, claims = [], Claims(self.name)
-        rows: list[list[str | float | int | None]] = []
+        panels, rows = [], list[list[Value]]()
         for name, part in results.by("set"):
             first = part.first
             line = band("loss", part.column("looks"), "iteration", "loss")
@@ -94,11 +89,10 @@ class SBPRate(Experiment):
             series = [line, Series("∝ T^-1/2", line.x, law, kind="theory")]
             panels.append(loglog(title, "T, iterations", "margin after slack that is lost", series))
             where = f"σ² = {SETS[name][0]:g}, no bias, mean iterate, {len(part)} seeds, T to {LAST[scale]:,}"
-            _claims(claims, line, part, where, title)
+            _claims(draft.claims, line, part, where, title)
             rows.append([title, line.x[-1], line.y[-1], line.y[-1] * math.sqrt(line.x[-1])])
-        caption = self.text("caption", seeds=SEEDS[scale])
-        table = ReportTable(self.name, "At the last T.", ["set", "T", "loss", "loss × √T"], rows)
-        return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], [table], results.notes())
+        draft.figure(self.text("caption", seeds=SEEDS[scale]), panels)
+        draft.table("At the last T.", ("set", "T", "loss", "loss × √T"), rows)
 
 
 def _claims(claims: Claims, line: Series, part: CellResults, where: str, title: str) -> None:

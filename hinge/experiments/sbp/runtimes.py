@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits
 from hinge.access import Gram, as_points
 from hinge.access.gram.device import import_torch
 from hinge.datasets import load
-from hinge.display.figure import Beside, Figure, ReportTable, Series, loglog
+from hinge.display.figure import Beside, Series, Value, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
 from hinge.experiments.measure import Evaluation, band, evaluate_at, log_spaced
 from hinge.experiments.sbp.table2 import LINES
 from hinge.experiments.sets import SHUFFLED, choose, is_own
@@ -131,22 +131,21 @@ class SBPRuntimes(Experiment):
             found = {"LIBSVM": _libsvm, "hinge.SVC": _hinge_svc, "SBP": _sbp}[cell["solver"]](data, cell)
         return {**found, "n": len(data.y), **data.about}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A panel for each set; the error at a quarter of the time, and the time to about the same error."""
-        panels, claims, rows, printed = [], Claims(self.name), [], []
+        panels, rows, printed = [], [], []
         for name, part in results.by("set"):
             series = [*_series(part), *_marks(name)]
             panels.append(loglog(part.first["label"], "seconds of training", "test error, %", series))
-            _claims(claims, part, name)
+            _claims(draft.claims, part, name)
             printed.append(_printed_row(part, name))
             rows += _rows(part)
-        caption = self.text("caption", seeds=SEEDS[scale])
+        draft.figure(self.text("caption", seeds=SEEDS[scale]), panels)
         columns = ["data set", "method", "seconds", "LIBSVM's over these", "test error %", "support vectors"]
-        table = ReportTable(self.name, "To the end of each run; medians over the seeds.", columns, rows)
+        draft.table("To the end of each run; medians over the seeds.", columns, rows)
         said = "Section 5, whose numbers stand in a sentence: test errors and LIBSVM's seconds, the paper's / ours."
         heads = ["", "LIBSVM|seconds", "LIBSVM|test error, %", "SBP in a quarter of them|test error, %"]
-        whole = ReportTable(f"{self.name}-printed", said, heads, printed)
-        return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes(), whole)
+        draft.print_table(said, heads, printed)
 
 
 def _libsvm(data: KernelSet, cell: Cell) -> dict[str, Any]:
@@ -249,7 +248,7 @@ def _marks(name: str) -> list[Series]:
 
 
 class Quarter(NamedTuple):
-    """LIBSVM's seconds and error, in %, and those of the SBP at its last look within a quarter of them.
+    """LIBSVM's seconds and error, in %, and the same of the SBP at its last evaluation within a quarter of the seconds.
 
     Where LIBSVM was not run, the first two are the paper's.
     """
@@ -302,29 +301,13 @@ def _claims(claims: Claims, part: CellResults, name: str) -> None:
         apart = round(reached, paper.digits) - round(error, paper.digits)
         said = f"; SBP {reached:.2f}% in {ends:.3g} s"
         said = said if device else f"; LIBSVM {error:.2f}% in {seconds:.3g} s{said}"
-    where = f"σ² = {_variance(part, name):g}, λ = 1/({paper.C:g} n), free bias, SBP in batches of "
-    runs = f"averaged, median of {len(traces)} seeds"
+    about: dict[str, Any] = {"variance": _variance(part, name), "paper": paper, "seeds": len(traces), "said": said}
     if device:
-        thread = part.where(seed=0).first["thread seconds"]
-        where += (
-            f"{experiment.device_batch:,}, {part[0].cell['epochs']} epochs, both chosen with test errors in view, the "
-            f"paper's ν, {runs}, on one {device}; in one thread of its host it would take {duration(thread)}, by "
-            "two of its iterations. LIBSVM was not run: its error and seconds are the paper's, of an Intel E7500"
-        )
+        thread = duration(part.where(seed=0).first["thread seconds"])
+        where = experiment.text("conditions_2", **about, epochs=part[0].cell["epochs"], device=device, thread=thread)
     else:
-        where += (
-            f"{experiment.batch_size}, one thread, ν of the optimum, {runs}, LIBSVM by scikit-learn with a cache of "
-            f"{experiment.cache_mb} MB; nothing tuned here, but SBP's step for batches is a default that was once "
-            "chosen with test errors of Adult and MNIST in view"
-        )
-    claims.add(
-        "quarter",
-        label,
-        apart,
-        round(paper.sbp - paper.libsvm, 2),
-        f"{where}{said}; the paper's LIBSVM {paper.libsvm:g}% in {paper.seconds:,.0f} s",
-        unmeasured=unmeasured,
-    )
+        where = experiment.text("conditions", **about)
+    claims.add("quarter", label, apart, round(paper.sbp - paper.libsvm, 2), where, unmeasured=unmeasured)
 
 
 def _variance(part: CellResults, name: str) -> float:
@@ -332,9 +315,9 @@ def _variance(part: CellResults, name: str) -> float:
     return experiment.stand_in_variance if stood_in else SETTINGS[name].variance
 
 
-def _rows(part: CellResults) -> list[list[str | float | int | None]]:
+def _rows(part: CellResults) -> list[list[Value]]:
     peer = part.where(solver="LIBSVM").column("seconds")
-    rows: list[list[str | float | int | None]] = []
+    rows = list[list[Value]]()
     for solver, found in part.by("solver"):
         seconds, error, support = (float(np.median(found.column(c))) for c in ("seconds", "error", "support"))
         ratio = peer[0] / seconds if peer else None

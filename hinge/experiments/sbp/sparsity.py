@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, band, log_spaced
 from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, kernels_of, solvers
 from hinge.experiments.sets import choose
@@ -42,9 +42,9 @@ class SBPSparsity(Experiment):
             looks.append({"iteration": now.iteration, "support": support, "error": given.error_of(beta)})
         return {"looks": looks, "n": n, "svm": given.error, "support": given.support, **data.about}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Error over support vectors, and how many there are on arrival."""
-        panels, claims, rows = [], Claims(self.name), []
+        panels, rows = [], []
         for name, part in results.by("set"):
             first = part.first
             found = {m: some for m in METHODS if (some := part.where(method=m))}
@@ -53,15 +53,10 @@ class SBPSparsity(Experiment):
             panels.append(loglog(first["label"], "support vectors", "test error", lines))
             arrived = {m: _on_arrival(some, first["svm"]) for m, some in found.items()}
             rows += [[first["label"], m, count, first["support"], first["n"]] for m, count in arrived.items()]
-            _claims(claims, name, found.get("SBP"), arrived.get("SBP"), part.seeds)
-        caption = self.text("caption", rows=ROWS[scale], seeds=SEEDS[scale])
-        table = ReportTable(
-            self.name,
-            self.text("table_caption", near=100 * NEAR),
-            ["set", "method", "support vectors", "of the SVM", "rows"],
-            rows,
-        )
-        return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], [table], results.notes())
+            _claims(draft.claims, name, found.get("SBP"), arrived.get("SBP"), part.seeds)
+        draft.figure(self.text("caption", rows=ROWS[scale], seeds=SEEDS[scale]), panels)
+        columns = ("set", "method", "support vectors", "of the SVM", "rows")
+        draft.table(self.text("table_caption", near=100 * NEAR), columns, rows)
 
 
 def _on_arrival(part: CellResults, svm: float) -> float | None:

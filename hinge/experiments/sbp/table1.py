@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
-from hinge.display.figure import Beside, Figure, ReportTable, Series, Value, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Beside, Series, Value, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import band, first_below, log_spaced, slope
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, evaluate_run, kernels, solvers
 from hinge.kernels import Gaussian
@@ -25,6 +25,8 @@ SMALL_NOISE = (0.0, 0.001)
 SMALL_SIZES = {"tiny": {100: 3}, "full": {60: 6, 250: 6, 1000: 6, 4000: 2, 16_000: 1}}
 """Rows, and epochs over them."""
 SMALL_TESTED = {"tiny": 1000, "full": 16_000}
+Needs = dict[str, dict[float, float]]
+"""Kernel evaluations that each method needs to reach each ε."""
 EPSILONS = tuple(np.geomspace(0.15, 0.005, 12))
 
 NOTE = (
@@ -168,10 +170,10 @@ class SBPTable1(Experiment):
         kept = [{"charged": look["charged"], "excess": look[way]} for look in found]
         return {"looks": kept, "nu": given.nu, "norm": given.norm}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """One panel for each best loss; exponents and order."""
-        panels, claims, rows = [], Claims(self.name), []
-        found: dict[tuple[str | None, float], dict[str, dict[float, float]]] = {}
+        panels, rows = [], []
+        found: dict[tuple[str | None, float], Needs] = {}
         for name, noise in dict.fromkeys((r.cell.get("teacher"), r.cell["noise"]) for r in results):
             part = results.where(teacher=name, noise=noise)
             needs = {method: need for method in METHODS if (need := _needs(part, method))}
@@ -179,16 +181,9 @@ class SBPTable1(Experiment):
             B, loss = _teacher(name).norm, _loss(name, noise)
             on = f"synthetic, ‖u‖ = {B:.1f}, {100 * noise:g}% of labels wrong"
             title = f"synthetic teacher, {100 * noise:g}% of labels wrong: L(u) = {loss:.2g}, ‖u‖ = {B:.1f}"
-            where = self.text(
-                "conditions",
-                features=WORLDS[name].features,
-                noise=100 * noise,
-                loss=loss,
-                B=B,
-                least=min(part.values_of("n")),
-                most=max(part.values_of("n")),
-                seeds=part.seeds,
-            )
+            sizes = sorted(part.values_of("n"))
+            about = {"features": WORLDS[name].features, "noise": 100 * noise, "loss": loss, "B": B, "seeds": part.seeds}
+            where = self.text("conditions", least=sizes[0], most=sizes[-1], **about)
             promised = {
                 method: {float(eps): float(bound(method, eps, noise, name)) for eps in EPSILONS} for method in METHODS
             }
@@ -200,15 +195,15 @@ class SBPTable1(Experiment):
             panels.append(
                 loglog(title, "excess test error ε", "kernel evaluations, n charged for each iteration", series)
             )
-            unmeasured = FEW_FLIPS if 0.0 < noise < 1 / min(part.values_of("n")) else ""
-            _growth(claims, needs, promised, on, where, unmeasured)
-            _order(claims, needs, on, where, unmeasured)
+            unmeasured = FEW_FLIPS if 0.0 < noise < 1 / sizes[0] else ""
+            _growth(draft.claims, needs, promised, on, where, unmeasured)
+            _order(draft.claims, needs, on, where, unmeasured)
             for method, need in needs.items():
                 of_bound = _exponent({eps: promised[method][eps] for eps in need})
                 least = min(need)
                 share = need[least] / promised[method][least]
                 rows.append([B, 100 * noise, method, least, need[least], share, _exponent(need), of_bound])
-        caption = self.text("caption", seeds=SEEDS[scale])
+        draft.figure(self.text("caption", seeds=SEEDS[scale]), panels)
         columns = [
             "‖u‖",
             "wrong labels %",
@@ -219,14 +214,11 @@ class SBPTable1(Experiment):
             "exponent of 1/ε",
             "of the bound",
         ]
-        said = "How evaluations grow with 1/ε, beside the bound over the same ε; synthetic teacher."
-        return Outcome(
-            claims,
-            [Figure(self.name, caption, panels)],
-            [ReportTable(self.name, said, columns, rows)],
-            [*results.notes(), NOTE],
-            _printed(found),
+        draft.table(
+            "How evaluations grow with 1/ε, beside the bound over the same ε; synthetic teacher.", columns, rows
         )
+        draft.notes.append(NOTE)
+        draft.print_table(self.text("table_caption"), ["", "Overall", "ε = Ω(L(u))"], _printed(found))
 
 
 def _needs(part: CellResults, method: str) -> dict[float, float]:
@@ -251,7 +243,7 @@ def _exponent(need: dict[float, float]) -> float | None:
     return slope([1 / eps for eps in need], list(need.values())) if len(need) >= 3 else None
 
 
-def _printed(found: dict[tuple[str | None, float], dict[str, dict[float, float]]]) -> ReportTable:
+def _printed(found: dict[tuple[str | None, float], Needs]) -> list[list[Value | Beside]]:
     """The paper's table; ours with wrong labels, which make L(u) large, and without, where it is 0."""
 
     def ours(method: str, noise: float) -> tuple[str | None, str]:
@@ -267,18 +259,10 @@ def _printed(found: dict[tuple[str | None, float], dict[str, dict[float, float]]
     for shown, method, overall, small in PRINTED:
         cells = [ours(method, noise) for noise in reversed(NOISE)] if method else [(None, "")] * 2
         rows.append([shown, Beside(overall, *cells[0]), Beside(small, *cells[1])])
-    said = experiment.text("table_caption")
-    return ReportTable(f"{experiment.name}-printed", said, ["", "Overall", "ε = Ω(L(u))"], rows)
+    return rows
 
 
-def _growth(
-    claims: Claims,
-    needs: dict[str, dict[float, float]],
-    bounds: dict[str, dict[float, float]],
-    on: str,
-    where: str,
-    unmeasured: str,
-) -> None:
+def _growth(claims: Claims, needs: Needs, bounds: Needs, on: str, where: str, unmeasured: str) -> None:
     """Whether the bounds, without their constants, lie above all that was needed; and exponents."""
     shares = []
     for method, need in needs.items():
@@ -300,7 +284,7 @@ def _growth(
     claims.add("bounded", on, max(shares, default=None), "upper bounds", said, unmeasured=unmeasured, sure=loose)
 
 
-def _order(claims: Claims, needs: dict[str, dict[float, float]], on: str, where: str, unmeasured: str) -> None:
+def _order(claims: Claims, needs: Needs, on: str, where: str, unmeasured: str) -> None:
     for rival in RIVALS:
         common = set(needs.get("SBP", {})) & set(needs.get(rival, {}))
         eps = min(common, default=None)

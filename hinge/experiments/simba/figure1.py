@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from hinge.access import SparseTable
 from hinge.access.tables.table import Bill
-from hinge.display.figure import Figure, Panel, ReportTable, Series, level_line
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.display.figure import Panel, Series, Value, level_line
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced
 from hinge.experiments.sets import choose, split
 from hinge.problems import Regularized, SlackConstrained, Solution
@@ -65,20 +65,13 @@ class SimbaFigure1(Experiment):
             "Perceptron": (0.0,),
             "Frugal": (3.0,),  # its C
         }
-        return [
-            {
-                "set": name,
-                "rows": ROWS[scale][name],
-                "method": method,
-                "setting": setting,
-                "seed": seed,
-                "passes": PASSES[scale][name],
-            }
-            for name in SETS
-            for method in settings
-            for setting in settings[method]
-            for seed in range(min(SEEDS[scale], FRUGAL_SEEDS[name] if method == "Frugal" else SEEDS[scale]))
-        ]
+        cells: list[Cell] = []
+        for name in SETS:
+            about: dict[str, Any] = {"set": [name], "rows": [ROWS[scale][name]], "passes": [PASSES[scale][name]]}
+            for method, values in settings.items():
+                seeds = range(min(SEEDS[scale], FRUGAL_SEEDS[name] if method == "Frugal" else SEEDS[scale]))
+                cells += grid(**about, method=[method], setting=values, seed=seeds)
+        return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Validation and test error against cells and nonzeros read."""
@@ -120,10 +113,9 @@ class SimbaFigure1(Experiment):
             **chosen.about,
         }
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """The figure as in the paper, the same with honest tuning, and the ratios."""
-        claims = Claims(self.name)
-        figures, rows = [], []
+        rows = []
         for tuned, on in TUNED.items():
             panels = []
             for _, part in results.by("set"):
@@ -136,14 +128,13 @@ class SimbaFigure1(Experiment):
                     if level is not None:
                         rows.append(_row(part, best, of, tuned, level))
                 if level is not None and "SIMBA" in best:
-                    _claims(claims, best, tuned, level)
+                    _claims(draft.claims, best, tuned, level)
             caption = self.text(
                 "caption", on=on, seeds=results.seeds, of_frugal=min(SEEDS[scale], FRUGAL_SEEDS["news20"])
             )
-            figures.append(Figure(self.name if tuned == "test" else f"{self.name}-validation", caption, panels))
-        caption = self.text("caption_2")
+            draft.figure(caption, panels, "" if tuned == "test" else "validation")
         columns = ["set", "counted", "tuned on", "error", *LABELS.values(), "Pegasos / SIMBA in hindsight"]
-        return Outcome(claims, figures, [ReportTable(self.name, caption, columns, rows)], results.notes())
+        draft.table(self.text("caption_2"), columns, rows)
 
 
 def _with_bill(errors: Callable[[Any], Evaluation], bill: Bill) -> Callable[[Any], Evaluation]:
@@ -186,9 +177,7 @@ def _accesses_to(part: CellResults, of: str, level: float) -> float | None:
     return float(at[hit[0]]) if len(hit) else None
 
 
-def _row(
-    part: CellResults, best: dict[str, CellResults], of: str, tuned: str, level: float
-) -> list[str | float | int | None]:
+def _row(part: CellResults, best: dict[str, CellResults], of: str, tuned: str, level: float) -> list[Value]:
     pegasos = _accesses_to(best["Pegasos"], of, level)
     forms = [
         part.where(method=form, setting=s)
@@ -205,15 +194,8 @@ def _row(
 def _claims(claims: Claims, best: dict[str, CellResults], tuned: str, level: float) -> None:
     first = best["SIMBA"][0].values
     settings = ", ".join(f"{m} at {best[m][0].cell['setting']:g}" for m in ("SIMBA", "Pegasos"))
-    where = experiment.text(
-        "conditions",
-        n=first["n"],
-        d=first["d"],
-        tuned=TUNED[tuned],
-        settings=settings,
-        seeds=len(best["SIMBA"]),
-        level=100 * level,
-    )
+    seeds, on = len(best["SIMBA"]), TUNED[tuned]
+    where = experiment.text("conditions", first=first, tuned=on, settings=settings, seeds=seeds, level=100 * level)
     for of, counted in CONVENTIONS.items():
         pegasos, simba = (_accesses_to(best[m], of, level) for m in ("Pegasos", "SIMBA"))
         spent = float(_mean(best["SIMBA"], of, "test")[0][-1])

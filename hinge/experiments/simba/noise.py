@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from hinge.access.tables.memory import ProductTable
-from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Series, Value, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import growing, margin_after_slack, slope
 from hinge.experiments.simba.runtime import MARGIN, UPPER, Rare
 from hinge.problems import SlackConstrained
@@ -73,10 +73,9 @@ class SimbaNoise(Experiment):
                 break
         return {"found": found, "loss": loss, "level": level}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Iterations over r for each share of wrong labels, and whether the share matters besides."""
-        lines: dict[float, dict[float, float]] = {}
-        rows: list[list[str | float | int | None]] = []
+        lines, rows = dict[float, dict[float, float]](), list[list[Value]]()
         for noise, part in results.by("noise"):
             lines[noise] = {}
             for r in FACTORS[scale]:
@@ -98,17 +97,10 @@ class SimbaNoise(Experiment):
             law = [longest[at[0]] * (r / at[0]) ** 2 for r in at]
             series.append(Series("∝ r²", at, law, kind="theory"))
         caption = f"Iterations to a hinge loss of R* + δ with a norm of at most 2B: {where}."
-        panel = loglog("Synthetic, labels turned", "r = (R* + δ)/δ", "iterations", series)
-        table = ReportTable(
-            self.name,
-            "Iterations and cells read (medians); r = 1 asks for the norm alone.",
-            ["wrong labels, %", "r", "iterations", "cells", "met"],
-            rows,
-        )
-        figures = [Figure(self.name, caption, [panel])] if series else []
-        claims = Claims(self.name)
-        _claims(claims, lines, where)
-        return Outcome(claims, figures, [table] if rows else [])
+        draft.figure(caption, [loglog("Synthetic, labels turned", "r = (R* + δ)/δ", "iterations", series)])
+        caption = "Iterations and cells read (medians); r = 1 asks for the norm alone."
+        draft.table(caption, ("wrong labels, %", "r", "iterations", "cells", "met"), rows)
+        _claims(draft.claims, lines, where)
 
 
 def _enough(r: float) -> float:

@@ -10,8 +10,8 @@ import numpy as np
 
 from hinge.access import DenseTable
 from hinge.bounds import simba_iterations
-from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Series, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import slope, spread
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import SlackConstrained
@@ -62,10 +62,8 @@ class SimbaRates(Experiment):
         w = now.solution.w / max(1.0, float(np.linalg.norm(now.solution.w)))
         return {"T": T, "loss": widest - float((y * (X @ w)).min()), "margin": widest}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Losses over T, the share of runs within ε, and what the falling rates gain."""
-        if not results:
-            return Outcome([])
         n, d = SHAPE[scale]
         margins = results.column("margin")
         where = self.text("conditions", n=n, d=d, least=min(margins), most=max(margins), seeds=results.seeds)
@@ -75,21 +73,15 @@ class SimbaRates(Experiment):
         at = _iterations(next(iter(lines.values())), n)
         series.append(Series("√(log n/T)", at, [math.sqrt(math.log(n) / T) for T in at], kind="theory"))
         panel = loglog("Synthetic, separable", "T, iterations", "margin lost", series)
-        caption = f"Margin lost after T iterations: {where}. The band is the range."
+        draft.figure(f"Margin lost after T iterations: {where}. The band is the range.", [panel])
         rows = [
             [label, eps, *(_share(results.where(steps=s), c / eps, eps) for c in (1.0, 2.0, 4.0))]
             for s, label in STEPS.items()
             for eps in self.accuracies
         ]
-        table = ReportTable(
-            self.name,
-            "Share of runs within ε after T = c² log n/ε² iterations; the theorem has a half at c = 100.",
-            ["rates", "ε", "c = 1", "c = 2", "c = 4"],
-            rows,
-        )
-        claims = Claims(self.name)
-        _claims(claims, results, lines, where)
-        return Outcome(claims, [Figure(self.name, caption, [panel])], [table])
+        caption = "Share of runs within ε after T = c² log n/ε² iterations; the theorem has a half at c = 100."
+        draft.table(caption, ("rates", "ε", "c = 1", "c = 2", "c = 4"), rows)
+        _claims(draft.claims, results, lines, where)
 
 
 def _iterations(line: Series, n: int) -> list[float]:
@@ -110,14 +102,9 @@ def _claims(claims: Claims, results: CellResults, lines: dict[str, Series], wher
         both = dict(zip(other.x, other.y, strict=True))
         gain = float(np.median([y / both[x] for x, y in zip(line.x, line.y, strict=True) if x in both] or [np.nan]))
     on = "synthetic, separable"
-    claims.add(
-        "main",
-        on,
-        min(shares) if shares else None,
-        "1/2 at c = 100",
-        f"{where}, ε = {' and '.join(f'{eps:g}' for eps in experiment.accuracies)}, rates for T",
-        sure="w = 0 is within ε" if min(results.column("margin")) <= min(experiment.accuracies) else "",
-    )
+    said = f"{where}, ε = {' and '.join(f'{eps:g}' for eps in experiment.accuracies)}, rates for T"
+    sure = "w = 0 is within ε" if min(results.column("margin")) <= min(experiment.accuracies) else ""
+    claims.add("main", on, min(shares) if shares else None, "1/2 at c = 100", said, sure=sure)
     rate = -slope([x * x for x in line.x], line.y) if line and min(line.y) > 0 else None
     claims.add("rate", on, rate, 0.5, where)
     claims.add("equivalent", on, gain, "almost equivalent", where)

@@ -11,8 +11,8 @@ import numpy as np
 
 from hinge.access.tables.memory import ProductTable
 from hinge.bounds import simba_gain
-from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.display.figure import Series, Value, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
 from hinge.experiments.measure import slope, spread_of
 from hinge.experiments.simba.runtime import MARGIN, SHARE, SLACK, Rare, first_hit
 from hinge.problems import Regularized, SlackConstrained
@@ -110,7 +110,7 @@ class SimbaRegime(Experiment):
         hit = first_hit(problem, solver, data.error, SHARE * data.r, most, cell["seed"])
         return None if hit is None else hit[1]
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Cells over n = d, what is gained at the size that was asked for, its growth, and what noise leaves of it."""
         at = NOISY[scale]
         quiet, fresh = CellResults(), CellResults()
@@ -118,7 +118,7 @@ class SimbaRegime(Experiment):
             (fresh if r.cell["n"] == at and r.cell["seed"] >= SEEDS[scale][at] else quiet).append(r)
         sizes = quiet.values_of("n")
         reads = {n: _reads(quiet.where(n=n)) for n in sizes}
-        claims = Claims(self.name)
+        claims = draft.claims
         for form, sentence in (("SIMBA", "beats"), (TUNED, "hindsight")):
             if at in reads:
                 _beside(claims, sentence, reads[at], reads[at].get(form), at, len(quiet.where(n=at).values_of("seed")))
@@ -138,15 +138,10 @@ class SimbaRegime(Experiment):
         ]
         seeds = ", ".join(f"{k} at {n:,}" for n, k in SEEDS[scale].items())
         panel = loglog("Synthetic, separable, n = d", "n = d", "cells read to the error δ", _series(reads))
-        caption = self.text("caption", share=SHARE * self.rare_rows, seeds=seeds)
-        table = ReportTable(
-            self.name,
-            "Cells read to the error (median), their range, in how many of the seeds it was met, and the setting.",
-            ["n = d", "wrong labels, %", "method", "cells", "least", "most", "met", "setting"],
-            rows,
-        )
-        figures = [Figure(self.name, caption, [panel])] if panel.series else []
-        return Outcome(claims, figures, [table] if rows else [], results.notes())
+        draft.figure(self.text("caption", share=SHARE * self.rare_rows, seeds=seeds), [panel])
+        caption = "Cells read to the error (median), their range, in how many of the seeds it was met, and the setting."
+        columns = ("n = d", "wrong labels, %", "method", "cells", "least", "most", "met", "setting")
+        draft.table(caption, columns, rows)
 
 
 def _slack(noise: float) -> float:
@@ -193,10 +188,7 @@ def _reads(part: CellResults) -> dict[str, Reads]:
 
 def _where(n: int, seeds: int, noise: float = 0.0) -> str:
     wrong = f", {100 * noise:g}% of labels wrong, ν = {_slack(noise):.2g}" if noise else ", separable"
-    return (
-        f"synthetic rows of norm one in 63 directions{wrong}, {experiment.rare_rows} rare ones, n = d = {n:,}, B = "
-        f"{B:.1f}, δ = {SHARE * experiment.rare_rows / n:.2g}, {seeds} seeds; λ of the others in hindsight"
-    )
+    return experiment.text("conditions", wrong=wrong, n=n, B=B, delta=SHARE * experiment.rare_rows / n, seeds=seeds)
 
 
 def _gains_beforehand(claims: Claims, small: CellResults, fresh: CellResults) -> None:
@@ -276,7 +268,7 @@ def _noisy(claims: Claims, part: CellResults, n: int, noise: float) -> None:
     claims.add("turned", on, gain, paper, _where(n, part.seeds, noise) + said)
 
 
-def _row(n: int, noise: float, method: str, found: Reads) -> list[str | float | int | None]:
+def _row(n: int, noise: float, method: str, found: Reads) -> list[Value]:
     met = [cells for cells in found.each if math.isfinite(cells)]
     median = found.median if math.isfinite(found.median) else None
     low, high = (min(met), max(met)) if met else (None, None)

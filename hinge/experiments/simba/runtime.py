@@ -11,8 +11,8 @@ from scipy.special import ndtr
 
 from hinge.access import DenseTable
 from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
-from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.display.figure import Panel, Series, Value, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
 from hinge.experiments.measure import growing, slope
 from hinge.problems import LinearProblem, Regularized, SlackConstrained
 from hinge.solvers import Pegasos, Perceptron, Simba, Solver, trace
@@ -117,23 +117,19 @@ class SimbaRuntime(Experiment):
             found[f"Pegasos {lam:g}"] = first_hit(problem, solver, data.error, enough, 20 * n * d, seed)
         return {"found": found}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A panel and the exponents for each of d, B and δ."""
-        panels, claims, rows = [], Claims(self.name), []
+        panels, rows = [], []
         for sweep in results.values_of("sweep"):
             lines = _lines(results.where(sweep=sweep), sweep)
             if lines:
                 panels.append(_panel(sweep, lines))
-                _claims(claims, sweep, lines)
+                _claims(draft.claims, sweep, lines)
                 rows += _rows(sweep, lines)
-        caption = self.text("caption", seeds=results.seeds)
-        table = ReportTable(
-            self.name,
-            "Iterations and feature accesses (medians), and how often the error was reached.",
-            ["sweep", "at", "n", "d", "B", "δ", "method", "iterations", "accesses", "reached"],
-            rows,
-        )
-        return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
+        draft.figure(self.text("caption", seeds=results.seeds), panels)
+        caption = "Iterations and feature accesses (medians), and how often the error was reached."
+        columns = ("sweep", "at", "n", "d", "B", "δ", "method", "iterations", "accesses", "reached")
+        draft.table(caption, columns, rows)
 
 
 def first_hit(
@@ -157,8 +153,7 @@ def _lines(part: CellResults, sweep: str) -> dict[str, list[Point]]:
     """Medians and quartiles of each method along a sweep, where more than half of the draws got there."""
     parameter = {"d": "d", "B": "shrink", "δ": "r"}[sweep]
     lines: dict[str, list[Point]] = {method: [] for method in LABELS}
-    for value in part.values_of(parameter):
-        group = part.where(**{parameter: value})
+    for _, group in part.by(parameter):
         cell, found = group[0].cell, group.column("found")
         here = {"n": cell["n"], "d": cell["d"], "B": 1 / (MARGIN * cell["shrink"]), "δ": SHARE * cell["r"]}
         for method in LABELS:
@@ -213,22 +208,12 @@ def _panel(sweep: str, lines: dict[str, list[Point]]) -> Panel:
     return loglog(f"Synthetic: {fixed}", label, "feature accesses", [*series, *bounds])
 
 
-def _rows(sweep: str, lines: dict[str, list[Point]]) -> list[list[str | float | int | None]]:
+def _rows(sweep: str, lines: dict[str, list[Point]]) -> list[list[Value]]:
     return [
-        [
-            sweep,
-            p[sweep],
-            p["n"],
-            p["d"],
-            p["B"],
-            p["δ"],
-            LABELS[method],
-            p["iterations"],
-            p["reads"],
-            f"{p['hits']} of {p['tried']}",
-        ]
+        [sweep, *(p[key] for key in (sweep, "n", "d", "B", "δ")), LABELS[method], p["iterations"], p["reads"], reached]
         for method, line in lines.items()
         for p in line
+        for reached in [f"{p['hits']} of {p['tried']}"]
     ]
 
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hinge.display.figure import Figure, Panel, ReportTable
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.display.figure import Panel, Value
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import spread
-from hinge.experiments.survey.sdp import matrices
+from hinge.experiments.survey.sdp import instances, matrices
 from hinge.monitoring import Stop
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.symmetric import svec
@@ -44,12 +44,8 @@ class SurveyBisection(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every shape and ε, over the seeds of Algorithm 3."""
-        return [
-            {"n": n, "m": m, "eps": eps, "c": self.constant[scale], "steps": self.steps, "seed": seed}
-            for n, m in SHAPES[scale]
-            for eps in EPS[scale]
-            for seed in range(SEEDS[scale])
-        ]
+        about = {"eps": EPS[scale], "c": [self.constant[scale]], "steps": [self.steps], "seed": range(SEEDS[scale])}
+        return [cell for n, m in SHAPES[scale] for cell in grid(n=[n], m=[m], **about)]
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """How far the largest c that was proved lies below the optimum, and which decisions were right."""
@@ -80,15 +76,11 @@ class SurveyBisection(Experiment):
             "optimum": [lower / top, upper / top],
         }
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Shortfalls over ε, and the share of right decisions."""
-        claims = Claims(self.name)
-        rows: list[list[str | float | int | None]] = []
-        series = []
-        for n, m in SHAPES[scale]:
-            part = results.where(n=n, m=m)
-            if not part:
-                continue
+        claims, series, rows = draft.claims, [], list[list[Value]]()
+        for part in instances(results):
+            n, m = (part[0].cell[key] for key in ("n", "m"))
             series.append(spread(f"order {n}, {m} constraints", part, "eps", "shortfall"))
             for eps, some in part.by("eps"):
                 lost = some.column("shortfall")
@@ -97,25 +89,15 @@ class SurveyBisection(Experiment):
                     [n, m, eps, float(np.median(lost)), max(lost), share, float(np.median(some.column("iterations")))]
                 )
                 optimum = some.first["optimum"]
-                on, where = f"synthetic, order {n}, ε = {eps:g}", _where(some)
+                on = f"synthetic, order {n}, ε = {eps:g}"
+                where = self.text("conditions", **some[0].cell, seeds=len(some), optimum=optimum)
                 sure = "X = 0 is within ε" if optimum[0] <= eps else ""
                 claims.add("optimum", on, max(lost) / eps, "an optimum", where, sure=sure)
                 claims.add("right", on, share, None, where)
         caption = self.text("caption")
-        figures = []
-        if series:
-            panel = Panel("Synthetic constraints", "ε of a decision", "shortfall", series, log_x=True)
-            figures.append(Figure(self.name, caption, [panel]))
-        columns = ["order", "constraints", "ε", "shortfall", "worst", "right decisions", "iterations in all"]
-        return Outcome(claims, figures, [ReportTable(self.name, caption, columns, rows)] if rows else [])
-
-
-def _where(part: CellResults) -> str:
-    cell, optimum = part[0].cell, part.first["optimum"]
-    return (
-        f"{cell['m']} constraints, T = c² log m/ε², c = {cell['c']:g}, for each of {cell['steps']} decisions, "
-        f"{len(part)} seeds; the optimum lies in [{optimum[0]:.3f}, {optimum[1]:.3f}] of the largest eigenvalue"
-    )
+        draft.figure(caption, [Panel("Synthetic constraints", "ε of a decision", "shortfall", series, log_x=True)])
+        columns = ("order", "constraints", "ε", "shortfall", "worst", "right decisions", "iterations in all")
+        draft.table(caption, columns, rows)
 
 
 experiment = SurveyBisection()

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.display.figure import ReportTable
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.survey.perceptron import FAMILIES, rows_of
 from hinge.problems import MaxMargin
 from hinge.sampling import draw_unit, pick_square
@@ -47,12 +46,9 @@ class SurveyLemmas(Experiment):
         solver = SublinearPerceptron("fixed", problem.scale, cell["ratio"])
         return shares_of_bounds(problem, A / problem.scale, solver, cell["seed"])
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """The worst family for each lemma."""
-        if not results:
-            return Outcome([])
-        claims, rows = Claims(self.name), []
-        T = results.first["T"]
+        rows, T = [], results.first["T"]
         where = self.text("conditions", families=len(FAMILIES), seeds=results.seeds, T=T)
         for lemma, what in LEMMAS.items():
             shares = {
@@ -61,11 +57,10 @@ class SurveyLemmas(Experiment):
             }
             worst = max(shares.values())
             far = "the bound is far above what is needed" if worst < FAR else ""
-            claims.add("hold", f"Lemma {lemma}", worst, 1.0, f"{what}; {where}", sure=far)
+            draft.claims.add("hold", f"Lemma {lemma}", worst, 1.0, f"{what}; {where}", sure=far)
             rows.append([lemma, what, *(shares.get(family) for family in FAMILIES)])
-        caption = self.text("caption", seeds=results.seeds)
-        columns = ["lemma", "what is measured over its bound", *FAMILIES.values()]
-        return Outcome(claims, [], [ReportTable(self.name, caption, columns, rows)])
+        columns = ("lemma", "what is measured over its bound", *FAMILIES.values())
+        draft.table(self.text("caption", seeds=results.seeds), columns, rows)
 
 
 def shares_of_bounds(problem: MaxMargin, A: np.ndarray, solver: SublinearPerceptron, seed: int) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -11,13 +10,13 @@ import numpy as np
 
 from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear_perceptron_runtime
 from hinge.datasets import make_separable
-from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.display.figure import Panel, Series, Value, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, evaluate_at, first_below, log_spaced, slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
 from hinge.saddle.front_doors import max_margin
-from hinge.solvers import Perceptron, SublinearPerceptron
+from hinge.solvers import Perceptron, Solver, SublinearPerceptron
 
 SEEDS = {"tiny": 2, "full": 20}
 READ_SEEDS = {"tiny": 2, "full": 5}
@@ -72,18 +71,9 @@ class SurveyPerceptron(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """All T of a family and a seed make one cell; so do all evaluations of a size and a seed."""
-        guarantee: list[Cell] = [
-            {"part": "guarantee", "family": family, "ratios": list(RATIOS[scale]), "seed": seed}
-            for family in FAMILIES
-            for seed in range(SEEDS[scale])
-        ]
-        reads: list[Cell] = [
-            {"part": "reads", "method": method, "n": n, "seed": seed}
-            for method in ("sublinear", "classical")
-            for n in SIZES[scale]
-            for seed in range(READ_SEEDS[scale])
-        ]
-        return guarantee + reads
+        ratios, methods, seeds = list(RATIOS[scale]), ("sublinear", "classical"), range(READ_SEEDS[scale])
+        guarantee = grid(part=["guarantee"], family=FAMILIES, ratios=[ratios], seed=range(SEEDS[scale]))
+        return guarantee + grid(part=["reads"], method=methods, n=SIZES[scale], seed=seeds)
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Losses against T, or reads until the loss is below the margin, so that all rows are separated."""
@@ -99,56 +89,46 @@ class SurveyPerceptron(Experiment):
         A, margin = rows_of("rare", n, n, seed)
         if cell["method"] == "sublinear":
             problem = MaxMargin(A, relative=False)
-            horizon = math.ceil(8 * math.log(n) / margin**2)
-            looks = evaluate_at(problem, SublinearPerceptron(), log_spaced(16, horizon, 16), _loss_of(A, margin), seed)
+            solver: Solver = SublinearPerceptron()
+            last = math.ceil(8 * math.log(n) / margin**2)
         else:
             y = np.where(np.arange(n) % 2, 1, -1)
             problem = Regularized(A * y[:, None], y, 1.0)  # the Perceptron ignores λ
             passes = math.ceil(1 / margin**2)  # the bound of the theory, where a pass finds one mistake
-            solver = Perceptron(average=False, passes=passes)
-            looks = evaluate_at(problem, solver, log_spaced(16, passes * n, 16), _loss_of(A, margin), seed)
+            solver, last = Perceptron(average=False, passes=passes), passes * n
+
+        def loss(answer: Strategies | Solution) -> Evaluation:
+            """The margin lost by the direction of an answer, of either kind."""
+            w = answer.x if isinstance(answer, Strategies) else answer.w
+            norm = float(np.linalg.norm(w))
+            return {"loss": margin - float((A @ w).min()) / norm if norm > 0 else margin}
+
+        looks = evaluate_at(problem, solver, log_spaced(16, last, 16), loss, seed)
         found = first_below(looks, "reads", "loss", 0.999 * margin)  # all rows on the right side
         return {"reads": found, "most": looks[-1]["reads"], "margin": margin}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Losses and their bound, shares within ε, and reads."""
-        claims = Claims(self.name)
-        figures, tables = [], []
         guarantee = results.where(part="guarantee")
         if guarantee:
-            _claims(claims, guarantee)
-            figures.append(_losses(self.name, guarantee))
-            tables.append(_shares(guarantee))
+            _claims(draft.claims, guarantee)
+            draft.figure(self.text("caption_3"), [_losses(family, part) for family, part in guarantee.by("family")])
+            columns = ("rows", "ε", *(f"c = {c:g}" for c in self.constants), "worst loss")
+            draft.table(self.text("caption_2"), columns, _shares(guarantee))
         reads = results.where(part="reads")
         if reads:
-            panel = _reads(claims, reads, scale)
             caption = self.text("caption", rare=RARE, seeds=reads.seeds)
-            figures.append(Figure(f"{self.name}-reads", caption, [panel]))
-        return Outcome(claims, figures, tables, results.notes())
+            draft.figure(caption, [_reads(draft.claims, reads, scale)], "reads")
 
 
-def _loss_of(A: np.ndarray, margin: float) -> Callable[[Any], Evaluation]:
-    """The margin lost by the direction of an answer, of either kind."""
-
-    def loss(answer: Strategies | Solution) -> Evaluation:
-        w = answer.x if isinstance(answer, Strategies) else answer.w
-        norm = float(np.linalg.norm(w))
-        return {"loss": margin - float((A @ w).min()) / norm if norm > 0 else margin}
-
-    return loss
-
-
-def _shares(results: CellResults) -> ReportTable:
-    rows: list[list[str | float | int | None]] = []
+def _shares(results: CellResults) -> list[list[Value]]:
+    rows = list[list[Value]]()
     for family, part in results.by("family"):
         for eps in experiment.accuracies:
             lost = [look["loss"] for look in losses.all_looks(part) if math.isclose(look["ratio"], 2 / eps)]
             shares = (losses.share_within(part, c, eps) for c in experiment.constants)
             rows.append([FAMILIES[family], eps, *shares, max(lost, default=None)])
-    caption = experiment.text("caption_2")
-    return ReportTable(
-        "survey-perceptron", caption, ["rows", "ε", *(f"c = {c:g}" for c in experiment.constants), "worst loss"], rows
-    )
+    return rows
 
 
 def _claims(claims: Claims, results: CellResults) -> None:
@@ -164,15 +144,11 @@ def _claims(claims: Claims, results: CellResults) -> None:
     losses.certificates_hold(claims, "margins", looks, f"{where}; {known}")
 
 
-def _losses(name: str, results: CellResults) -> Figure:
-    panels = []
-    for family, part in results.by("family"):
-        n = part.first["n"]
-        laws = losses.root_law("n", n) | {"bound of the proof": partial(sublinear_perceptron_gap, n=n)}
-        title = f"{FAMILIES[family]}, margin {part.first['margin']:.3f}"
-        panels.append(losses.losses_panel(title, "margin lost", part, laws))
-    caption = experiment.text("caption_3")
-    return Figure(name, caption, panels)
+def _losses(family: str, part: CellResults) -> Panel:
+    n = part.first["n"]
+    laws = losses.root_law("n", n) | {"bound of the proof": partial(sublinear_perceptron_gap, n=n)}
+    title = f"{FAMILIES[family]}, margin {part.first['margin']:.3f}"
+    return losses.losses_panel(title, "margin lost", part, laws)
 
 
 def _reads(claims: Claims, results: CellResults, scale: Scale) -> Panel:

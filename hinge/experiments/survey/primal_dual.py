@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 
 from hinge.bounds import generic_iterations
 from hinge.datasets import make_separable
-from hinge.display.figure import Figure, ReportTable
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale
+from hinge.display.figure import Value
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation
 from hinge.experiments.survey import losses
 from hinge.kernels import Gaussian
@@ -156,11 +156,8 @@ class SurveyPrimalDual(Experiment):
     def cells(self, scale: Scale) -> list[Cell]:
         """All T of a problem and a seed make one cell."""
         n, d = SIZES[scale]
-        return [
-            {"problem": kind, "n": n, "d": d, "ratios": list(RATIOS[scale]), "eps": list(EPS[scale]), "seed": seed}
-            for kind in PROOFS
-            for seed in range(SEEDS[scale])
-        ]
+        ratios, eps = list(RATIOS[scale]), list(EPS[scale])
+        return grid(problem=PROOFS, n=[n], d=[d], ratios=[ratios], eps=[eps], seed=range(SEEDS[scale]))
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Losses at each T, at the T of the theorem, and with the rate that the survey prints."""
@@ -189,28 +186,20 @@ class SurveyPrimalDual(Experiment):
             "start": (value - float(problem.values(problem.start()).min())) / unit,
         }
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A panel for each problem, and what the table says of it."""
         parts = {kind: results.where(problem=kind) for kind in results.values_of("problem")}
-        if not parts:
-            return Outcome([])
-        caption = self.text("caption", seeds=results.seeds)
-        table = ReportTable(
-            self.name,
-            self.text("table_caption"),
-            ["problem", "ε", "c, half", "c, all", "c, proof", "T", "share", "share, η/100", "p"],
-            [_row(kind, part, eps) for kind, part in parts.items() for eps in EPS[scale]],
-        )
+        columns = ("problem", "ε", "c, half", "c, all", "c, proof", "T", "share", "share, η/100", "p")
+        rows = [_row(kind, part, eps) for kind, part in parts.items() for eps in EPS[scale]]
+        draft.table(self.text("table_caption"), columns, rows)
         panels = [
             losses.losses_panel(
                 part.first["label"], "loss, units of an estimate", part, losses.root_law("n", part.first["n"])
             )
             for part in parts.values()
         ]
-        figure = Figure(self.name, caption, panels)
-        claims = Claims(self.name)
-        _claims(claims, parts, scale)
-        return Outcome(claims, [figure], [table], results.notes())
+        draft.figure(self.text("caption", seeds=results.seeds), panels)
+        _claims(draft.claims, parts, scale)
 
 
 def _smallest_constant(part: CellResults, eps: float, share: float) -> float | None:
@@ -229,7 +218,7 @@ def _share(part: CellResults, which: str, eps: float) -> float:
     return float(np.mean([look["loss"] <= eps for looks in part.column(which) for look in looks if look["eps"] == eps]))
 
 
-def _row(kind: str, part: CellResults, eps: float) -> list[str | float | int | None]:
+def _row(kind: str, part: CellResults, eps: float) -> list[Value]:
     first = part.first
     T = next(look["T"] for look in first["theorem"] if look["eps"] == eps)
     return [

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from hinge.bounds import sdp_iterations
-from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
-from hinge.experiments.measure import Evaluation, slope, spread
+from hinge.display.figure import Panel, Series, Value, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
+from hinge.experiments.measure import slope, spread
 from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.symmetric import svec
@@ -115,67 +115,46 @@ class SurveySdp(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """All T of an instance and a seed make one cell; an order and a projection another."""
-        guarantee: list[Cell] = [
-            {"part": "guarantee", "n": n, "m": m, "ratios": list(RATIOS[scale]), "seed": seed}
-            for n, m in SHAPES[scale]
-            for seed in range(SEEDS[scale])
-        ]
-        by_hazan: list[Cell] = [
-            {"part": "sparse", "n": n, "m": m, "eps": SPARSE_EPS[scale], "seed": seed}
-            for n, m in SPARSE_SHAPES[scale]
-            for seed in range(SPARSE_SEEDS[scale])
-        ]
-        seconds: list[Cell] = []
+        cells: list[Cell] = []
+        for n, m in SHAPES[scale]:
+            seeds, ratios = range(SEEDS[scale]), list(RATIOS[scale])
+            cells += grid(part=["guarantee"], n=[n], m=[m], ratios=[ratios], seed=seeds)
+        for n, m in SPARSE_SHAPES[scale]:
+            cells += grid(part=["sparse"], n=[n], m=[m], eps=[SPARSE_EPS[scale]], seed=range(SPARSE_SEEDS[scale]))
         for n in ORDERS[scale]:
             seeds = range(TIMED_SEEDS[scale] if n < self.large else self.large_seeds)
-            seconds += grid(part=["seconds"], n=[n], m=[self.timed_m], seed=seeds, projection=["exact", "sparse"])
-        return guarantee + by_hazan + seconds
+            cells += grid(part=["seconds"], n=[n], m=[self.timed_m], seed=seeds, projection=["exact", "sparse"])
+        return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Losses, or seconds of an iteration; on one core, since small matrices gain nothing by two."""
-        if cell["part"] == "seconds":
-            with threadpool_limits(1):
-                return _time_iteration(cell["n"], cell["projection"], cell["seed"])
-        value, by = exact_value(cell["n"], cell["m"])
-        if cell["part"] == "sparse":
-            with threadpool_limits(1):
-                return {
-                    **_run_sparse_projection(cell["n"], cell["m"], value, cell["eps"], cell["seed"]),
-                    "value": value,
-                    "by": by,
-                }
+        n, m, seed = cell["n"], cell["m"], cell["seed"]
         with threadpool_limits(1):
-            problem = Semidefinite(matrices(cell["n"], cell["m"]), relative=False)  # with exact projections
-            looks = [
-                losses.loss_at_ratio(problem, ratio, value, self.tolerance, cell["seed"]) for ratio in cell["ratios"]
-            ]
-        return {"looks": looks, "value": value, "by": by}
+            if cell["part"] == "seconds":
+                return _time_iteration(n, cell["projection"], seed)
+            (value, by), problem = exact_value(n, m), Semidefinite(matrices(n, m), relative=False)
+            if cell["part"] == "sparse":  # Algorithm 3 as printed, with Hazan's projection to ε/2, at c = 2
+                solver = SublinearSDP("fixed", cell["eps"], 2.0)
+                T = solver.horizon(problem)
+                found: dict[str, Any] = losses.loss_after(problem, solver, T, value, self.tolerance, seed)
+            else:  # with exact projections
+                every = [losses.loss_at_ratio(problem, c, value, self.tolerance, seed) for c in cell["ratios"]]
+                found = {"looks": every}
+        return {**found, "value": value, "by": by}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Losses beside the law, shares within ε, seconds beside the order."""
-        claims = Claims(self.name)
-        panels, tables = [], []
-        guarantee = results.where(part="guarantee")
-        if guarantee:
-            _claims(claims, guarantee, scale)
-            panels += [_panel(part) for part in _instances(guarantee)]
-            tables.append(_shares(guarantee))
-        by_hazan = results.where(part="sparse")
-        if by_hazan:
-            _hazan_claims(claims, by_hazan)
-        seconds = results.where(part="seconds")
-        if seconds:
-            panel, table = _costs(claims, seconds)
-            panels.append(panel)
-            tables.append(table)
-        caption = self.text("caption", seeds=guarantee.seeds)
-        return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
-
-
-def _run_sparse_projection(n: int, m: int, value: float, eps: float, seed: int) -> Evaluation:
-    """Algorithm 3 as printed, with Hazan's projection to ε/2, at c = 2."""
-    problem, solver = Semidefinite(matrices(n, m), relative=False), SublinearSDP("fixed", eps, 2.0)
-    return losses.loss_after(problem, solver, solver.horizon(problem), value, experiment.tolerance, seed)
+        panels = []
+        if guarantee := results.where(part="guarantee"):
+            _claims(draft.claims, guarantee, scale)
+            panels += [_panel(part) for part in instances(guarantee)]
+            columns = ("n", "m", "σ", "ε", *(f"c = {c:g}" for c in self.constants), "T of the theorem")
+            draft.table(self.text("caption_2", by=guarantee.first["by"]), columns, _shares(guarantee), "shares")
+        if by_hazan := results.where(part="sparse"):
+            _hazan_claims(draft.claims, by_hazan)
+        if seconds := results.where(part="seconds"):
+            panels.append(_costs(draft, seconds))
+        draft.figure(self.text("caption", seeds=guarantee.seeds), panels)
 
 
 @lru_cache(maxsize=1)
@@ -194,39 +173,29 @@ def _warm_state(n: int, seed: int) -> PrimalDualState:
 def _time_iteration(n: int, projection: Literal["exact", "sparse"], seed: int) -> dict[str, Any]:
     """The processor's time of an iteration, with a Y that was filled by others."""
     problem, solver = Semidefinite(matrices(n, experiment.timed_m), relative=False), experiment.timed_solver[projection]
-    count = (
-        experiment.timed_iterations[projection]
-        if n < experiment.large
-        else max(1, experiment.timed_iterations[projection] // 20)
-    )
+    count = max(1, experiment.timed_iterations[projection] // (1 if n < experiment.large else 20))
     at = experiment.warm_up + 1, experiment.warm_up + 1 + count
     at_marks = [time.process_time() for _ in trace(problem, solver, at, state=copy.deepcopy(_warm_state(n, seed)))]
     return {"milliseconds": 1e3 * (at_marks[1] - at_marks[0]) / count}
 
 
-def _instances(results: CellResults) -> list[CellResults]:
-    return [
-        results.where(n=n, m=m)
-        for n in results.values_of("n")
-        for m in results.values_of("m")
-        if results.where(n=n, m=m)
-    ]
+def instances(results: CellResults) -> list[CellResults]:
+    """The results of each order and number of constraints."""
+    return [part for _, of_n in results.by("n") for _, part in of_n.by("m")]
 
 
-def _shares(results: CellResults) -> ReportTable:
-    rows: list[list[str | float | int | None]] = []
-    for part in _instances(results):
+def _shares(results: CellResults) -> list[list[Value]]:
+    rows = list[list[Value]]()
+    for part in instances(results):
         n, m, value = part[0].cell["n"], part[0].cell["m"], part.first["value"]
         for eps in experiment.accuracies:
             T = float(sdp_iterations(m, eps))
             rows.append([n, m, value, eps, *(losses.share_within(part, c, eps) for c in experiment.constants), T])
-    caption = experiment.text("caption_2", by=results.first["by"])
-    columns = ["n", "m", "σ", "ε", *(f"c = {c:g}" for c in experiment.constants), "T of the theorem"]
-    return ReportTable("survey-sdp-shares", caption, columns, rows)
+    return rows
 
 
 def _claims(claims: Claims, results: CellResults, scale: Scale) -> None:
-    parts = _instances(results)
+    parts = instances(results)
     two = losses.shares_within(parts, 2.0, experiment.accuracies)
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in SHAPES[scale])
     where = experiment.text("conditions", shapes=shapes, seeds=results.seeds)
@@ -238,15 +207,10 @@ def _claims(claims: Claims, results: CellResults, scale: Scale) -> None:
 def _hazan_claims(claims: Claims, results: CellResults) -> None:
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in dict.fromkeys((r.cell["n"], r.cell["m"]) for r in results))
     eps = results[0].cell["eps"]
-    claims.add(
-        "high",
-        "synthetic, Hazan's projection to ε/2",
-        float(np.mean([loss <= eps for loss in results.column("loss")])),
-        "high probability",
-        f"matrices of Frobenius norm one, {experiment.rare} of which need a second direction, {shapes}, ε = {eps:g}, "
-        f"{results.seeds} seeds; Frank-Wolfe with Lanczos products to the accuracy that it needs",
-        sure="X = 0 is within ε" if min(results.column("value")) <= eps else "",
-    )
+    where = experiment.text("conditions_3", shapes=shapes, eps=eps, seeds=results.seeds)
+    share = float(np.mean(np.array(results.column("loss")) <= eps))
+    sure = "X = 0 is within ε" if min(results.column("value")) <= eps else ""
+    claims.add("high", "synthetic, Hazan's projection to ε/2", share, "high probability", where, sure=sure)
 
 
 def _panel(part: CellResults) -> Panel:
@@ -257,7 +221,7 @@ def _panel(part: CellResults) -> Panel:
     return losses.losses_panel(title, "loss", part, laws)
 
 
-def _costs(claims: Claims, results: CellResults) -> tuple[Panel, ReportTable]:
+def _costs(draft: Draft, results: CellResults) -> Panel:
     """Milliseconds of an iteration against the order, with either projection."""
     lines = {
         kind: spread(label, results.where(projection=kind), "n", "milliseconds")
@@ -269,31 +233,24 @@ def _costs(claims: Claims, results: CellResults) -> tuple[Panel, ReportTable]:
         kind: slope(line.x[len(line.x) // 2 :], line.y[len(line.y) // 2 :]) if len(line.x) > 2 else None
         for kind, line in lines.items()
     }
-    claims.add("square", "synthetic", exponent.get("sparse"), 2.0, where)
+    draft.claims.add("square", "synthetic", exponent.get("sparse"), 2.0, where)
     cost = {kind: dict(zip(line.x, line.y, strict=True)) for kind, line in lines.items()}
     both = set(cost.get("exact", {})) & set(cost.get("sparse", {}))
     if both:
         n = max(both)
-        claims.add("cheaper", f"synthetic, order {n:g}", cost["exact"][n] / cost["sparse"][n], None, where)
+        draft.claims.add("cheaper", f"synthetic, order {n:g}", cost["exact"][n] / cost["sparse"][n], None, where)
     T = math.ceil(float(sdp_iterations(experiment.timed_m, experiment.timed_eps, 2.0)))
-    rows: list[list[str | float | int | None]] = [
-        [n, *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")), T] for n in results.values_of("n")
-    ]
-    table = ReportTable(
-        "survey-sdp-seconds",
-        experiment.text("table_caption", seeds=results.seeds),
-        ["n", "all eigenvalues", "Hazan's projection", "T at c = 2"],
-        rows,
-    )
+    rows = [[n, *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")), T] for n in results.values_of("n")]
+    columns = ("n", "all eigenvalues", "Hazan's projection", "T at c = 2")
+    draft.table(experiment.text("table_caption", seeds=results.seeds), columns, rows, "seconds")
     theory = []
     if "exact" in lines:
         x, y = lines["exact"].x, lines["exact"].y
         laws = {"n²": 2, "n³": 3}
         theory = [Series(law, x, [y[-1] * (n / x[-1]) ** k for n in x], kind="theory") for law, k in laws.items()]
-    panel = loglog(
+    return loglog(
         "Synthetic: the cost of an iteration", "n, order of the matrices", "milliseconds", [*lines.values(), *theory]
     )
-    return panel, table
 
 
 experiment = SurveySdp()

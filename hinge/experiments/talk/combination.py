@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hinge.display.figure import Figure, Panel, ReportTable, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Panel, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, spread_of
 from hinge.experiments.talk.sgd_dca import curve_panel, run_methods
 from hinge.solvers import SDCA, Pegasos, Solver
@@ -50,11 +50,9 @@ class TalkCombination(Experiment):
         epochs = [k / 4 for k in range(1, 4 * self.quarters)] + list(range(self.quarters, cell["epochs"] + 1))
         return run_methods(cell, METHODS, epochs)
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Epochs to the target over λm, and the curves behind them."""
-        claims = Claims(self.name)
-        rows: list[list[Any]] = []
-        over, curves = [], []
+        rows, over, curves = [], [], []
         for _, part in results.by("set"):
             label, m = part.first["label"], part.first["m"]
             needed = {
@@ -65,33 +63,15 @@ class TalkCombination(Experiment):
                 [label, lam_m, *(_format_epochs(found[method], scale) for method in METHODS)]
                 for lam_m, found in needed.items()
             ]
-            _claims(claims, needed, label, f"m = {m:,} rows are learned from", scale)
-            panel = _needed_panel(needed, label)
-            over += [panel] if panel.series else []
-            panel = curve_panel(part, METHODS, self.shown)
-            curves += [panel] if panel.series else []
-        if not claims:
-            return Outcome([])
+            _claims(draft.claims, needed, label, f"m = {m:,} rows are learned from", scale)
+            over.append(_needed_panel(needed, label))
+            curves.append(curve_panel(part, METHODS, self.shown))
         seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."
         how = self.text("how")
-        figures = []
-        if curves:
-            figures.append(Figure(self.name, f"Objective above the minimum. {how} {seeds}", curves))
-        if over:
-            figures.append(
-                Figure(
-                    f"{self.name}-epochs",
-                    self.text("figure_caption", target=TARGET, epochs=EPOCHS[scale], seeds=seeds),
-                    over,
-                )
-            )
-        table = ReportTable(
-            self.name,
-            self.text("table_caption", target=TARGET, seeds=SEEDS[scale], how=how),
-            ["set", "λm", *METHODS],
-            rows,
-        )
-        return Outcome(claims, figures, [table], results.notes())
+        draft.figure(f"Objective above the minimum. {how} {seeds}", curves)
+        draft.figure(self.text("figure_caption", target=TARGET, epochs=EPOCHS[scale], seeds=seeds), over, "epochs")
+        caption = self.text("table_caption", target=TARGET, seeds=SEEDS[scale], how=how)
+        draft.table(caption, ("set", "λm", *METHODS), rows)
 
 
 def _crossing(looks: list[Evaluation]) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import sgd_runtime_more_data
-from hinge.display.figure import Figure, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResult, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Series, Value, loglog
+from hinge.experiments.base import Cell, CellResult, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import error, evaluate_at, log_spaced
 from hinge.experiments.sets import choose, split
 from hinge.monitoring import Stop
@@ -111,18 +111,18 @@ class TalkMoreData(Experiment):
             values[rows] = None if reached is None else {key: reached[key] for key in keys}
         return values
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Iterations and seconds over m, each with λ and stop chosen in both ways."""
-        if not results:
-            return Outcome([])
-        first, tables, claims = results.first, [], Claims(self.name)
+        first = results.first
         iterations: list[Series] = []
         seconds: list[Series] = []
         fitted = ""
         for way in results.values_of("way"):
             for rule, words in RULES.items():
                 rows = _best(results.where(way=way), rule)
-                tables.append(_table(self.name, way, rule, words, rows, first))
+                caption = self.text("table_caption", way=way.capitalize(), words=words, first=first)
+                part = f"{way.replace(', ', '-').replace(' ', '-')}-{rule}"
+                draft.table(caption, ("m", "best λ", "iterations", "seconds", "test error there"), _lines(rows), part)
                 reached = [row for row in rows if np.isfinite(row.iterations)]
                 label = f"{way}; {rule} rows"
                 at = [row.m for row in reached]
@@ -130,51 +130,34 @@ class TalkMoreData(Experiment):
                     seconds.append(Series(label, at, [row.seconds for row in reached]))
                     T, low, high = ([getattr(row, k) for row in reached] for k in ("iterations", "low", "high"))
                     iterations.append(Series(label, at, T, low, high))
-                where = (f"m = {at[0]:,} to {at[-1]:,}, " if at else "") + (
-                    f"target test error {first['target']:.4f} ({SLACK[scale]:g} times that of "
-                    f"the SVM on {first['pool']:,} rows), {words} (best of "
-                    f"{', '.join(f'{lam:g}' for lam in LAMS[scale])}), median of {SEEDS[scale]} samples"
+                sizes, lams = (
+                    f"m = {at[0]:,} to {at[-1]:,}, " if at else "",
+                    ", ".join(f"{lam:g}" for lam in LAMS[scale]),
                 )
+                about = {"slack": SLACK[scale], "seeds": SEEDS[scale], "words": words, "lams": lams}
+                where = sizes + self.text("conditions", first=first, **about)
                 if "blocks" not in way:  # which are ours
                     on = f"{first['label']}, {way}, {rule} rows"
                     more = len(reached) > 1
                     for key in ("iterations", "seconds")[: 1 if way == "average" else 2]:
                         fall = getattr(reached[0], key) / getattr(reached[-1], key) if more else None
-                        claims.add("falls", f"{on}, {key}", fall, "decreases", where)
+                        draft.claims.add("falls", f"{on}, {key}", fall, "decreases", where)
                 if way == "average" and rule == "test" and len(reached) > 2:
                     law, fitted = _law(reached)
                     iterations.append(law)
         label = first["label"]
-        if not iterations:
-            return Outcome(claims, [], tables, results.notes())
         panels = [
             loglog(label, "m, training rows", "iterations to the target", iterations),
             loglog(label, "m, training rows", "seconds to the target", seconds),
         ]
-        caption = self.text(
-            "caption",
-            target=first["target"],
-            slack=SLACK[scale],
-            pool=first["pool"],
-            last=LOOKS[scale][1],
-            of_lams=len(LAMS[scale]),
-            seeds=SEEDS[scale],
-            fitted=fitted,
-        )
-        return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
+        about = {"slack": SLACK[scale], "last": LOOKS[scale][1], "of_lams": len(LAMS[scale]), "seeds": SEEDS[scale]}
+        draft.figure(self.text("caption", first=first, fitted=fitted, **about), panels)
 
 
 def _best(part: CellResults, rule: str) -> list[Row]:
     """For each m the λ with the least median of iterations; infinite where most seeds never arrive."""
-    rows = []
-    for m in part.values_of("m"):
-        choices = []
-        for lam in part.values_of("lam"):
-            some = part.where(m=m, lam=lam)
-            if some:
-                choices.append(_row(some, lam, rule))
-        rows.append(min(choices, key=lambda row: row.iterations))
-    return rows
+    choices = ([_row(some, lam, rule) for lam, some in of_m.by("lam")] for _, of_m in part.by("m"))
+    return [min(rows, key=lambda row: row.iterations) for rows in choices]
 
 
 def _row(some: list[CellResult], lam: float, rule: str) -> Row:
@@ -212,26 +195,15 @@ def _law(reached: list[Row]) -> tuple[Series, str]:
     return Series("the talk's law, fitted", at.tolist(), np.asarray(values).tolist(), kind="theory"), said
 
 
-def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: dict[str, Any]) -> ReportTable:
-    return ReportTable(
-        f"{name}-{way.replace(', ', '-').replace(' ', '-')}-{rule}",
-        experiment.text(
-            "table_caption",
-            way=way.capitalize(),
-            words=words,
-            label=first["label"],
-            n_test=first["n_test"],
-            n_val=first["n_val"],
-            target=first["target"],
-        ),
-        ["m", "best λ", "iterations", "seconds", "test error there"],
-        [
-            (row.m, row.lam, row.iterations, row.seconds, row.error if np.isfinite(row.error) else None)
-            if np.isfinite(row.iterations)
-            else (row.m, None, "never", "never", row.error if np.isfinite(row.error) else None)
-            for row in rows
-        ],
-    )
+def _lines(rows: list[Row]) -> list[tuple[Value, ...]]:
+    """The lines of the table."""
+    return [
+        (row.m, *found, row.error if np.isfinite(row.error) else None)
+        for row in rows
+        for found in [
+            (row.lam, row.iterations, row.seconds) if np.isfinite(row.iterations) else (None, *2 * ("never",))
+        ]
+    ]
 
 
 experiment = TalkMoreData()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -9,14 +10,14 @@ import numpy as np
 
 from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
-from hinge.display.figure import Beside, Figure, ReportTable, Series, Value, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Beside, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, evaluate_at, log_spaced, mean_hinge, slope
 from hinge.experiments.sets import hold_out
 from hinge.kernels import Linear
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized, Regularized, Solution
-from hinge.solvers import SDCA, SMO, CuttingPlane, Pegasos, UniformDCA, solve
+from hinge.solvers import SDCA, SMO, CuttingPlane, Pegasos, Solver, UniformDCA, solve
 
 ROWS = {"tiny": 8_000, "full": 100_000}
 LAMS = {"tiny": (1e-3, 3e-3), "full": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)}
@@ -118,14 +119,12 @@ class TalkRuntimes(Experiment):
             work = [look["evals"] for look in looks]
         else:
             problem, a_row = Regularized(X, y, cell["lam"]), X.nnz / m
-            if cell["solver"] == "SGD":
-                looks = evaluate_at(problem, Pegasos(), log_spaced(10, m, 12), excess, cell["seed"])
-            elif cell["solver"] == "DCA":
-                looks = evaluate_at(
-                    problem, UniformDCA(), log_spaced(m // 16, self.epochs * m, 12), excess, cell["seed"]
-                )
-            else:
-                looks = evaluate_at(problem, CuttingPlane(capacity=50), self.passes, excess)
+            ways: dict[str, tuple[Solver, Sequence[int]]] = {
+                "SGD": (Pegasos(), log_spaced(10, m, 12)),
+                "DCA": (UniformDCA(), log_spaced(m // 16, self.epochs * m, 12)),
+                "SVM-Perf": (CuttingPlane(capacity=50), self.passes),
+            }
+            looks = evaluate_at(problem, *ways[cell["solver"]], excess, cell["seed"])
             work = [look["reads"] / a_row for look in looks]
         reached = []
         for eps in cell["eps"]:
@@ -133,10 +132,8 @@ class TalkRuntimes(Experiment):
             reached.append(None if k is None else {"work": work[k], "test": looks[k]["test"]})
         return {"reached": reached, "B": data.B, "best": data.best_test}
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Work over ε on logarithmic scales, with the exponents of the fit beside the bounds'."""
-        if not results:
-            return Outcome([])
         B, best = results.first["B"], results.first["best"]
         data = self.text(
             "conditions", rows=ROWS[scale], B=B, best=best, first=EPS[scale][0], last=EPS[scale][-1], seeds=SEEDS[scale]
@@ -156,7 +153,7 @@ class TalkRuntimes(Experiment):
             if len(kept) == len(EPS[scale]):
                 exponents[solver] = -slope(eps, work)
                 last[solver] = work[-1]
-        claims, least = Claims(self.name), f"{data}; at ε = {EPS[scale][-1]:g}"
+        claims, least = draft.claims, f"{data}; at ε = {EPS[scale][-1]:g}"
         for solver, exponent in EXPONENTS.items():
             bound = float(learning_runtime(BOUNDS[solver], B, EPS[scale][-1]))
             times = bound / last.get(solver, bound)
@@ -174,20 +171,14 @@ class TalkRuntimes(Experiment):
                 scaled = np.asarray(law) * first.y[0] / float(learning_runtime(BOUNDS[solver], B, first.x[0]))
                 series.append(Series(label, list(EPS[scale]), scaled.tolist(), kind="theory"))
         panel = loglog("synthetic text", "ε, excess test hinge loss", "inner products", series)
-        caption = self.text("caption", initial=data[0].upper(), rest=data[1:])
-        table = ReportTable(
-            self.name,
-            self.text("table_caption", data=data),
-            ["method", "ε", "m", "λ", "inner products", "least", "most", "test excess"],
-            rows,
-        )
-        said = self.text("table_caption_2")
-        printed: list[list[Value | Beside]] = [
+        draft.figure(self.text("caption", initial=data[0].upper(), rest=data[1:]), [panel])
+        columns = ("method", "ε", "m", "λ", "inner products", "least", "most", "test excess")
+        draft.table(self.text("table_caption", data=data), columns, rows)
+        printed = [
             [name, rho, Beside(runtime, f"p = {exponents[solver]:.2f}" if solver in exponents else None)]
             for solver, (name, rho, runtime) in PRINTED.items()
         ]
-        whole = ReportTable(f"{self.name}-printed", said, ["", "ρ(T, m, λ)", "T(m, B, ε)"], printed)
-        return Outcome(claims, [Figure(self.name, caption, [panel])], [table], results.notes(), whole)
+        draft.print_table(self.text("table_caption_2"), ["", "ρ(T, m, λ)", "T(m, B, ε)"], printed)
 
 
 def _best_choices(part: CellResults, eps: tuple[float, ...]) -> list[tuple[Any, ...]]:
@@ -195,11 +186,9 @@ def _best_choices(part: CellResults, eps: tuple[float, ...]) -> list[tuple[Any, 
     found = []
     for k, level in enumerate(eps):
         choices: list[tuple[float, Any]] = []
-        for m in part.values_of("m"):
-            for lam in part.values_of("lam"):
-                reached = [one[k] for one in part.where(m=m, lam=lam).column("reached")]
-                if not reached:
-                    continue
+        for m, of_m in part.by("m"):
+            for lam, some in of_m.by("lam"):
+                reached = [one[k] for one in some.column("reached")]
                 work = sorted(np.inf if one is None else one["work"] for one in reached)
                 middle = work[len(work) // 2]
                 if np.isfinite(middle):

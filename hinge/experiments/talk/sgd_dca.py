@@ -10,8 +10,8 @@ import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import dca_gap, dca_over_sgd
-from hinge.display.figure import Figure, Panel, ReportTable, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Experiment, Outcome, Scale, grid
+from hinge.display.figure import Panel, Series, loglog
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, spread_of
 from hinge.experiments.sets import choose, split
 from hinge.monitoring import Stop
@@ -60,10 +60,9 @@ class TalkSgdDca(Experiment):
         data = split(cell["set"], cell["rows"])
         return run_methods(cell, METHODS, EPOCHS, validation=(data.X_val, data.y_val), test=(data.X_test, data.y_test))
 
-    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+    def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Who is ahead where, beside who should be; and the same in test error."""
-        claims = Claims(self.name)
-        rows: list[tuple[Any, ...]] = []
+        claims, rows = draft.claims, list[tuple[Any, ...]]()
         ratios, curves, errors = [], [], []
         for _, part in results.by("set"):
             label, m = part.first["label"], part.first["m"]
@@ -71,42 +70,27 @@ class TalkSgdDca(Experiment):
             for epochs, when in ((self.judged, "after whole epochs"), (self.early, "within the first epoch")):
                 found = _points(part, m, label, epochs)
                 rows += found
-                claims.add(
-                    "ahead",
-                    f"{label}, {when}",
-                    float(np.mean([row[4] == row[5] for row in found])),
-                    "depends on λm against log T",
-                    f"{where}, λm from {min(part.values_of('lam_m')):g} to {max(part.values_of('lam_m')):g}, T of "
-                    f"{' and '.join(f'{e:g}' for e in epochs)} epochs, {len(found)} points, last iterates, rows drawn "
-                    "with replacement",
-                    silent="T < m: DCA's bound is more than w = 0 has" if epochs == self.early else "",
-                )
+                lams, of_T = sorted(part.values_of("lam_m")), " and ".join(f"{e:g}" for e in epochs)
+                said = self.text("conditions", where=where, least=lams[0], most=lams[-1], of_T=of_T, points=len(found))
+                share = float(np.mean([row[4] == row[5] for row in found]))
+                silent = "T < m: DCA's bound is more than w = 0 has" if epochs == self.early else ""
+                claims.add("ahead", f"{label}, {when}", share, "depends on λm against log T", said, silent=silent)
             above = "for most λ and T the bound is more than w = 0 has"
             said = f"{where}, δ = {self.delta:g}, every λ, T and seed"
-            claims.add("bound", label, _of_bound(part, m), 1.0, said, sure=above)
-            claims.add("refined", label, _of_refined_bound(part, m), None, f"{where}, every λ and seed, T > m")
+            share, refined = _of_bounds(part, m)
+            claims.add("bound", label, share, 1.0, said, sure=above)
+            claims.add("refined", label, refined, None, f"{where}, every λ and seed, T > m")
             ratios.append(_ratio_panel(part, m, label))
-            panel = curve_panel(part, METHODS, self.shown)
-            curves += [panel] if panel.series else []
+            curves.append(curve_panel(part, METHODS, self.shown))
             panel, ratio, chosen = _error_panel(part, label)
             errors.append(panel)
             claims.add("level", label, ratio, "both alike", f"{where}; λ chosen on validation rows: {chosen}")
-        if not claims:
-            return Outcome([])
         seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."
-        figures = [
-            Figure(self.name, self.text("figure_caption", seeds=seeds), ratios),
-            Figure(f"{self.name}-epochs", f"Objective of the last iterates above the minimum. {seeds}", curves),
-            Figure(f"{self.name}-test", self.text("figure_caption_2", seeds=seeds), errors),
-        ]
-        figures = [figure for figure in figures if figure.panels]
-        table = ReportTable(
-            self.name,
-            "Median ρ of both, and who is ahead, beside whom the bounds put ahead.",
-            ["set", "λm", "epochs", "log T", "ahead", "predicted", "ρ of SGD", "ρ of DCA"],
-            rows,
-        )
-        return Outcome(claims, figures, [table], results.notes())
+        draft.figure(self.text("figure_caption", seeds=seeds), ratios)
+        draft.figure(f"Objective of the last iterates above the minimum. {seeds}", curves, "epochs")
+        draft.figure(self.text("figure_caption_2", seeds=seeds), errors, "test")
+        columns = ("set", "λm", "epochs", "log T", "ahead", "predicted", "ρ of SGD", "ρ of DCA")
+        draft.table("Median ρ of both, and who is ahead, beside whom the bounds put ahead.", columns, rows)
 
 
 def run_methods(
@@ -147,23 +131,14 @@ def _points(part: CellResults, m: int, label: str, epochs: tuple[float, ...]) ->
     return rows
 
 
-def _of_bound(part: CellResults, m: int) -> float:
-    """The largest ρ of DCA over the bound of the talk's theorem."""
-    return max(
-        look["rho"] / float(dca_gap(look["iteration"], m, result.cell["lam_m"] / m, experiment.delta))
-        for result in part
-        for look in result.values["DCA"]
-    )
+def _of_bounds(part: CellResults, m: int) -> tuple[float, float]:
+    """The largest ρ of DCA over the bound of the talk's theorem, and the largest ρ(T - m)λ.
 
-
-def _of_refined_bound(part: CellResults, m: int) -> float:
-    """The largest ρ(T - m)λ of DCA: the constant c that the theorem needs at most, as its other terms are positive."""
-    return max(
-        look["rho"] * (look["iteration"] - m) * result.cell["lam_m"] / m
-        for result in part
-        for look in result.values["DCA"]
-        if look["iteration"] > m
-    )
+    The latter is the constant c that the theorem needs at most, as its other terms are positive.
+    """
+    looks = [(one["rho"], one["iteration"], r.cell["lam_m"] / m) for r in part for one in r.values["DCA"]]
+    shares = (rho / float(dca_gap(T, m, lam, experiment.delta)) for rho, T, lam in looks)
+    return max(shares), max(rho * (T - m) * lam for rho, T, lam in looks)
 
 
 def _ratio_panel(part: CellResults, m: int, label: str) -> Panel:

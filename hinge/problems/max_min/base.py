@@ -6,12 +6,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from hinge.problems.base import EPS, Certificate, Problem
+from hinge.problems.base import EPS, ROUNDING_32, Certificate, Problem
 
 MOST_BOUNDS = 20
 """Number of bounds that one sample is used for: each adds to the probability of an error."""
-ROUNDING = 1e-6
-"""Relative differences of two bounds, or two methods, up to this count as rounding, also of float32 data."""
 NEGLIGIBLE = 1e-3
 """Relative gaps of an optimum below this fraction of a typical value are relative to that value instead."""
 
@@ -315,10 +313,10 @@ class MaxMin(Problem[Strategies]):
 
     def certified(self, lower: float, upper: float) -> Certificate:
         """The certificate of these two bounds."""
-        rounding = ROUNDING * (abs(lower) + abs(upper)) if np.isfinite(lower) and np.isfinite(upper) else 0.0
+        rounding = ROUNDING_32 * (abs(lower) + abs(upper)) if np.isfinite(lower) and np.isfinite(upper) else 0.0
         if np.isnan(lower) or np.isnan(upper):
             raise ValueError("A bound is not a number: the problem's values or its upper bounds are not finite.")
-        if self.fraction is None and lower > upper + rounding + ROUNDING * self.scale:
+        if self.fraction is None and lower > upper + rounding + ROUNDING_32 * self.scale:
             raise ValueError(
                 f"The bounds contradict each other, {lower:.6g} from below and {upper:.6g} from above: run "
                 "hinge.check_problem(problem). Linear functions have no constant term."

@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from hinge.problems.max_min.base import ROUNDING, MaxMin, offers
+from hinge.problems.base import ROUNDING_32
+from hinge.problems.max_min.base import MaxMin, offers
 
 
 def check_problem(problem: MaxMin, seed: int = 0, draws: int = 2000) -> list[str]:
@@ -67,7 +68,7 @@ def check_problem(problem: MaxMin, seed: int = 0, draws: int = 2000) -> list[str
         upper = problem.dual_bound(p)
         for x in points:
             reached = float(p @ problem.values(x))
-            if reached > upper + ROUNDING * (1 + abs(upper)):
+            if reached > upper + ROUNDING_32 * (1 + abs(upper)):
                 raise ValueError(f"The upper bound of some p is {upper:.6g}, but a point of K reaches {reached:.6g}.")
         tested.append("dual_bound")
     return tested
@@ -80,7 +81,7 @@ def _check_projection(problem: MaxMin, start: np.ndarray, rng: np.random.Generat
         _same(problem.project(x.copy()), x, "project(project(x))", "project(x): it must be idempotent")
     _same(problem.project(start.copy()), start, "project(start())", "start(): it must lie in K")
     for a, b, pa, pb in zip(raw, raw[1:], points, points[1:], strict=False):
-        if np.linalg.norm(pa - pb) > (1 + ROUNDING) * np.linalg.norm(a - b):
+        if np.linalg.norm(pa - pb) > (1 + ROUNDING_32) * np.linalg.norm(a - b):
             raise ValueError("project moves two points apart: it is not the nearest point of a convex set.")
     return [start, *points]
 
@@ -93,7 +94,7 @@ def _check_values(problem: MaxMin, points: list[np.ndarray]) -> None:
     a, b = points[0], points[-1]
     middle = 0.5 * (np.asarray(problem.values(a)) + problem.values(b))
     between = np.asarray(problem.values(0.5 * (a + b)))
-    size = ROUNDING * (1 + np.abs(middle).max())
+    size = ROUNDING_32 * (1 + np.abs(middle).max())
     if problem.linear and np.abs(between - middle).max() > size:
         raise ValueError("values are not linear in x: set linear = False and give dual_bound.")
     if (between < middle - size).any():
@@ -105,7 +106,7 @@ def _check_adjoint(problem: MaxMin, points: list[np.ndarray], rng: np.random.Gen
     g = np.asarray(problem.combine(p))
     for x in points:
         there, back = float(p @ problem.values(x)), float(np.vdot(g, x))
-        if abs(there - back) > ROUNDING * (1 + abs(there)):
+        if abs(there - back) > ROUNDING_32 * (1 + abs(there)):
             raise ValueError(
                 f"combine is not the adjoint of values: p·values(x) is {there:.6g}, combine(p)·x {back:.6g}."
             )
@@ -117,7 +118,7 @@ def _check_support(problem: MaxMin, points: list[np.ndarray], rng: np.random.Gen
         most = problem.support(g)
         far = np.asarray(problem.project(1e6 * g))  # nearly maximises ⟨g, x⟩ over K
         for x in [*points, far]:
-            if np.vdot(g, x) > most + ROUNDING * (1 + abs(most)):
+            if np.vdot(g, x) > most + ROUNDING_32 * (1 + abs(most)):
                 raise ValueError(f"support(g) is {most:.6g}, but a point of K has {np.vdot(g, x):.6g}.")
         if np.vdot(g, far) < most - 1e-3 * (1 + abs(most)):
             raise ValueError(f"support(g) is {most:.6g}, but K seems to reach only {np.vdot(g, far):.6g}.")
@@ -129,9 +130,9 @@ def _check_gradient(problem: MaxMin, points: list[np.ndarray], rng: np.random.Ge
             g = np.asarray(problem.grad_at(i, x))
             above = float(problem.values(x)[i] + np.vdot(g, z - x))
             value = float(problem.values(z)[i])
-            if value > above + ROUNDING * (1 + abs(value)):
+            if value > above + ROUNDING_32 * (1 + abs(value)):
                 raise ValueError(f"grad_at({i}, x) is no gradient of a concave function: it underestimates c_{i}.")
-            if problem.linear and value < above - ROUNDING * (1 + abs(value)):
+            if problem.linear and value < above - ROUNDING_32 * (1 + abs(value)):
                 raise ValueError(f"grad_at({i}, x) is not the gradient of c_{i}.")
 
 
@@ -149,7 +150,7 @@ def _check_estimate(problem: MaxMin, points: list[np.ndarray], rng: np.random.Ge
             continue
         mean, square = total / count, squares / count
         error = np.sqrt(np.maximum(square - mean**2, 0.0) / count)
-        off = np.abs(mean - problem.values(x)) - 6.0 * error - ROUNDING * problem.scale
+        off = np.abs(mean - problem.values(x)) - 6.0 * error - ROUNDING_32 * problem.scale
         if (off > 0).any():
             i = int(np.argmax(off))
             raise ValueError(
@@ -157,7 +158,7 @@ def _check_estimate(problem: MaxMin, points: list[np.ndarray], rng: np.random.Ge
                 f"is {problem.values(x)[i]:.4g}."
             )
         spread = np.sqrt(np.maximum(square, 0.0) * limit / count)  # the standard error of the mean square, roughly
-        if (square > limit + 6.0 * spread + ROUNDING * limit).any():
+        if (square > limit + 6.0 * spread + ROUNDING_32 * limit).any():
             raise ValueError(
                 f"The mean square of an estimate is {square.max():.4g}, above second_moment · scale² = "
                 f"{limit:.4g}: state a larger second_moment or scale, or average several samples."
@@ -166,5 +167,5 @@ def _check_estimate(problem: MaxMin, points: list[np.ndarray], rng: np.random.Ge
 
 def _same(a: np.ndarray, b: np.ndarray, name: str, other: str) -> None:
     a, b = np.asarray(a), np.asarray(b)
-    if a.shape != b.shape or np.abs(a - b).max(initial=0.0) > ROUNDING * (1 + np.abs(b).max(initial=0.0)):
+    if a.shape != b.shape or np.abs(a - b).max(initial=0.0) > ROUNDING_32 * (1 + np.abs(b).max(initial=0.0)):
         raise ValueError(f"{name} differs from {other}.")

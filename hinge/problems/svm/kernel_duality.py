@@ -399,30 +399,8 @@ def _primal(
     lam: float, sq: float, r: Array, y: Array, c: Array | float, s: float, b: float, epsilon: float | None
 ) -> tuple[float, float]:
     """The primal at s·w and b, and its slope in s."""
-    if isinstance(r, np.ndarray):
-        loss, slope = _losses(r, y.astype(np.float64, copy=False), np.atleast_1d(c), s, b, width_of(epsilon))
-        return 0.5 * lam * s * s * sq + loss, lam * s * sq + slope
     short = 1.0 - y * (s * r + b) if epsilon is None else y - s * r - b
     over = short if epsilon is None else abs(short) - epsilon
     side = y if epsilon is None else (short > 0) * 2.0 - 1.0
     loss, slope = (c * over.clip(0.0)).sum(), -(c * (over > 0) * side * r).sum()
     return 0.5 * lam * s * s * sq + float(loss), lam * s * sq + float(slope)
-
-
-@compiled
-def _losses(r, y, c, s, b, epsilon):
-    """The sum of the losses at s·r and b, and its slope in s, in one pass; `c` are weights, or one for all."""
-    loss, slope, alike = 0.0, 0.0, len(c) == 1
-    for i in range(len(r)):
-        if epsilon < 0.0:
-            side = y[i]
-            over = 1.0 - side * (s * r[i] + b)
-        else:
-            short = y[i] - s * r[i] - b
-            side = 1.0 if short > 0.0 else -1.0
-            over = abs(short) - epsilon
-        if over > 0.0:
-            own = c[0] if alike else c[i]
-            loss += own * over
-            slope -= own * side * r[i]
-    return loss, slope

@@ -6,11 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hinge.problems.base import Certificate, Cost, Problem, rounding
+from hinge.problems.base import ROUNDING_32, Certificate, Cost, Problem, rounding
 from hinge.problems.svm.penalized import checked_lam, relative_gap
-
-DECODED = 1e-6
-"""A relative error of the objective that may come from the rounding of the scores that a decoder compares."""
 
 
 class StructuredSolution(NamedTuple):
@@ -152,7 +149,7 @@ class Structured(Problem[StructuredSolution]):
         sq, (loss, error) = float(answer.w @ answer.w), self._mean_loss(answer.w, billed=True)
         primal = 0.5 * self.lam * (sq + rounding(self.d, sq)) + loss + error
         dual = self.dual(answer)
-        if dual > primal * (1.0 + DECODED):
+        if dual > primal * (1.0 + ROUNDING_32):  # a decoder compares rounded scores
             raise ValueError(
                 f"decode(w, x, y) does not find the maximum: by what it found, the objective is {primal:.6g}, and it "
                 f"is proved to be {dual:.6g} at least. It must maximise loss(y, ŷ) + w @ features(x, ŷ)."

@@ -1,7 +1,7 @@
 """Stochastic dual coordinate ascent; where λ is large it begins with a stochastic gradient pass."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -118,11 +118,6 @@ class SDCAState(NamedTuple):
         """Iterations run so far."""
         return int(self.epoch.t)
 
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        """The fields that the plain ascent works on, in the order of its compiled loop."""
-        return self.alpha, self.v, self.sq, self.active, self.order, self.dual, self.epoch, self.key, self.r
-
 
 @dataclass(frozen=True)
 class SDCA(Solver[Regularized, SDCAState]):
@@ -167,8 +162,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         epochs without it and with it: 31 and 17 (1,000 rows, :math:`\\lambda m = 0.01`), 66 and 25 (1,594 rows,
         0.0016), 123 and 32 (7,770 rows, 0.008), 50 and 29 (11,314 rows, 0.1).
     after : float
-        Passes before the first subspace step, to the end of an epoch: where no code is cached, the steps are compiled
-        only if a run is long enough to need them.
+        Passes before the first subspace step, to the end of an epoch: most runs end within a few, and need none.
 
     Notes
     -----
@@ -251,7 +245,7 @@ class SDCA(Solver[Regularized, SDCAState]):
             dual.Lam = 0.0 if dual.growing else full
         order = np.zeros(-(-n // self.rows_a_block(problem)), np.uint32)
         accelerated = self.acceleration == "subspace"
-        walk = scalars(u_before=float(dual.u), u_step=0.0, rows=0, begun=accelerated and not self.after)
+        walk = scalars(u_before=float(dual.u), u_step=0.0, rows=0, begun=False)
         p, v_p = (alpha.copy(), v.copy()) if accelerated else (np.zeros(0), np.zeros(0))
         return SDCAState(
             alpha,
@@ -291,18 +285,14 @@ class SDCA(Solver[Regularized, SDCAState]):
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         if state.t == 0 and n_iter > 0:
             begin_bias(problem, state.dual)
-        goal, walk, moves = stopping_target(problem, self.tol), state.subspace.walk, problem.bias != "none"
-        if self.acceleration == "none":
-            self.run(problem, state, n_iter, goal, moves=moves)
-        elif (left := n_iter if walk.begun else _run_before_steps(self, problem, state, n_iter, goal)) > 0:
-            settings = moves, self.shrinking, self.rows_a_block(problem), left
-            _visit_accelerated(AscentRows.from_problem(problem), goal, *settings, *state.arrays, *state.subspace)
+        self.run(problem, state, n_iter, stopping_target(problem, self.tol), moves=problem.bias != "none")
         return state
 
     def run(self, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget, *, moves: bool) -> None:
-        """Run iterations of the plain ascent with a given Λ; `moves` says whether the bias multiplier moves."""
-        settings = goal, moves, self.shrinking, self.rows_a_block(problem), n_iter
-        _visit(AscentRows.from_problem(problem), *settings, *state.arrays)
+        """Run iterations with a given Λ; `moves` says whether the bias multiplier moves."""
+        first = self.after * problem.n if self.acceleration == "subspace" else np.inf
+        settings = goal, moves, self.shrinking, self.rows_a_block(problem), n_iter, first
+        _visit(AscentRows.from_problem(problem), *settings, state)
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
         dual, answer = state.dual, Combination(*answer_of(state))
@@ -346,20 +336,6 @@ class SDCA(Solver[Regularized, SDCAState]):
     def rows_a_block(self, problem: Regularized) -> int:
         """Neighbouring rows that are visited together."""
         return self.block_rows or rows_a_block(problem.matrix)
-
-
-def _run_before_steps(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, goal: StoppingTarget) -> int:
-    """Run the iterations before the first subspace step; returns how many are left after it."""
-    first, epoch, moves = int(solver.after * problem.n), state.epoch, problem.bias != "none"
-    while state.t < first or epoch.visited:  # to the end of an epoch
-        due, before = first - state.t if state.t < first else int(epoch.active - epoch.visited), state.t
-        solver.run(problem, state, min(n_iter, due), goal, moves=moves)
-        n_iter -= state.t - before
-        if state.t - before < due:  # no more are allowed, or the gap is expected to be small enough
-            return 0
-    walk, p, v_p, _, _ = state.subspace
-    p[:], v_p[:], walk.u_before, walk.begun = state.alpha, state.v, state.dual.u, True
-    return n_iter
 
 
 def stopping_target(problem: Regularized, tol: float = 0.0) -> StoppingTarget:
@@ -477,37 +453,26 @@ def dual_step(alpha_i, tau):
 
 
 @compiled
-def _visit(rows, goal, moves, shrinking, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch, key, r):
+def _visit(rows, goal, moves, shrinking, block_rows, n_iter, first, state):
+    alpha, v, sq, active, order, dual, epoch, key, r, (walk, p, v_p, q, v_q) = state
     A, y, target, weight, loss, lam = rows
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
             if target_reached(rows, goal, alpha, v, dual, epoch, r):
                 return
-            if begin(epoch, active, order, weight, block_rows, key):
-                dual.upper, dual.lower = np.inf, -np.inf
-            dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
-        left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
-        if over:
-            end_epoch(dual, epoch, active, goal.Lam, moves, shrinking)
-
-
-@compiled
-def _visit_accelerated(
-    rows, goal, moves, shrinking, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch, key, r, walk, *changes
-):
-    A, y, target, weight, loss, lam = rows
-    left = n_iter
-    while left > 0:
-        if epoch.visited == 0:
-            if target_reached(rows, goal, alpha, v, dual, epoch, r):
-                return
+            if not walk.begun and epoch.t >= first:
+                for i in range(len(alpha)):
+                    p[i] = alpha[i]
+                for j in range(len(v)):
+                    v_p[j] = v[j]
+                walk.u_before, walk.rows, walk.begun = dual.u, 0, True
             # A step costs O(m + d), so it comes after visits to a fifth of the rows: shrunk epochs may be shorter. It
             # does not come at the end of an epoch, since it would change the gap that the epoch has met.
-            if walk.rows >= 0.2 * len(alpha):
+            if walk.begun and walk.rows >= 0.2 * len(alpha):
                 # A bias that is penalised is a feature, a free one has its multiplier; without one both are zero.
                 c, beta = (goal.constant_sq, 0.0) if goal.constant_sq > 0.0 else (dual.kappa, dual.beta)
-                subspace_step(A, y, target, weight, loss, goal.Lam, c, beta, alpha, v, dual, walk, *changes)
+                subspace_step(A, y, target, weight, loss, goal.Lam, c, beta, alpha, v, dual, walk, p, v_p, q, v_q)
                 walk.rows = 0
             if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf

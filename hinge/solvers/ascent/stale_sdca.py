@@ -14,7 +14,7 @@ from hinge.sampling import draw_unit
 from hinge.solvers.ascent.active_rows import begin, ends_epoch, next_rows
 from hinge.solvers.ascent.local_ascent import AscentRows
 from hinge.solvers.ascent.sdca import SDCA, SDCAState, answer_of, bias_constant, dual_step
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Solver
 
 
 class StaleState(NamedTuple):
@@ -90,12 +90,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
 
     any_loss = False
     free_level = False
-    paper = Paper(
-        "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
-        "Shalev-Shwartz, Srebro",
-        2008,
-        "the ascent; whom it visits is our own",
-    )
+    paper = SDCA.paper._replace(place="the ascent; whom it visits is our own")
     constraints = Constraints(least=number(above=0, most=1), width=number(above=0), block_rows=count() | None)
 
     @property
@@ -115,11 +110,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
             dual.kappa, dual.beta = (bias_constant(problem), dual.beta) if free else (problem.constant_sq, 0.0)
         settings = free, self.least, self.width, self.plain.rows_a_block(problem), n_iter
         _visit(
-            AscentRows.from_problem(problem),
-            problem.lam * problem.total,
-            *settings,
-            state.margin,
-            *state.ascent.arrays[:-1],
+            AscentRows.from_problem(problem), problem.lam * problem.total, *settings, state.margin, *state.ascent[:-2]
         )
         return state
 

@@ -23,7 +23,7 @@ from hinge.access import add_row, read_row
 from hinge.compiled import compiled
 
 SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered, which lets them use vector instructions
-TINY = 1e-300  # the smallest divisor
+TINY = float(np.finfo(np.float64).tiny)  # the smallest divisor
 
 
 # Conditions in place of `min`, `max` and `sign`: Numba compiles a function for each of these, a tenth of a second. Sums

@@ -27,10 +27,9 @@ import numpy as np
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice, number
 from hinge.problems import Certificate, MulticlassSlackConstrained, Solution
-from hinge.problems.base import Cost
+from hinge.problems.base import ROUNDING_32, Cost
 from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.cells.simba import ROUNDING
 from hinge.solvers.cells.simba_exact import greedy_slack, sq_length, whole
 from hinge.solvers.saddle.primal_dual import FIRST_CHECK, FLOOR, factor
 
@@ -121,7 +120,7 @@ class MulticlassSimba(Solver[MulticlassSlackConstrained, MulticlassSimbaState]):
             p_sum += p
             i, k = divmod(pick(p.ravel(), draw_unit(key, 2 * t)), K)  # 4
             at, x = table.row(i)
-            if np.linalg.norm(x) > R * (1.0 + ROUNDING):
+            if np.linalg.norm(x) > R * (1.0 + ROUNDING_32):
                 raise ValueError(
                     f"Row {i} has norm {np.linalg.norm(x):.6g}, and the rows were to lie in the ball of radius {R:g}: "
                     "give radius=, a bound on the norms of all rows, as in solver=MulticlassSimba(radius=...)."

@@ -7,7 +7,7 @@ import numpy as np
 
 from hinge.compiled import Scalars, scalars
 from hinge.constraints import Constraints, count
-from hinge.problems import Certificate, Problem, Regularized, Solution
+from hinge.problems import Certificate, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
@@ -112,11 +112,7 @@ class Probe(Solver[Regularized, ProbeState]):
     paper = Paper("Probe and dig", "the hinge developers", 2026, "our own")
     reads = "kept cells"
     constraints = Constraints(columns=count(), rows=count(), patience=count())
-
-    def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, Regularized):
-            return None
-        return f"Probe solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
+    solves, instead = Regularized, "Simba for a slack bound"
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> ProbeState:
         n, d = problem.n, problem.d

@@ -26,15 +26,13 @@ import numpy as np
 
 from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import Certificate, SlackConstrained, Solution
-from hinge.problems.base import Cost
+from hinge.problems.base import ROUNDING_32, Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.cells import simba_exact, simba_lazy
 from hinge.solvers.cells.simba_exact import OUTSIDE, Exact
 from hinge.solvers.cells.simba_lazy import Lazy
 from hinge.solvers.saddle.primal_dual import FIRST_CHECK
-
-ROUNDING = 1e-6  # rows of unit norm in float32 may be longer by this fraction
 
 
 class SimbaState(NamedTuple):
@@ -110,7 +108,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
     -----
     *Differs* from the paper as printed. Line 11 has ν for η, and section 6 :math:`\\sqrt{\\log n}/t` for
     :math:`\\sqrt{\\log n/t}`; neither learns. Lines 2 and 13 begin u and p one iteration off. Weights are
-    kept above 1e-250, in the lazy forms above 1e-15 of the largest, and those within 1e-9 of one another are
+    kept above 1e-154, in the lazy forms above 1e-15 of the largest, and those within 1e-9 of one another are
     ties. ξ̄ is not kept: a certificate has the best ξ for w̄. The bias of the last w is the mean one too, since a single
     one is ±1. Of rows of norm up to R the
     algorithm sees x/R, with ν/R; the answer is in the units of the data.
@@ -174,7 +172,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
             return "Simba takes no weights: the slack of all points counts alike. Use solve_slack."
         if self.scale is None and self.radius is None and problem.table.in_memory:
             norm = problem.largest_norm()
-            if norm > 1.0 + ROUNDING:
+            if norm > 1.0 + ROUNDING_32:
                 return f"There are rows of norm up to {norm:.6g}, outside of the unit ball: use scale='max'."
         return None
 
@@ -195,7 +193,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         form: Any = simba_exact if isinstance(s, Exact) else simba_lazy
         arrays = form.bare(s)
         amount, K, free = self._amount(problem, R), self.refresh_every, problem.bias == "free"
-        limit = np.inf if self._knows_norms(problem) else (R * (1.0 + ROUNDING)) ** 2
+        limit = np.inf if self._knows_norms(problem) else (R * (1.0 + ROUNDING_32)) ** 2
         T = self.horizon(problem) if self.steps == "fixed" else 0
         log_n = math.log(problem.n)
         for t in range(begun + 1, begun + n_iter + 1):

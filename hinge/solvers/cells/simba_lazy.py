@@ -21,11 +21,10 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from hinge.compiled import Scalars, compiled, scalars_array
+from hinge.constraints import FAR
 from hinge.sampling import SumTree, draw_unit, find, group_total, resum, set_leaf, sum_tree
 from hinge.solvers.cells.simba_exact import OUTSIDE, TIES, cut_of, sign_of, sq_length
 from hinge.solvers.saddle.primal_dual import factor
-
-FAR = 1e100  # scales beyond this, or its inverse, are multiplied out before their products overflow
 
 
 class Lazy(NamedTuple):

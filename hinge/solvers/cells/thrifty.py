@@ -7,10 +7,9 @@ import numpy as np
 
 from hinge.compiled import Scalars, scalars
 from hinge.constraints import INFINITE, Constraints, number
-from hinge.problems import Certificate, Problem, Regularized, Solution
-from hinge.problems.base import Cost
+from hinge.problems import Certificate, Regularized, Solution
 from hinge.sampling import draw_units, key_of
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Paper
 from hinge.solvers.cells import weighted_sample as sampled
 
 MOST = 0.99
@@ -173,7 +172,7 @@ class ThriftyState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Thrifty(Solver[Regularized, ThriftyState]):
+class Thrifty(sampled.SampleLearner[ThriftyState]):
     """Columns by what they explain for their price, rows by what is left of the budget.
 
     Cells are paid for once and kept. A pilot of random rows is bought whole. From it follows what share :math:`v_j` of
@@ -231,14 +230,9 @@ class Thrifty(Solver[Regularized, ThriftyState]):
         2008,
         "what n rows explain; the rest is our own",
     )
-    reads = "kept cells"
-    any_loss = True
     constraints = Constraints(
         budget=number(least=0) | INFINITE | None, pilot=number(above=0, most=1), tol=number(least=0)
     )
-
-    def rejects(self, problem: Problem) -> str | None:
-        return sampled.learns_no_classes(self, problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> ThriftyState:
         n, d, table = problem.n, problem.d, problem.table
@@ -305,16 +299,9 @@ class Thrifty(Solver[Regularized, ThriftyState]):
             return self._answer(problem, state, _worth(problem, state)[0])
         return Solution(state.w, float(s.b), None)
 
-    def cost(self, problem: Regularized, state: ThriftyState | None = None) -> Cost:
-        return Cost(rows=1, certificate=0, a_pass=problem.n)
-
     def estimate(self, problem: Regularized, state: ThriftyState) -> Certificate:
         """Unknown: what was not bought may say something else."""
         return Certificate.unknown()
-
-    def pause(self, problem: Regularized, state: ThriftyState) -> int:
-        s = state.s
-        return 0 if s.over else max(1, int(s.queued - s.done))
 
 
 def _prices(problem: Regularized) -> np.ndarray:

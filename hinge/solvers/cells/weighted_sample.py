@@ -1,11 +1,15 @@
 """A sample of rows, each with the inverse of its probability as weight: the problem it makes, its answer."""
 
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
 import numpy as np
 
 from hinge.access.structure import only_columns
 from hinge.calibration.sigmoid import fit_sigmoid, probabilities
 from hinge.monitoring import Status, Stop
-from hinge.problems import Problem, Regularized, Solution
+from hinge.problems import Regularized, Solution
+from hinge.problems.base import Cost
 from hinge.problems.svm.penalized import lam_of
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Solver
@@ -17,14 +21,28 @@ LEAST_OF_CLASS = 10
 """Rows of a rare class that a first sample has at least: fewer often miss the class."""
 
 
-def learns_no_classes(solver: Solver, problem: Problem) -> str | None:
-    """Why a solver that samples rows cannot solve a problem, and which can; None if it can."""
-    name = type(solver).__name__
-    if not isinstance(problem, Regularized):
-        return f"{name} solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
-    if problem.loss.two_sided:
-        return f"{name} learns classes, not numbers: use SDCA or Newton for regression."
-    return None
+S = TypeVar("S", bound=Any)
+
+
+@dataclass(frozen=True)
+class SampleLearner(Solver[Regularized, S]):
+    """A learner of classes that reads rows in batches, the present one in the `queue` of its state, and keeps them."""
+
+    reads = "kept cells"
+    any_loss = True
+    solves, instead = Regularized, "Simba for a slack bound"
+
+    def _limits(self, problem: Regularized) -> str | None:
+        if problem.loss.two_sided:
+            return f"{type(self).__name__} learns classes, not numbers: use SDCA or Newton for regression."
+        return None
+
+    def cost(self, problem: Regularized, state: S | None = None) -> Cost:
+        return Cost(rows=1, certificate=0, a_pass=problem.n)
+
+    def pause(self, problem: Regularized, state: S) -> int:
+        s = state.s
+        return 0 if s.over else max(1, int(s.queued - s.done))  # 1 after Ctrl-C before it had learned
 
 
 def cost_of_a_row(problem: Regularized) -> float:

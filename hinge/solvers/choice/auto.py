@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from hinge.problems import KernelRegularized, KernelSlackConstrained, L1Regularized, Multiclass, Problem, Regularized
-from hinge.solvers.ascent.cocoa import CoCoA
 from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCA
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Solver
@@ -31,19 +30,17 @@ from hinge.solvers.newton.finite_newton import FiniteNewton
 from hinge.solvers.newton.multiclass_newton import MulticlassNewton
 from hinge.solvers.newton.newton import Newton
 from hinge.solvers.newton.row_space import RowSpace
-from hinge.solvers.newton.systems import form_of
-from hinge.solvers.unit_costs import STEP, pass_cost
+from hinge.solvers.newton.row_sums import A_ROW
+from hinge.solvers.newton.systems import STEP, form_of, pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
 UNCOMPILED = 8e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
 ROUNDS = (
     5.0  # what the calls of a monitored ascent cost besides, in steps of Newton's method: a small fit has two rounds
 )
-PART_ROW = 16  # cells that take as long as what a row costs besides its own
 PART_CELLS = 1 << 20
-"""Least cells of an epoch for each thread: some milliseconds. Threads synchronise several times in an epoch, which
-costs some tenths of a millisecond, and need about one more epoch than a single one."""
-PART_WIDTH = 64  # least cells of an epoch for each feature and thread, since each copies w several times in an epoch
+"""Least cells of a pass for each thread: some milliseconds. Threads meet several times in a step, which costs some
+tenths of a millisecond."""
 
 
 class Choice(NamedTuple):
@@ -177,19 +174,17 @@ def ascent_for(tol: float = 1e-3) -> SDCA:
 
 
 def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
-    """The solver for several threads, if the problem is large enough: `CoCoA` for dual ascent, `Newton` in parts."""
+    """The solver for several threads, if the problem is large enough: `Newton` in parts.
+
+    Dual ascent stays with one: what rows have in common is corrected by every part of `CoCoA`, which so needs about as
+    many times the passes as it has threads (``benchmarks/threads.py``).
+    """
     if threads == 1 or not isinstance(problem, Regularized) or not problem.in_memory:
         return solver
     if type(solver) is Switch:
-        ascent, newton = (in_parts(method, problem, threads) for method in (solver.ascent, solver.newton))
-        return replace(solver, ascent=ascent, newton=newton)
-    cells = problem.matrix.n_cells + PART_ROW * problem.n
-    parts = min(threads, cells // PART_CELLS)
-    if type(solver) is SDCA and (parts := min(parts, cells // (PART_WIDTH * problem.d))) > 1:
-        return CoCoA(parts, first_pass=solver.first_pass, shrinking=solver.shrinking, block_rows=solver.block_rows)
-    if parts > 1 and type(solver) is Newton:
-        return replace(solver, parts=parts)
-    return solver
+        return replace(solver, newton=in_parts(solver.newton, problem, threads))
+    parts = min(threads, (problem.matrix.n_cells + A_ROW * problem.n) // PART_CELLS)
+    return replace(solver, parts=parts) if parts > 1 and type(solver) is Newton else solver
 
 
 def _rows_exceed_cache(problem: KernelRegularized) -> bool:

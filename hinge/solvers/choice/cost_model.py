@@ -1,7 +1,7 @@
 """What dual coordinate ascent and Newton's method should cost on a problem, by its sizes and a few of its rows.
 
-Work is counted in units of :mod:`hinge.solvers.unit_costs` and never measured by a clock, so that the same problem is
-always solved in the same way. Each method has two numbers for how many passes or steps it takes, which
+Work is counted in the unit costs of :mod:`hinge.solvers.newton.systems` and never measured by a clock, so that the
+same problem is always solved in the same way. Each method has two numbers for how many passes or steps it takes, which
 ``python benchmarks/regret.py --shapes 40`` measures: the regret of the choice is what they are fitted to.
 """
 
@@ -14,18 +14,29 @@ from hinge.problems import Multiclass, Regularized
 from hinge.problems.base import EPS
 from hinge.solvers.ascent.sdca import TYPICAL
 from hinge.solvers.newton.newton import begins_with
-from hinge.solvers.newton.systems import DIRECT, form_of
-from hinge.solvers.unit_costs import CELL, FLOP, NONZERO, ROW, SPARSE_FLOP, STEP, factor_cost, hessian_cost, pass_cost
+from hinge.solvers.newton.systems import (
+    CELL,
+    DIRECT,
+    FLOP,
+    NONZERO,
+    ROW,
+    SPARSE_FLOP,
+    STEP,
+    factor_cost,
+    form_of,
+    hessian_cost,
+    pass_cost,
+)
 
-LEAST_TOL = 1e-16  # a relative gap of rounding
 ROOT = 3.5  # passes of the ascent with subspace steps, per digit and unit of the root of R²/Λ
 SUPPORT = 0.5  # share of the rows that take part in the answer, about
 STEPS, CROWDED = 3.0, 80.0  # steps of Newton's method in a stage with many rows a feature, and more by √(d/n)
-CG_PASSES = 5.0  # passes that the products of a step without a Hessian take; fewer the more rows a feature has
+CG_PASSES = 5.0  # most passes that the products of a step without a Hessian take; `benchmarks/regret.py`
 SEPARABLE = 16.0  # rows for each feature below which a plane may separate them, and steps are hard to foresee
 SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing
-CLASS_STEPS = 15.0  # of MulticlassNewton, whatever the scales and λ: `benchmarks/costs.py` prints the median
-PATH_STEPS = 14.0  # of CentralPath to a gap of 1e-4, whatever the scales and λ: `benchmarks/small.py` prints them
+PATH_STEPS = (
+    15.0  # of interior point methods, whatever the scales and λ: `benchmarks/costs.py` prints MulticlassNewton's
+)
 NEWTON_PASSES = 6.0  # of BlockNewton, which begins with a sample in memory: `benchmarks/out_of_core.py` prints them
 FETCH = 2.0  # nanoseconds to get a cell of a row from a disk, decoded: `benchmarks/out_of_core.py`, its plain passes
 
@@ -49,7 +60,7 @@ def ascent_passes(stiff: float, tol: float, *, accelerated: bool = True) -> floa
 
 def digits_of(tol: float) -> float:
     """Decimal digits that a relative gap asks for."""
-    return -math.log10(max(tol, LEAST_TOL))
+    return -math.log10(max(tol, EPS))
 
 
 def stiffness(problem: Regularized) -> float:
@@ -123,7 +134,9 @@ def newton_cost(problem: Regularized) -> float:
     """The cost of Newton's method: its steps on all rows, the Hessian and its factors; or products without it."""
     n, d, form, steps = float(problem.n), float(problem.d), form_of(problem), newton_steps(problem)
     if form == "products":
-        return steps * (STEP + (1.0 + CG_PASSES * min(1.0, 3.0 * d / n)) * pass_cost(problem))
+        # Conjugate gradients are the faster the more of the rows that take part there are for each feature.
+        products = CG_PASSES * min(1.0, d / (SUPPORT * n))
+        return steps * (STEP + (1.0 + products) * pass_cost(problem))
     if form == "rows":
         return FLOP * n * n * d + steps * (STEP + 2.0 * pass_cost(problem) + factor_cost(SUPPORT * n))
     return steps * (STEP + pass_cost(problem) + factor_cost(d)) + hessian_cost(problem)
@@ -201,4 +214,4 @@ def multiclass_passes(problem: Multiclass) -> float:
     n, m, k, matrix = float(problem.n), problem.d + 1.0, problem.k, problem.matrix
     step = STEP + 0.5 * k * (k - 1) * n * m * (2.0 * CELL + FLOP * m)
     step += factor_cost((k - 1) * m) + n * k * (ROW + 4.0 * CELL * m)
-    return CLASS_STEPS * step / (ROW * n + (NONZERO if matrix.is_sparse else CELL) * k * matrix.n_cells)
+    return PATH_STEPS * step / (ROW * n + (NONZERO if matrix.is_sparse else CELL) * k * matrix.n_cells)

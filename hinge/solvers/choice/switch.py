@@ -10,15 +10,14 @@ from hinge.compiled import Scalars, copied, scalars
 from hinge.constraints import Constraints, choice
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Multiclass, Problem, Regularized, Solution
-from hinge.problems.base import Cost
-from hinge.solvers.ascent.cocoa import CoCoAState
+from hinge.problems.base import EPS, Cost
 from hinge.solvers.ascent.local_ascent import SAMPLE
 from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCAState
 from hinge.solvers.ascent.sdca import SDCA, SDCAState
-from hinge.solvers.base import Paper, Solver, gap_of
-from hinge.solvers.choice.cost_model import LEAST_TOL, multiclass_passes, newton_cost
+from hinge.solvers.base import Solver, gap_of
+from hinge.solvers.choice.cost_model import multiclass_passes, newton_cost
 from hinge.solvers.newton.newton import Newton, begins_with
-from hinge.solvers.unit_costs import pass_cost
+from hinge.solvers.newton.systems import pass_cost
 
 P = TypeVar("P", bound=Regularized | Multiclass)
 
@@ -88,7 +87,7 @@ class Switch(Solver[P, SwitchState]):
     begin : {"ascent", "newton"}
         Which one begins.
     ascent : Solver
-        `SDCA`, or `CoCoA` for several threads; `MulticlassSDCA` of a `Multiclass` problem.
+        `SDCA`; `MulticlassSDCA` of a `Multiclass` problem.
     newton : Solver
         `Newton`; or `RowSpace`, for fewer rows than features, which continues from the dual point of the ascent, as
         does `MulticlassNewton` where `MulticlassSDCA` is the ascent.
@@ -117,18 +116,13 @@ class Switch(Solver[P, SwitchState]):
     free_level = True
     ends_itself = True
     status_at_end = Status.STALLED
-    paper = Paper(
-        "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
-        "Shalev-Shwartz, Srebro",
-        2008,
-        "what the runtime depends on; here measured on the way",
-    )
+    paper = SDCA.paper._replace(place="what the runtime depends on; here measured on the way")
     constraints = Constraints(begin=choice("ascent", "newton"))
 
     @property
     def parts(self) -> int:
-        """The more of both methods."""
-        return max(self.ascent.parts, self.newton.parts)
+        """Those of Newton's method: the ascent has a single thread."""
+        return self.newton.parts
 
     def rejects(self, problem: Problem) -> str | None:
         return self.newton.rejects(problem) or self.ascent.rejects(problem)
@@ -189,7 +183,7 @@ class Switch(Solver[P, SwitchState]):
             watch.switches += 1
             return self._begin_newton(problem, state, answer)
         watch.switches, watch.newton_gap = 2, watch.gap  # who made no more progress is not tried again
-        known = watch.gap < math.inf and math.log(max(watch.gap, LEAST_TOL)) < watch.log_gap
+        known = watch.gap < math.inf and math.log(max(watch.gap, EPS)) < watch.log_gap
         if state.ascent is not None and not known:
             return state  # Newton's method has got no further: the ascent continues where it was
         return state._replace(ascent=self.ascent.init(problem, int(state.seed), answer))
@@ -281,7 +275,7 @@ def steps_begun(iterations: int, a_step: int) -> int:
     return -(-iterations // a_step)
 
 
-def ascent_due(solver: Switch[P], problem: P, ascent: SDCAState | CoCoAState | MulticlassSDCAState) -> int:
+def ascent_due(solver: Switch[P], problem: P, ascent: SDCAState | MulticlassSDCAState) -> int:
     """Iterations until the ascent is judged: as it pauses; or if it ends by itself, when its passes grew by half.
 
     It is not judged before it has taken a share of Newton's price: twice within that share, for a first rate.
@@ -302,9 +296,9 @@ def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
         return gap
     if last or not 0.0 < gap < math.inf:
         return gap
-    passes = (own.ascent.t / problem.n) if isinstance(own, CoCoAState) else own.t / method.cost(problem).a_pass
+    passes = own.t / method.cost(problem).a_pass
     watch.log_gap = log_gap = min(float(watch.log_gap), math.log(gap))
-    log_tol, due = math.log(max(solver.tol, LEAST_TOL)), False
+    log_tol, due = math.log(max(solver.tol, EPS)), False
     # The gap wavers from one evaluation to the next: a rate is taken over at least half of the growth.
     apart = passes - watch.before >= 0.5 * (GROWTH - 1.0) * watch.before > 0.0
     if watch.before_log < math.inf and log_gap > log_tol and apart:

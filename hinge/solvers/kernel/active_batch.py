@@ -24,9 +24,8 @@ from hinge.solvers.kernel.active_rounds import (
     most_pairs,
     steps_on_face,
 )
-from hinge.solvers.kernel.conjugate_steps import pair_steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps, single_steps
 from hinge.solvers.kernel.low_rank import DualBox, affordable_rank, improve_by_rank, is_due
-from hinge.solvers.kernel.single_steps import single_steps
 from hinge.solvers.kernel.stalling import STILL, count_idle, lacks_margin
 
 MANY = 128

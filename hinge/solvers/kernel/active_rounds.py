@@ -5,10 +5,9 @@ import numpy as np
 from hinge.compiled import compiled
 from hinge.problems.svm.kernel_duality import duality_gap, slope_above, slope_below, stationary_bias, width_of
 from hinge.problems.svm.levels import quantile
-from hinge.solvers.kernel.conjugate_steps import pair_steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps, single_steps
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.set_exchange import exchange_sets
-from hinge.solvers.kernel.single_steps import single_steps
 
 MOST = 1024
 """Points up to which the whole matrix is worked on; above, `BlockDual` spares what it can of it."""
@@ -17,10 +16,10 @@ ALONE = 3.0
 FIRST = 0.1
 """Violation to which the pairs are solved first."""
 SHARPER = 0.3
-"""Share of it to which they are solved after each look that was not good enough."""
+"""Share of it to which they are solved after each evaluation that was not good enough."""
 FINEST = 1e-13
 PASSES = 4.0
-"""Passes that a round of pair steps is worth: it moves as many points as that."""
+"""Passes that a round of pair steps is worth: it moves that number of points."""
 
 
 def fit_alone(boxes: np.ndarray, diag: np.ndarray, spread: float, rank: float = np.inf) -> bool:

@@ -20,11 +20,10 @@ from hinge.solvers.kernel.active_batch import (
     solution_of,
 )
 from hinge.solvers.kernel.active_rounds import MOST
+from hinge.solvers.kernel.set_exchange import SINGLE
 
 LARGEST = 5 * MOST
 """Points up to which the whole matrix can be worked on."""
-SINGLE = 1e-5
-"""A gap below which only rounding can keep a certificate from one that kernel values in single precision are for."""
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,14 @@ from hinge.access.gram.base import whole
 from hinge.constraints import Constraints, count, number
 from hinge.kernels import namespace
 from hinge.monitoring import Status
-from hinge.monitoring.clock import hurried
+from hinge.monitoring.interrupts import hurried
 from hinge.problems import Expansion, KernelRegularized, sorted_bias
 from hinge.problems.base import Cost, rounded_gap
 from hinge.problems.svm.kernel_duality import UNIT, best_scale, width_of
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.kernel.conjugate_steps import pair_moves
+from hinge.solvers.kernel.conjugate_steps import pair_moves, single_steps
 from hinge.solvers.kernel.low_rank import improve_problem, is_due
-from hinge.solvers.kernel.single_steps import single_steps
 from hinge.solvers.kernel.stalling import STILL, gains
 from hinge.types import Array
 

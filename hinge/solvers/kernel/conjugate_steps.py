@@ -13,7 +13,7 @@ q = Kp kept, as e = Kβ + c is,
 .. math:: d^\\top Kp = q_i - q_j, \\qquad p^\\top Kp \\leftarrow d^\\top Kd - \\frac{(q_i - q_j)^2}{p^\\top Kp},
           \\qquad e^\\top p = e_i - e_j,
 
-so all numbers of a step cost O(1), as do p and β (`conjugate_line`), and e and q cost O(n), as without p. A point that
+so all numbers of a step cost O(1), as do p and β (`ConjugateLine`), and e and q cost O(n), as without p. A point that
 meets a bound, or zero, where the slope changes, ends the step, and the next one begins without p.
 
 Slopes are kept in the precision of K, less their middle, which no pair feels: what is lost is then relative to the
@@ -27,22 +27,218 @@ A. Torres-Barrán, C. M. Alaíz, J. R. Dorronsoro, *Faster SVM Training via Conj
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from hinge.compiled import compiled
-from hinge.solvers.kernel.conjugate_line import go, narrow, new_line, place, point, reach, turn
-from hinge.solvers.kernel.extremes import larger, lesser
+from hinge.compiled import compiled, extends_compiler
+from hinge.problems.svm.kernel_duality import slope_above, slope_below
+
+LARGEST = 1e3
+"""Where s or 1/s is larger than this, it becomes 1 again, and where τ is that many steps, it becomes 0: b and τa must
+not cancel."""
+
+
+class ConjugateLine(NamedTuple):
+    """A point in a box that moves along a direction which every step turns a little, for O(1) a step.
+
+    The directions are :math:`p \\leftarrow \\theta p + e_i - e_j`, the steps :math:`\\beta \\leftarrow \\beta + tp`.
+    With p = s·a and β = b + τ·a, where a and b are the vectors that are kept,
+
+    .. math:: s \\leftarrow \\theta s, \\qquad a \\leftarrow a + \\tfrac1s(e_i - e_j), \\qquad
+              b \\leftarrow b - \\tfrac\\tau s(e_i - e_j), \\qquad \\tau \\leftarrow \\tau + ts
+
+    changes two entries of each. So does a turn change the ends of the τ at which β is inside the box: what they were is
+    still inside, but for what i and j now ask for. Where a step passes these ends they are found anew, over all points
+    that have joined since the direction was one pair alone.
+
+    Attributes
+    ----------
+    start, lean : ndarray of shape (n,)
+        b and a.
+    some, listed : ndarray of shape (n + 1,) and (n,)
+        How many points have been turned to, and then these; and whether each is among them.
+    at : ndarray of shape (4,)
+        τ, s, and the least and the largest τ that are known to be inside.
+    """
+
+    start: np.ndarray
+    lean: np.ndarray
+    some: np.ndarray
+    listed: np.ndarray
+    at: np.ndarray
+
+
+@compiled
+def new_line(beta):
+    """At β, without a direction."""
+    n = len(beta)
+    return ConjugateLine(
+        beta.copy(), np.zeros(n), np.zeros(n + 1, np.int64), np.zeros(n, np.bool_), np.array([0.0, 1.0, 0.0, 0.0])
+    )
+
+
+@compiled(inline="always")
+def _turned_to(line):
+    return line.some[1 : 1 + line.some[0]]
+
+
+@compiled(inline="always")
+def place(line, k):
+    """β of point k."""
+    return line.start[k] + line.at[0] * line.lean[k]
+
+
+@compiled
+def settle(line):
+    """Begin at the present β."""
+    for k in _turned_to(line):
+        line.start[k] += line.at[0] * line.lean[k]
+    line.at[0] = line.at[2] = line.at[3] = 0.0
+
+
+@compiled
+def point(line, i, j):
+    """Take the direction eᵢ - eⱼ."""
+    settle(line)
+    for k in _turned_to(line):
+        line.lean[k], line.listed[k] = 0.0, False
+    line.lean[i], line.lean[j], line.at[1] = 1.0, -1.0, 1.0
+    line.some[0], line.some[1], line.some[2] = 2, i, j
+    line.listed[i] = line.listed[j] = True
+
+
+@compiled
+def turn(line, theta, i, j, t, low, high):
+    """Take the direction θp + eᵢ - eⱼ, in a box, for a step of about t."""
+    s = theta * line.at[1]
+    if LARGEST * abs(t * s) < abs(line.at[0]):
+        settle(line)
+    if not 1.0 < LARGEST * abs(s) < LARGEST * LARGEST:
+        _rescale(line, s)
+        s = 1.0
+    line.at[1] = s
+    for k, more in ((i, 1.0 / s), (j, -1.0 / s)):
+        if not line.listed[k]:
+            line.some[0] += 1
+            line.some[line.some[0]], line.listed[k] = k, True
+        line.start[k] -= line.at[0] * more
+        line.lean[k] += more
+        narrow(line, k, low, high)
+
+
+@compiled
+def narrow(line, k, low, high):
+    """Leave out of what is known to be inside where point k is not, whose direction or ends have changed."""
+    least, most = _ends_of(k, line, low, high)
+    line.at[2], line.at[3] = max(line.at[2], least), min(line.at[3], most)
+
+
+@compiled
+def _rescale(line, s):
+    """Begin at the present β, with s·a in place of a; the ends are the same."""
+    now, least, most = line.at[0], (line.at[2] - line.at[0]) / s, (line.at[3] - line.at[0]) / s
+    for k in _turned_to(line):
+        line.start[k] += now * line.lean[k]
+        line.lean[k] *= s
+    line.at[0], line.at[2], line.at[3] = 0.0, min(least, most), max(least, most)
+
+
+@compiled
+def reach(line, t, low, high):
+    """How far it is along p, t at most, to the end of the box, and which point is in the way, or -1."""
+    now, s = line.at[0], line.at[1]
+    there = now + t * s
+    if line.at[2] <= there <= line.at[3]:
+        return t, -1
+    least, most, first, last = -np.inf, np.inf, -1, -1
+    for k in _turned_to(line):
+        below, above = _ends_of(k, line, low, high)
+        if below > least:
+            least, first = below, k
+        if above < most:
+            most, last = above, k
+    line.at[2], line.at[3] = least, most
+    if least <= there <= most:
+        return t, -1
+    end, blocked = (most, last) if s > 0.0 else (least, first)
+    far = (end - now) / s
+    if far >= t:  # only behind is it outside, by its rounding
+        return t, -1
+    return max(far, 0.0), blocked
+
+
+@compiled
+def go(line, t, blocked, low, high):
+    """Go so far along p; a point that was in the way is at its end then."""
+    line.at[0] += t * line.at[1]
+    if blocked >= 0:
+        settle(line)
+        line.start[blocked] = high[blocked] if line.lean[blocked] * line.at[1] > 0.0 else low[blocked]
+
+
+@compiled(inline="always")
+def _ends_of(k, line, low, high):
+    """The least and the largest τ that point k allows."""
+    a = line.lean[k]
+    if a == 0.0:
+        return -np.inf, np.inf
+    one, other = (low[k] - line.start[k]) / a, (high[k] - line.start[k]) / a
+    return (one, other) if a > 0.0 else (other, one)
+
+
+Real = TypeVar("Real", float, np.float32)
+
+
+def lesser(a: Real, b: Real) -> Real:
+    """The lesser of two numbers of one type, neither nan, so that the least of many is found several at a time.
+
+    A comparison that heeds nan keeps its place in a loop; these may be made in any order.
+    """
+    return a if a < b else b
+
+
+def larger(a: Real, b: Real) -> Real:
+    """The larger of two numbers of one type, neither nan."""
+    return a if a > b else b
+
+
+@extends_compiler
+def _select() -> None:
+    """By comparisons that need not heed nan."""
+    from numba import types
+    from numba.extending import intrinsic, overload
+
+    def chosen_by(sign: str) -> Callable:
+        @intrinsic
+        def chosen(context, a: types.Float, b: types.Float):
+            def emit(context, builder, signature, args):
+                flags = ("nnan", "nsz")
+                return builder.select(builder.fcmp_ordered(sign, *args, flags=flags), *args, flags=flags)
+
+            return a(a, b), emit
+
+        return chosen
+
+    less, greater = chosen_by("<"), chosen_by(">")
+
+    @overload(lesser, inline="always")
+    def compiled_lesser(a, b):
+        return lambda a, b: less(a, b)
+
+    @overload(larger, inline="always")
+    def compiled_larger(a, b):
+        return lambda a, b: greater(a, b)
+
 
 TINY = 1e-12
-"""The curvature of a pair is taken for at least this share of the mean value of both with themselves."""
+"""Smallest curvature of a step (τ in LIBSVM), as a share of the mean value of both points with themselves, so that a
+point that the kernel maps to zero goes to its bound; and the share of p below which it is left out."""
 LEAST = 1e-30
 """And for at least this share of the largest value of all."""
 PARALLEL = 1e-5
 """Where less than this of the curvature of a pair is left across p, rounding decides: the pair moves alone."""
-FAINT = 1e-12
-"""Share of p below which it is left out."""
 CHUNK = 512
 """Points among which the place of a value is looked for, once the value is known."""
 TIE = np.float32(2.0**-20)
@@ -135,7 +331,7 @@ def pair_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, co
         t, blocked = _alone(i, j, rise / own, line, sides)
         dot = np.float64(slopes.q[i]) - np.float64(slopes.q[j])
         share, across = 0.0, own - dot * (dot / curve) if curve > 0.0 else 0.0  # a square of dot could underflow
-        if across > PARALLEL * own and abs(dot) > FAINT * curve:
+        if across > PARALLEL * own and abs(dot) > TINY * curve:
             share = -dot / curve
             turn(line, share, i, j, rise / across, sides.low, sides.high)
             far, met = reach(line, rise / across, sides.low, sides.high)
@@ -330,3 +526,40 @@ def _follow_some(first, last, row, other, share, t, sides, slopes):
         least = lesser(least, up)
         largest = larger(largest, down)
     return least, largest
+
+
+@compiled
+def single_steps(K, beta, e, lo, hi, tol, most, epsilon):
+    """The same without a sum to keep, for few points: single coordinates move until none violates by more than `tol`.
+
+    The one that gains most moves first. Without a width ε, `epsilon` is negative, a coordinate at zero has one slope.
+    """
+    n = len(beta)
+    diag, tiny = diagonal(K, np.arange(n), True)
+    for step in range(most):
+        i, best, violation = -1, 0.0, 0.0
+        for k in range(n):
+            above, below = slope_above(beta[k], e[k], epsilon), slope_below(beta[k], e[k], epsilon)
+            if (above < 0.0 and beta[k] < hi[k]) or (below > 0.0 and beta[k] > lo[k]):
+                slope = above if above < 0.0 else below
+                violation = max(violation, abs(slope))
+                gain = slope * slope / max(diag[k], tiny)
+                if gain > best:
+                    i, best = k, gain
+        if i < 0 or violation <= tol:
+            return step
+        old = beta[i]
+        beta[i] = min(max(_moved(old, e[i], max(diag[i], tiny), epsilon), lo[i]), hi[i])
+        d, row = beta[i] - old, K[i]
+        for k in range(n):
+            e[k] += d * row[k]
+    return most
+
+
+@compiled
+def _moved(beta, e, own, epsilon):
+    """The best value of one coordinate, without its bounds."""
+    if epsilon < 0.0:
+        return beta - e / own
+    shrunk = max(0.0, abs(beta - e / own) - epsilon / own)
+    return shrunk if beta - e / own > 0.0 else -shrunk

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 RELAXATION = 1.6
 """τ."""
 SECTIONS, CUTS = 5, 64
-"""The shift into the plane is found by so many cuts of its range, each into this many parts."""
+"""The shift into the plane is found by this number of cuts of its range, each into this many parts."""
 WHOLE = 0.9
 """Share of the best gain on the way from which on all of it is gone: points then stop at their bounds, not before."""
 AT_ONCE = 10

@@ -29,7 +29,6 @@ from hinge.access.arrays import to_host
 from hinge.access.gram.device import import_torch, tf32
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
-from hinge.problems import Problem
 from hinge.problems.base import Cost
 from hinge.problems.svm.gram_batch import GramAnswers, GramBatch
 from hinge.solvers.base import Paper, Solver
@@ -101,10 +100,7 @@ class GramSplitting(Solver[GramBatch, SplittingState]):
     status_at_end = Status.STALLED
     constraints = Constraints(tol=number(least=0), steps=count(1), most=count(1))
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, GramBatch):
-            return f"GramSplitting solves a GramBatch, not {type(problem).__name__}."
-        return None
+    solves = GramBatch
 
     def init(self, problem: GramBatch, seed: int = 0, start: None = None) -> SplittingState:
         torch = import_torch(str(problem.K.device))

@@ -21,7 +21,7 @@ from hinge.solvers.kernel.stalling import STILL, gains, lacks_margin
 STEP_VALUES = 20_000_000
 """Kernel values of one iteration, about: a fraction of a second."""
 FEW, FINE = 512, 1e-4
-"""All points of a problem of so few are solved at once to this fraction of their largest violation."""
+"""All points of a problem of no more are solved together to this fraction of their largest violation."""
 
 
 class LevelState(NamedTuple):

@@ -11,6 +11,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from hinge.access import BaseGram, Matrix
+from hinge.access.arrays import doubled
 from hinge.access.streams.base import free_memory
 from hinge.constraints import Constraints, count
 from hinge.monitoring import Status, Stop
@@ -220,8 +221,8 @@ def _solve_with(problem: Landmarked, state: NystroemState, m: int, tol: float) -
     if state.t:  # the projection of the last answer
         used = np.flatnonzero(state.beta)
         alpha = np.divide(state.dual * linear.y, box, out=np.zeros(n), where=box > 0.0)
-        rows = gram.host(features.rows[gram.array(used)])[:, : linear.d]
-        start = Solution(state.beta[used] @ rows.astype(np.float64) / linear.scale, state.b / linear.scale, alpha)
+        projected = gram.host(doubled(features.rows[gram.array(used)]).T @ gram.array(state.beta[used]))
+        start = Solution(projected[: linear.d] / linear.scale, state.b / linear.scale, alpha)
     found = solve(linear, _newton(gram, tol), stop=Stop(tol, STEPS), start=start)
     u, alpha = found.solution.w * linear.scale, found.solution.alpha
     beta, dual = np.zeros(n), problem.feasible(alpha * linear.y * box)

@@ -29,13 +29,15 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 MOST_FREE = 5120
 """Points between their bounds up to which a step is worth its system of equations."""
-RIDGE, SINGLE_RIDGE = 1e-10, 1e-5
-"""δ as a share of the largest value; the second for kernel values in single precision."""
+SINGLE = 1e-5
+"""What the rounding of kernel values in single precision comes to in an answer, as a share."""
+RIDGE = 1e-10
+"""δ as a share of the largest value; `SINGLE` for kernel values in single precision."""
 STEPS = 25
 PATIENCE = 4
 """Steps after which half as many points must change their places: else it goes round in circles."""
 LAST, REFINED = 0.02, 4
-"""Once no more than this share of the points changes its place, δ is taken out again by so many corrections."""
+"""Once no more than this share of the points changes its place, δ is taken out again by this number of corrections."""
 FEW = 0.002
 """Share of the points that may be left in the wrong place: pair steps put these right sooner."""
 
@@ -87,7 +89,7 @@ def exchange_sets(
         0 where not given.
     """
     c, width = e - _product(K, beta), epsilon or 0.0
-    ridge = (RIDGE if K.dtype == np.float64 else SINGLE_RIDGE) * float(K.diagonal().max(initial=0.0))
+    ridge = (RIDGE if K.dtype == np.float64 else SINGLE) * float(K.diagonal().max(initial=0.0))
     z, settled = _settled(Block(K, c, lo, hi, beta, free, width, ridge), e)
     way = z - beta
     pulls = _product(K, way)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hinge.compiled import compiled
+from hinge.problems.base import EPS, FEW
 
 STILL = 16
 """Rounds without a gain worth its name after which there is none to be had."""
@@ -10,7 +11,7 @@ SLOWEST = 1e-5
 """A pass that gains less than this of what is missing is none: there would have to be 100,000 of them."""
 SLOW_POINTS = 1 << 13
 """A small problem is given up after slow rounds over this many points in all: at least `STILL`, at most 512 rounds."""
-ROUNDING = 1e-14
+ROUNDING = FEW * EPS
 """Share of a sum below which a gain may be rounding."""
 NO_MARGIN = 2.0**-24
 """‖w‖² of a ν-SVM over that of a margin as wide as the points are spread: what single precision cannot tell from 0."""

@@ -21,7 +21,8 @@ from hinge.sampling import key_of
 from hinge.solvers.ascent.block_ascent import cut_of, next_block, numbers_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.driver import solve
-from hinge.solvers.newton.newton import PROGRESS, Newton
+from hinge.solvers.newton.central_path import STALLED
+from hinge.solvers.newton.newton import PROGRESS, Newton, sample_tolerance
 from hinge.solvers.newton.pass_sums import PassQuery, PassSums, add_sums, dual_bound, no_sums, small_answer, sums_of
 from hinge.solvers.newton.systems import MOST_DIRECT, Outline, by_features, penalty_of
 
@@ -31,7 +32,6 @@ MOST_STEPS = 60  # Newton steps on the sample, which is in memory
 STEPS = np.array([0.0, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
 """Lengths at which a pass evaluates the objective, relative to the length of the step that it tries."""
 TRIAL = int(np.flatnonzero(STEPS == 1.0)[0])
-STALLED = 12  # passes without progress that end a run
 
 
 class Walk(NamedTuple):
@@ -237,10 +237,8 @@ def sampled_start(part: Regularized | None, lam: float) -> np.ndarray | None:
         return None
     sample = part.with_rows(part.matrix.gather(rows), rows)
     sample.lam = lam
-    tol = min(
-        0.1, max(1e-4, d / len(rows))
-    )  # a sample is no more exact than this: other rows would give another answer
-    answer = solve(sample, Newton(), stop=Stop(tol, max_iter=MOST_STEPS)).solution
+    stop = Stop(sample_tolerance(d, len(rows)), max_iter=MOST_STEPS)
+    answer = solve(sample, Newton(), stop=stop).solution
     found = np.append(answer.w, answer.b)
     return found if np.isfinite(found).all() else None
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from hinge.access import frozen
 from hinge.compiled import compiled
-from hinge.problems import Problem, Regularized
+from hinge.problems import Regularized
 from hinge.problems.base import EPS, Cost
 from hinge.problems.batch import Batch, members_of
 from hinge.solvers.base import Paper
@@ -29,8 +29,8 @@ class CentralPathState(NamedTuple):
     ========== ==================== ===========================================================================
     `point`    (k, d + 1)           w, and the bias in the last column
     `inside`   (k, 4, sides, n)     a, 1 - a, and their multipliers s and ξ, with :math:`\\xi - s = e`
-    `W`        (k, d + 1)           that of the least gap so far
-    `alpha`    (k, n)               its dual weights: a, or the difference of those of both sides
+    `W`        (k, d + 1)           W of the least gap so far
+    `alpha`    (k, n)               its dual weights: a, or the difference of both sides' a
     `gap`      (k,)                 its relative duality gap
     `idle`     (k,)                 steps since then
     `rows`     (n, d + 1)           the rows with the constant feature
@@ -94,14 +94,11 @@ class CentralPath(JointNewton[CentralPathState]):
     tubes = True
     paper = Paper("On the Implementation of a Primal-Dual Interior Point Method", "Mehrotra", 1992, "section 2")
 
-    def rejects(self, problem: Problem) -> str | None:
-        for member in members_of(problem):
-            if not isinstance(member, Regularized):
-                return f"CentralPath solves Regularized problems, not {type(member).__name__}; use SDCA or Newton."
-            if member.bias == "free":
-                return "CentralPath takes no free bias; use Newton."
-            if member.d > DIRECT:
-                return f"CentralPath factors a matrix of all features, and d = {member.d} are many; use SDCA."
+    def _limits(self, problem: Regularized) -> str | None:
+        if problem.bias == "free":
+            return "CentralPath takes no free bias; use Newton."
+        if problem.d > DIRECT:
+            return f"CentralPath factors a matrix of all features, and d = {problem.d} are many; use SDCA."
         return None
 
     def init(self, problem: Regularized | Batch, seed: int = 0, start: Starts = None) -> CentralPathState:

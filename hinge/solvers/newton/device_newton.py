@@ -1,7 +1,9 @@
 """Newton's method on a GPU, for all classes jointly: by products of all rows with a matrix of weight vectors."""
 
+import importlib.util
 import weakref
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,19 +17,17 @@ from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.base import Cost, rounding
 from hinge.problems.batch import Batch, BatchSolution, combine_certificates, members_of
-from hinge.problems.svm.examples import balance
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import primal_value, relative_gap
-from hinge.problems.svm.regularized import DualShare, dual_value
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.newton.device_sums import dual_sums, trial_sums
-from hinge.solvers.newton.newton import GROWTH, NARROWEST, PROGRESS, STALLED, begins_with
-from hinge.solvers.newton.pass_sums import center_of
+from hinge.solvers.newton.newton import GROWTH, NARROWEST, PROGRESS, STALLED, begins_with, sample_tolerance
+from hinge.solvers.newton.pass_sums import bound_of_sides, center_of
 from hinge.solvers.newton.row_sums import FIRST, next_trial
 from hinge.solvers.newton.systems import penalty_of
 
 if TYPE_CHECKING:  # imported when a device is asked for
     import torch
+
 
 CG_STEPS = 60  # products with the Hessian in a step that does not form it
 WORTH = 2e10  # from this many multiplications on, a step takes longer than launching its kernels does
@@ -157,13 +157,11 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "all classes at once, on a GPU")
     constraints = Constraints(width=number(above=0), shrink=number(above=0, below=1))
 
-    def rejects(self, problem: Problem) -> str | None:
-        for task in members_of(problem):
-            if not isinstance(task, Regularized):
-                return f"DeviceNewton solves Regularized problems, not {type(task).__name__}; use SGD for a norm bound."
-            if task.loss.two_sided or task.pull:
-                return "DeviceNewton is for classification; use Newton."
-        return None
+    solves, instead = Regularized, "SGD for a norm bound"
+
+    def _limits(self, problem: Regularized) -> str | None:
+        classifies = not (problem.loss.two_sided or problem.pull)
+        return None if classifies else "DeviceNewton is for classification; use Newton."
 
     def init(self, problem: Regularized | Batch, seed: int = 0, start: Any = None) -> DeviceNewtonState:
         torch, tasks = import_torch(self.device), members_of(problem)
@@ -202,9 +200,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         share = placed.share[used]
         sample = Placed(few, placed.y[used], share / share.sum(0).clamp(min=1e-300), placed.penalty, placed.largest)
         within = _initial_state(state.W, state.stage.mu, few.n, center_of(members_of(problem)[0].loss))
-        tol = min(
-            0.1, max(1e-4, d / few.n)
-        )  # a sample is no more exact than this: other rows would give another answer
+        tol = sample_tolerance(d, few.n)
         _evaluate(problem, sample, within)
         for _ in range(SAMPLE_STEPS):
             if (_gaps(within.stage) <= tol).all():
@@ -381,24 +377,10 @@ def _certified(
     off = rounding(task.matrix.max_row_cells, placed.largest * float(np.linalg.norm(w)) + abs(b) + 1.0)
     more = (2.0 * float(np.sqrt(loss + rounding(n, loss))) + off) * off if task.loss.curvature else off
     primal = primal_value(task.lam, task.penalty(w, b), d, loss + more, n)
-    if ups is not None:  # the heavier side is scaled down
-        side, ratio = balance(up, down)
-        first, second = (ratio, 1.0) if side > 0 else (1.0, ratio)
-        z = first * ups + second * (z - ups)
-        up, down, square_up, square_down = first * up, second * down, first**2 * square_up, second**2 * square_down
-    mass = up + down
-    shared = DualShare(
-        z[:d],
-        # As in `combination_error`: of z, of two masses, of the weights.
-        rounding(4 * n, mass * placed.largest),
-        up,
-        down,
-        mass,
-        mass,
-        square_up + square_down,
-        largest / task.loss.high,
-    )
-    return primal, dual_value(shared, task.lam, task.loss, task.constant_sq, n)
+    apart = np.stack([z, np.zeros_like(z)] if ups is None else [ups, z - ups])[:, :d]
+    masses = (up, square_up), (down, square_down)
+    sides = np.array([[mass, mass * placed.largest, mass, mass, square] for mass, square in masses])
+    return primal, bound_of_sides(apart, sides, largest, task.lam, task.loss, task.constant_sq, ups is not None, n)
 
 
 def _step(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, on: np.ndarray) -> None:
@@ -509,3 +491,60 @@ def _by_products(
         before, ry = ry, (residual * y).sum(0)
         p = y + ry / before.clamp(min=tiny) * p
     return x
+
+
+@cache
+def _has_triton() -> bool:
+    return importlib.util.find_spec("triton") is not None
+
+
+def dual_sums(
+    loss: Loss,
+    mu: "torch.Tensor",
+    M: "torch.Tensor",
+    center: "torch.Tensor",
+    y: "torch.Tensor",
+    share: "torch.Tensor",
+    alpha: "torch.Tensor",
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    """The dual weights at margins M, which go to `alpha`: the :math:`c_i\\alpha_iy_i`, and sums of each task.
+
+    These are of the losses, of what the gap has of them, of α and of α² over positive and negative rows, and the
+    largest α. Sums of squares are zero where the loss has no curvature. On a GPU with Triton all are made in one pass,
+    as are `trial_sums` (see `fused_sums`).
+    """
+    if M.is_cuda and _has_triton():
+        from hinge.solvers.newton import fused_sums
+
+        return fused_sums.dual_sums(loss, mu, M, center, y, share, alpha)
+    e = 1.0 - M
+    alpha.copy_(((e + mu * center) / (mu + loss.curvature)).clamp_(loss.low, loss.high))
+    mass, short, positive = share * alpha, e.clamp(min=0.0), y > 0.0
+    losses = short * short if loss.curvature else short
+    rest = losses - alpha * e + 0.5 * loss.curvature * alpha * alpha
+    sums = [share * losses, share * rest]
+    for part in (mass, mass * alpha if loss.curvature else 0.0 * mass):
+        sums += [part * positive, part * ~positive]
+    torch = import_torch(str(M.device))
+    return mass * y, torch.stack([*(one.sum(0) for one in sums), alpha.amax(0)])
+
+
+def trial_sums(
+    loss: Loss,
+    mu: "torch.Tensor",
+    M: "torch.Tensor",
+    center: "torch.Tensor",
+    share: "torch.Tensor",
+    q: "torch.Tensor",
+    tau: "torch.Tensor",
+) -> "torch.Tensor":
+    """The slope of the losses after a step τ along which margins change by q, and their curvature there."""
+    if M.is_cuda and _has_triton():
+        from hinge.solvers.newton import fused_sums
+
+        return fused_sums.trial_sums(loss, mu, M, center, share, q, tau)
+    a = (1.0 - M - tau * q + mu * center) / (mu + loss.curvature)
+    curved, slopes = (a > loss.low) & (a < loss.high), share * q
+    bends = (slopes * q * curved).sum(0) / (mu + loss.curvature)
+    torch = import_torch(str(M.device))
+    return torch.stack([-(slopes * a.clamp(loss.low, loss.high)).sum(0), bends])

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from hinge.access import Matrix
 from hinge.constraints import Constraints, number
 from hinge.monitoring import Status
-from hinge.problems import Problem, Regularized, Solution
+from hinge.problems import Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.problems.batch import Batch, BatchSolution, Stacked, members_of
 from hinge.problems.svm.losses import Loss
@@ -72,27 +72,7 @@ class Iterates(NamedTuple):
     gradient: np.ndarray
 
 
-class JointState(Protocol):
-    """What the states of all members have."""
-
-    @property
-    def W(self) -> np.ndarray:
-        """w, and the bias in the last column."""
-
-    @property
-    def alpha(self) -> np.ndarray:
-        """Dual weights."""
-
-    @property
-    def gap(self) -> np.ndarray:
-        """Relative duality gaps."""
-
-    @property
-    def target(self) -> np.ndarray:
-        """The gap to reach, as a multiple of `tol`."""
-
-
-S = TypeVar("S", bound=JointState)
+S = TypeVar("S", bound=Any)
 Starts = Solution | BatchSolution | Sequence[Solution | None] | None
 
 
@@ -118,10 +98,11 @@ class JointNewton(Solver[Regularized, S]):
     joint = True
     ends_itself = True
     status_at_end = Status.STALLED
+    solves, instead = Regularized, "SDCA or Newton"
     constraints = Constraints(tol=number(least=0))
 
     def first_point(self, members: Sequence[Regularized], start: Starts) -> np.ndarray:
-        """w and the bias of each member, a row each: zero, or those of a start."""
+        """w and the bias of each member, a row each: zero, or of a start."""
         W = np.zeros((len(members), members[0].d + 1))
         for w, answer in zip(W, starts_of(start), strict=False):
             if answer is not None:
@@ -192,14 +173,11 @@ class FiniteNewton(JointNewton[FiniteNewtonState]):
         "A Modified Finite Newton Method for Fast Solution of Large Scale Linear SVMs", "Keerthi, DeCoste", 2005, "§3"
     )
 
-    def rejects(self, problem: Problem) -> str | None:
-        for member in members_of(problem):
-            if not isinstance(member, Regularized):
-                return f"FiniteNewton solves Regularized problems, not {type(member).__name__}; use SDCA or Newton."
-            if not member.loss.curvature or member.bias == "free" or member.pull:
-                return "FiniteNewton is for smooth losses, without a free bias; use Newton."
-            if member.d > MOST_DIRECT:
-                return f"FiniteNewton forms a Hessian of all features, and d = {member.d} are many; use SDCA."
+    def _limits(self, problem: Regularized) -> str | None:
+        if not problem.loss.curvature or problem.bias == "free" or problem.pull:
+            return "FiniteNewton is for smooth losses, without a free bias; use Newton."
+        if problem.d > MOST_DIRECT:
+            return f"FiniteNewton forms a Hessian of all features, and d = {problem.d} are many; use SDCA."
         return None
 
     def init(self, problem: Regularized | Batch, seed: int = 0, start: Starts = None) -> FiniteNewtonState:

@@ -106,7 +106,7 @@ def dual_sums(
     share: torch.Tensor,
     alpha: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """As `device_sums.dual_sums`."""
+    """As `device_newton.dual_sums`."""
     n, tasks = M.shape
     blocks = triton.cdiv(n, ROWS)
     signed, sums = torch.empty_like(M), M.new_empty((blocks, SUMS, tasks))
@@ -141,7 +141,7 @@ def trial_sums(
     q: torch.Tensor,
     tau: torch.Tensor,
 ) -> torch.Tensor:
-    """As `device_sums.trial_sums`."""
+    """As `device_newton.trial_sums`."""
     n, tasks = M.shape
     blocks = triton.cdiv(n, ROWS)
     q, sums = q.contiguous(), M.new_empty((blocks, 2, tasks))

@@ -8,17 +8,16 @@ import numpy as np
 from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import Regularized, Solution
-from hinge.problems.base import Cost
+from hinge.problems.base import EPS, FEW, Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton import systems
 from hinge.solvers.newton.row_sums import add_outers, along, dual_at, margins_along, slopes, step_along
-from hinge.solvers.newton.systems import form_of, most_products, penalty_of
-from hinge.solvers.unit_costs import STEP, factor_cost, hessian_cost, pass_cost
+from hinge.solvers.newton.systems import STEP, factor_cost, form_of, hessian_cost, most_products, pass_cost, penalty_of
 
 GROWTH = 4  # factor by which the rows in use grow from stage to stage
 STALLED = 50  # steps without progress, on all rows, that end a run: rounding is all that is left
 PROGRESS = 0.999  # progress is a gap or an objective below this share of the least one so far
-NOTHING = 1e-14  # a decrease of the objective, which is at most about one, that is not worth a step
+NOTHING = FEW * EPS  # a decrease of the objective, which is at most about one, that is not worth a step
 NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the centre does the rest
 MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
 DEAR = (
@@ -298,6 +297,11 @@ def begins_with(problem: Regularized, n: int | None = None) -> int:
     while level > GROWTH * max(500, 4 * problem.d):
         level = -(-level // GROWTH)
     return level
+
+
+def sample_tolerance(d: int, rows: int) -> float:
+    """The gap to which a sample is solved: it is no more exact than this, other rows would give another answer."""
+    return min(0.1, max(1e-4, d / rows))
 
 
 def _hessian_is_expensive(problem: Regularized) -> bool:

@@ -215,22 +215,29 @@ def _add_numbers(a: Scalars, b: Scalars, names: tuple[str, ...]) -> Scalars:
 
 
 def dual_bound(sums: PassSums, lam: float, loss: Loss, constant_sq: float, free: bool) -> float:
-    """A lower bound on D at the α of the pass; if the bias is free, after scaling the heavier side of α down."""
-    a, b, up, down, terms = 1.0, 1.0, sums.up, sums.down, int(sums.costs.terms)
+    """A lower bound on D at the α of the pass."""
+    sides = np.array([[side[name] for name in SIDE] for side in (sums.up, sums.down)])
+    terms, largest = int(sums.costs.terms), float(sums.costs.largest)
+    return bound_of_sides(sums.z[:, :-1], sides, largest, lam, loss, constant_sq, free, terms)
+
+
+def bound_of_sides(
+    z: np.ndarray, sides: np.ndarray, largest: float, lam: float, loss: Loss, constant_sq: float, free: bool, terms: int
+) -> float:
+    """A lower bound on D at an α from sums of `terms` terms over the rows with either sign of :math:`\\alpha_iy_i`.
+
+    `z` are :math:`\\sum c_i\\alpha_iy_ix_i`, and `sides` the numbers of `SIDE`, a row each. If the bias is free, the
+    heavier side of α is scaled down.
+    """
+    scale = np.ones(2)
     if free:
-        side, ratio = balance(float(up.mass), float(down.mass))
-        a, b = (ratio, 1.0) if side > 0 else (1.0, ratio)
-    share = DualShare(
-        np.array([a, b]) @ sums.z[:, :-1],
-        # As in `combination_error`: of z, of two masses, of the weights.
-        rounding(4 * terms, float(a * up.length + b * down.length)),
-        float(a * up.mass),
-        float(b * down.mass),
-        float(a * up.linear + b * down.linear),
-        float(a * up.extent + b * down.extent),
-        float(a**2 * up.square + b**2 * down.square),
-        float(sums.costs.largest) / loss.high,
-    )
+        side, ratio = balance(*sides[:, 0].tolist())
+        scale[0 if side > 0 else 1] = ratio
+    positive, negative = (scale * sides[:, 0]).tolist()
+    length, linear, extent = (scale @ sides[:, 1:4]).tolist()
+    # As in `combination_error`: of z, of two masses, of the weights.
+    off, square = rounding(4 * terms, length), float(scale**2 @ sides[:, 4])
+    share = DualShare(scale @ z, off, positive, negative, linear, extent, square, largest / loss.high)
     return dual_value(share, lam, loss, constant_sq, terms)
 
 

@@ -12,9 +12,8 @@ from hinge.monitoring import Status
 from hinge.problems import Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.ascent.sdca import SDCA
-from hinge.solvers.base import Paper, Solver, gap_of
-from hinge.solvers.newton.systems import MOST_DIRECT
-from hinge.solvers.unit_costs import pass_cost
+from hinge.solvers.base import Solver, gap_of
+from hinge.solvers.newton.systems import MOST_DIRECT, pass_cost
 
 DENIED = 4  # certificates that were not good enough, after which what is left is what the coordinates are off
 
@@ -92,12 +91,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
 
     any_loss = True
     status_at_end = Status.STALLED
-    paper = Paper(
-        "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
-        "Shalev-Shwartz, Srebro",
-        2008,
-        "talk, slides on stochastic DCA; in coordinates of the rows' span",
-    )
+    paper = SDCA.paper._replace(place="talk, slides on stochastic DCA; in coordinates of the rows' span")
     solves, instead = Regularized, "SGD for a norm bound"
 
     def _limits(self, problem: Regularized) -> str | None:

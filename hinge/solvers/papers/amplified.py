@@ -10,7 +10,7 @@ from hinge.constraints import Constraints, number
 from hinge.problems import LinearProblem, Problem, Solution
 from hinge.problems.base import Cost
 from hinge.problems.svm.penalized import Penalized
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Solver
 from hinge.solvers.papers.pegasos import Pegasos
 
 
@@ -66,12 +66,7 @@ class Amplified(Solver[LinearProblem, AmplifiedState]):
     horizon: int | None = None
     held_out: bool = False
 
-    paper = Paper(
-        "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
-        "Shalev-Shwartz, Singer, Srebro",
-        2007,
-        "section 3, Eq. (9)",
-    )
+    paper = Pegasos.paper._replace(place="section 3, Eq. (9)")
     constraints = Constraints(delta=number(above=0, below=1))
 
     @property

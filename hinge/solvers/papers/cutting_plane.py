@@ -9,10 +9,10 @@ from hinge.access import add_row, dot, read_row
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, choice, count
 from hinge.problems import Regularized, Solution
-from hinge.problems.base import Cost
+from hinge.problems.base import EPS, Cost
 from hinge.solvers.base import Paper, Solver
 
-ROUNDING = 1e-15  # about 5 units of rounding: differences below this fraction of the largest entries count as zero
+ROUNDING = 4 * EPS  # differences below this fraction of the largest entries count as zero
 
 
 @compiled
@@ -79,7 +79,7 @@ def _newton_step(K, e, on, pivot, ridge):
 
 
 # Places of planes: the plane of w = 0, which has no loss; the mean of planes that were dropped; the first of a pass.
-ZERO, FOLDED, FIRST = 0, 1, 2
+FOLDED, FIRST = 1, 2
 
 
 class CuttingPlaneState(NamedTuple):
@@ -191,7 +191,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
         model = np.zeros((size, d + 1)), offsets, np.zeros((size, size)), beta, losing, born, np.zeros(n)
         numbers: Any = dict(primal=np.inf, dual=0.0, slack=0.0, used=FIRST, t=0)
         state = CuttingPlaneState(*model, *np.zeros((2, d + 1)), **numbers)
-        state.beta[ZERO] = 1.0
+        state.beta[0] = 1.0
         if start is not None and start.alpha is not None:  # any dual point is a plane
             state.folded[:] = np.clip(start.alpha, 0.0, 1.0)
             positive, negative = problem.class_mass(state.folded)

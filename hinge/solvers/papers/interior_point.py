@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.problems import Problem, Regularized, Solution
+from hinge.problems import Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.solvers.base import Paper, Solver
 
@@ -64,12 +64,11 @@ class InteriorPoint(Solver[Regularized, InteriorPointState]):
     paper = Paper("Clarabel", "Goulart and Chen", 2024, "the algorithm")
     exact_estimate = True
 
-    def rejects(self, problem: Problem) -> str | None:
-        if find_spec("clarabel") is None:
-            return "InteriorPoint needs clarabel, which is not installed: pip install clarabel. Or use SDCA."
-        if not isinstance(problem, Regularized):
-            return f"InteriorPoint solves Regularized problems, not {type(problem).__name__}; try SGD."
-        return None
+    solves, instead = Regularized, "SGD"
+
+    def _limits(self, problem: Regularized) -> str | None:
+        missing = "InteriorPoint needs clarabel, which is not installed: pip install clarabel. Or use SDCA."
+        return missing if find_spec("clarabel") is None else None
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> InteriorPointState:
         return InteriorPointState(np.zeros(problem.d + 1), np.zeros(problem.n), 0)

@@ -8,11 +8,11 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, count
-from hinge.problems import Expansion, KernelRegularized, Problem
+from hinge.problems import Expansion, KernelProblem, KernelRegularized
 from hinge.problems.base import Cost
 from hinge.sampling import draw_index, key_of
-from hinge.solvers.base import Paper
 from hinge.solvers.papers.kernel_rows import KernelRowSolver, combine_rows
+from hinge.solvers.papers.pegasos import Pegasos
 from hinge.solvers.papers.scaled_vector import TINY
 
 
@@ -103,19 +103,14 @@ class KernelPegasos(KernelRowSolver[KernelRegularized, KernelPegasosState]):
     average: bool = True
     budget: int | None = None
 
-    paper = Paper(
-        "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
-        "Shalev-Shwartz, Singer, Srebro",
-        2007,
-        "section 4: using Mercer kernels",
-    )
+    paper = Pegasos.paper._replace(place="section 4: using Mercer kernels")
     constraints = Constraints(batch_size=count(), budget=count() | None)
     no_bias = "has no bias, as in the paper; use BlockDual, or SBP."
     no_weights = "takes no weights; use BlockDual or KernelSDCA."
 
-    def rejects(self, problem: Problem) -> str | None:
-        reason = super().rejects(problem)
-        if reason is None and isinstance(problem, KernelRegularized) and self.budget is not None:
+    def _limits(self, problem: KernelProblem) -> str | None:
+        reason = super()._limits(problem)
+        if reason is None and self.budget is not None:
             most = problem.gram.most_rows - self.batch_size
             if min(self.budget, problem.n) > most:
                 return f"The kernel values of {self.budget} support vectors do not fit: use a budget of at most {most}."

@@ -7,12 +7,12 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.constraints import Constraints, count
-from hinge.problems import Expansion, KernelProblem, Problem
+from hinge.problems import Expansion, KernelProblem
 from hinge.problems.base import Cost
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import shuffle
-from hinge.solvers.base import Paper
 from hinge.solvers.papers.kernel_rows import KernelRowSolver, combine_rows
+from hinge.solvers.papers.sbp import SBP
 
 
 class KernelPerceptronState(NamedTuple):
@@ -82,20 +82,12 @@ class KernelPerceptron(KernelRowSolver[KernelProblem, KernelPerceptronState]):
     passes: int = 1
     batch: bool = False
 
-    paper = Paper(
-        "The Kernelized Stochastic Batch Perceptron",
-        "Cotter, Shalev-Shwartz, Srebro",
-        2012,
-        "section 4.4: the online Perceptron; section 3.1: the batch Perceptron",
-    )
+    paper = SBP.paper._replace(place="section 4.4: the online Perceptron; section 3.1: the batch Perceptron")
     constraints = Constraints(passes=count())
     no_bias = "has no bias, as in the papers; use BlockDual, or SBP for a given slack."
     no_weights = "takes no weights; use BlockDual or KernelSDCA."
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, KernelProblem):
-            return f"KernelPerceptron solves kernel problems, not {type(problem).__name__}; use Perceptron."
-        return self.rejects_parts(problem)
+    solves, instead = KernelProblem, "Perceptron"
 
     def init(self, problem: KernelProblem, seed: int = 0, start: Expansion | None = None) -> KernelPerceptronState:
         v, r, u, h = np.zeros((4, problem.n))

@@ -5,14 +5,11 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from hinge.problems import Expansion, KernelProblem, KernelRegularized, Problem
+from hinge.problems import Expansion, KernelProblem, KernelRegularized
 from hinge.solvers.base import Solver
 
 K = TypeVar("K", bound=KernelProblem)
 S = TypeVar("S", bound=Any)
-
-TINY = 1e-12
-"""Smallest curvature of a step (τ in LIBSVM): a point that the kernel maps to zero goes to its bound."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +21,10 @@ class KernelRowSolver(Solver[K, S]):
     no_weights: ClassVar[str] = ""
     """The same for weights of points."""
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, KernelRegularized):
-            name = type(self).__name__
-            return f"{name} solves KernelRegularized problems, not {type(problem).__name__}; use SBP for a given slack."
-        return self.rejects_parts(problem)
+    solves: ClassVar[type] = KernelRegularized
+    instead = "SBP for a given slack"
 
-    def rejects_parts(self, problem: KernelProblem) -> str | None:
-        """Why it cannot solve a problem with such a bias or such weights."""
+    def _limits(self, problem: KernelProblem) -> str | None:
         if problem.bias != "none" and self.no_bias:
             return f"{type(self).__name__} {self.no_bias}"
         if len(problem.weight) > 1 and self.no_weights:

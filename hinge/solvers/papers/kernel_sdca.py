@@ -12,7 +12,8 @@ from hinge.problems.base import Cost
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import shuffle
 from hinge.solvers.base import Paper
-from hinge.solvers.papers.kernel_rows import TINY, DualRowSolver
+from hinge.solvers.kernel.conjugate_steps import TINY
+from hinge.solvers.papers.kernel_rows import DualRowSolver
 
 
 class KernelSDCAState(NamedTuple):

@@ -11,9 +11,9 @@ from hinge.constraints import Constraints, choice
 from hinge.problems import Multiclass, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_index, key_of
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Solver
 from hinge.solvers.papers import scaled_vector as scaled
-from hinge.solvers.papers.pegasos import OUTPUTS, count_iterate
+from hinge.solvers.papers.pegasos import OUTPUTS, Pegasos, count_iterate
 from hinge.solvers.papers.scaled_vector import OneRowState, project, shrink
 
 
@@ -65,9 +65,7 @@ class MulticlassPegasos(Solver[Multiclass, OneRowState]):
     projection: bool = True
     output: Literal["weighted", "last", "uniform", "random"] = "weighted"
 
-    paper = Paper(
-        "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM", "Shalev-Shwartz, Singer, Srebro", 2007, "section 4"
-    )
+    paper = Pegasos.paper._replace(place="section 4")
     constraints = Constraints(output=choice(*OUTPUTS))
     solves, instead = Multiclass, "Pegasos"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hinge.constraints import Constraints, number
-from hinge.problems import Problem, Regularized
+from hinge.problems import Regularized
 from hinge.solvers.base import Paper
 from hinge.solvers.papers.scaled_vector import OneRow, OneRowState, subgradient_steps
 
@@ -50,10 +50,7 @@ class Norma(OneRow[Regularized]):
     paper = Paper("Online Learning with Kernels", "Kivinen, Smola, Williamson", 2002, "section 5 of Pegasos")
     constraints = Constraints(p=number(above=0))
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, Regularized):
-            return f"Norma solves Regularized problems, not {type(problem).__name__}; try SGD."
-        return super().rejects(problem)
+    solves, instead = Regularized, "SGD"
 
     def steps(self, problem: Regularized, state: OneRowState, n_iter: int) -> None:
         radius = 1.0 / np.sqrt(problem.lam) if self.projection else np.inf

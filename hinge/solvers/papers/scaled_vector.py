@@ -7,13 +7,13 @@ nothing while v does not change.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import Scalars, compiled, scalars
-from hinge.problems import LinearProblem, Problem, Regularized, Solution
+from hinge.problems import LinearProblem, Regularized, Solution
 from hinge.problems.base import Cost
 from hinge.sampling import draw_index, key_of
 from hinge.solvers.base import Solver
@@ -135,9 +135,9 @@ class OneRow(Solver[L, OneRowState]):
         """Run the iterations on ``state.z``."""
         raise NotImplementedError
 
-    def rejects(self, problem: Problem) -> str | None:
-        if not isinstance(problem, LinearProblem):
-            return f"{type(self).__name__} solves linear SVM problems, not {type(problem).__name__}."
+    solves: ClassVar[type] = LinearProblem
+
+    def _limits(self, problem: LinearProblem) -> str | None:
         if problem.bias != "none":
             return f"{type(self).__name__} has no bias, as in the papers: fit_intercept=False, or use Pegasos."
         if len(problem.weight) > 1:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hinge.constraints import Constraints, number
-from hinge.problems import LinearProblem, NormConstrained, Problem, Regularized
+from hinge.problems import LinearProblem, NormConstrained, Regularized
 from hinge.solvers.base import Paper
 from hinge.solvers.papers.scaled_vector import OneRow, OneRowState, subgradient_steps
 
@@ -54,10 +54,10 @@ class SGD(OneRow[LinearProblem]):
     )
     constraints = Constraints(eta=number(above=0))
 
-    def rejects(self, problem: Problem) -> str | None:
-        if isinstance(problem, LinearProblem) and not isinstance(problem, Regularized | NormConstrained):
+    def _limits(self, problem: LinearProblem) -> str | None:
+        if not isinstance(problem, Regularized | NormConstrained):
             return f"SGD solves Regularized and NormConstrained problems, not {type(problem).__name__}."
-        return super().rejects(problem)
+        return super()._limits(problem)
 
     def steps(self, problem: LinearProblem, state: OneRowState, n_iter: int) -> None:
         lam = problem.lam if isinstance(problem, Regularized) else 0.0

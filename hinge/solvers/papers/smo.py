@@ -9,7 +9,8 @@ from hinge.compiled import compiled
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.base import Cost
 from hinge.solvers.base import Paper
-from hinge.solvers.papers.kernel_rows import TINY, DualRowSolver, combine_rows
+from hinge.solvers.kernel.conjugate_steps import TINY
+from hinge.solvers.papers.kernel_rows import DualRowSolver, combine_rows
 
 
 class SMOState(NamedTuple):

@@ -22,7 +22,8 @@ from hinge.problems import Structured, StructuredSolution
 from hinge.problems.base import Cost, rounding
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import shuffle
-from hinge.solvers.base import Paper, Solver
+from hinge.solvers.base import Solver
+from hinge.solvers.papers.pegasos import Pegasos
 
 
 class StructuredPegasosState(NamedTuple):
@@ -105,9 +106,7 @@ class StructuredPegasos(Solver[Structured, StructuredPegasosState]):
     batch_size: int = 1
     average: bool = True
 
-    paper = Paper(
-        "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM", "Shalev-Shwartz, Singer, Srebro", 2007, "section 4"
-    )
+    paper = Pegasos.paper._replace(place="section 4")
     constraints = Constraints(batch_size=count())
     solves, instead = Structured, "Pegasos"
 

@@ -26,8 +26,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from hinge.problems.max_min.base import MaxMin
-from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
-from hinge.problems.max_min.symmetric import svec, top_pair, with_row
+from hinge.problems.max_min.symmetric import Semidefinite, svec, top_pair, with_row
 from hinge.sampling import draw_unit, pick, pick_square
 from hinge.solvers.base import Paper
 from hinge.solvers.saddle.primal_dual import PrimalDual, PrimalDualState, reweigh

@@ -7,12 +7,11 @@ import numpy as np
 
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.monitoring import Status
-from hinge.problems.base import Cost
+from hinge.problems.base import EPS, Cost
 from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.solvers.base import Paper, Solver
 
 EVERY = 4  # accepted steps between two evaluations of the bounds, which take about as long as one step
-FLOAT64 = float(np.finfo(np.float64).eps)
 
 
 class Point(NamedTuple):
@@ -165,7 +164,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
     def estimate(self, problem: MaxMin, state: PDHGState) -> float:
         """The gap of the best bounds as computed by the steps, with an allowance for their rounding."""
         s = state.s
-        return float(s.guard * problem.gap(s.lower, s.upper + FLOAT64 * abs(s.upper)))
+        return float(s.guard * problem.gap(s.lower, s.upper + EPS * abs(s.upper)))
 
     def refresh(self, problem: MaxMin, state: PDHGState) -> PDHGState:
         """The estimate was too small: raise its safety factor, and at the second time sum in float64."""
@@ -245,7 +244,7 @@ def _evaluate_bounds(problem: MaxMin, state: PDHGState) -> None:
                 old[...] = new
         s.width = min(last, average)
         _restart(state)
-    if s.grain > FLOAT64 and 0.0 < width <= 16.0 * s.grain * problem.scale:  # the gap may be rounding
+    if s.grain > EPS and 0.0 < width <= 16.0 * s.grain * problem.scale:  # the gap may be rounding
         _sum_exactly(problem, state)
 
 

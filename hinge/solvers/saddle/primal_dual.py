@@ -33,7 +33,9 @@ from hinge.problems.max_min.base import MaxMin, Strategies, offers
 from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
 
-FLOOR = 1e-250  # lower limit of the weights: products of two do not vanish, and no weight is lost for ever
+FLOOR = (
+    float(np.finfo(np.float64).tiny) ** 0.5
+)  # lower limit of the weights: products of two do not vanish, and no weight is lost for ever
 
 
 @compiled
@@ -141,7 +143,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     *Differs* from the survey as printed. Algorithm 2 has :math:`\\eta = \\sqrt{\\log n/T}/100`, with which p hardly
     changes in that many iterations; the 100 is left out, and is `rate=0.01` of fixed steps. x and p of the same
     iteration are used together, as in Algorithm 1. Where x = 0 the estimate is undefined, and p is kept. Weights are
-    kept above 1e-250.
+    kept above 1e-154.
 
     References
     ----------

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.access.two_way.header import HEADER
+from hinge.access.two_way.reader import HEADER
 
 MEMORIES = [1, 500, 5000, 1 << 20]
 

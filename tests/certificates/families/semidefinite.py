@@ -3,7 +3,7 @@
 import numpy as np
 
 import hinge
-from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
+from hinge.problems.max_min.symmetric import Semidefinite
 from tests.certificates import exact, references
 from tests.certificates.engine import Claim
 

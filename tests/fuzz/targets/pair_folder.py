@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import hinge
-from hinge.access.two_way.header import HEADER, _checksum
+from hinge.access.two_way.reader import HEADER, _checksum
 
 from ..damage import damaged, damaged_files, files_in, folder_of
 from ..doors import with_pair

@@ -7,7 +7,7 @@ from hinge.problems.max_min.check_problem import check_problem
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.linear import MatrixGame
 from hinge.problems.max_min.max_margin import KernelMaxMargin, MaxMargin
-from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
+from hinge.problems.max_min.symmetric import Semidefinite
 
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((30, 8))

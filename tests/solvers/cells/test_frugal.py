@@ -20,8 +20,7 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, solve
 from hinge.solvers.cells import frugal
-from hinge.solvers.cells.frugal import Frugal
-from hinge.solvers.cells.frugal_state import empty_state, squares_in_levels
+from hinge.solvers.cells.frugal import Frugal, empty_state, squares_in_levels
 from hinge.solvers.cells.weighted_sample import LEAST_OF_CLASS
 
 every_bias = pytest.mark.parametrize("bias", ["none", "free", "penalized"])

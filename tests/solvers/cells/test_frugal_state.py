@@ -1,8 +1,10 @@
+"""What `Frugal` keeps: a sample, the present batch, and what to expect of unread columns."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.solvers.cells.frugal_state import empty_state, enqueue, tails_behind
+from hinge.solvers.cells.frugal import empty_state, enqueue, tails_behind
 
 
 def test_an_empty_state_knows_nothing():

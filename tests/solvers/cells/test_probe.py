@@ -349,5 +349,5 @@ def test_settings_are_checked(name):
 
 
 def test_what_it_cannot_solve(small):
-    with pytest.raises(ValueError, match="Probe solves Regularized, not NormConstrained"):
+    with pytest.raises(ValueError, match="Probe solves Regularized problems, not NormConstrained"):
         solve(NormConstrained(*small, 1.0), Probe())

@@ -22,7 +22,6 @@ from hinge.solvers import (
     ActiveSet,
     BlockDual,
     CentralPath,
-    CoCoA,
     FiniteNewton,
     Frugal,
     MulticlassNewton,
@@ -32,7 +31,8 @@ from hinge.solvers import (
     Switch,
     choose,
 )
-from hinge.solvers.choice.auto import PART_CELLS, PART_ROW, ascent_for, in_parts
+from hinge.solvers.choice.auto import PART_CELLS, ascent_for, in_parts
+from hinge.solvers.newton.row_sums import A_ROW
 
 
 def problem(n, d, lam=0.1, cells=None, loss=HINGE):
@@ -154,22 +154,19 @@ def test_newton_begins_where_a_raw_column_lies_beside_categories():
 
 def of_cells(cells, n=1000):
     """A problem whose rows take as long as so many cells; its values are never read."""
-    d = max(1, cells // n - PART_ROW)
+    d = max(1, cells // n - A_ROW)
     return Regularized(np.broadcast_to(np.float32(0.0), (n, d)).copy(), np.resize([1, -1], n), 1e-3)
 
 
 def test_many_cells_are_shared():
     problem = of_cells(3 * PART_CELLS + 10_000)
-    assert in_parts(SDCA("plain", shrinking=False, block_rows=3), problem, 2) == CoCoA(
-        2, first_pass="plain", shrinking=False, block_rows=3
-    )
-    assert in_parts(SDCA(), problem, 8) == CoCoA(3)
+    assert in_parts(Newton(), problem, 8) == Newton(parts=3)
     assert in_parts(Newton(width=0.2), problem, 2) == Newton(width=0.2, parts=2)
 
 
-def test_both_of_two_methods_are_shared():
+def test_dual_ascent_is_not_shared_and_newtons_method_beside_it_is():
     found = in_parts(Switch(1e-4, "newton"), of_cells(3 * PART_CELLS + 10_000), 2)
-    assert found == Switch(1e-4, "newton", ascent=CoCoA(2), newton=Newton(parts=2))
+    assert found == Switch(1e-4, "newton", newton=Newton(parts=2))
 
 
 def test_few_are_not():

@@ -10,9 +10,9 @@ from hinge.monitoring.checkpoint import Checkpoint
 from hinge.problems import NormConstrained, Regularized
 from hinge.problems.batch import Batch
 from hinge.solvers import ByPasses, solve
+from hinge.solvers.ascent.block_ascent import SideBySide
 from hinge.solvers.choice import by_passes
 from hinge.solvers.choice.cost_model import BlockCosts
-from hinge.solvers.side_by_side import SideBySide
 
 RNG = np.random.default_rng(0)
 X = np.round(8 * RNG.standard_normal((600, 6))) / 8

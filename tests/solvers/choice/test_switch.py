@@ -10,7 +10,7 @@ from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.solvers import SDCA, Newton, Switch, solve
 from hinge.solvers.choice.cost_model import newton_cost
 from hinge.solvers.choice.switch import is_slow, passes_left
-from hinge.solvers.unit_costs import pass_cost
+from hinge.solvers.newton.systems import pass_cost
 
 
 def problem(lam, n=3000, d=12, noise=0.5, **options):

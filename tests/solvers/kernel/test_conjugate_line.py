@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hinge.solvers.kernel.conjugate_line import LARGEST, go, new_line, place, point, reach, settle, turn
+from hinge.solvers.kernel.conjugate_steps import LARGEST, go, new_line, place, point, reach, settle, turn
 
 N = 12
 

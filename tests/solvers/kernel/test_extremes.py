@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hinge.compiled import compiled
-from hinge.solvers.kernel.extremes import larger, lesser
+from hinge.solvers.kernel.conjugate_steps import larger, lesser
 
 
 @compiled

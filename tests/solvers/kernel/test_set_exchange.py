@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from hinge.problems.svm.kernel_duality import width_of
-from hinge.solvers.kernel.conjugate_steps import pair_steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps, single_steps
 from hinge.solvers.kernel.set_exchange import MOST_FREE, exchange_sets
-from hinge.solvers.kernel.single_steps import single_steps
 
 
 def steps(free, K, beta, e, lo, hi, tol, most, epsilon):

@@ -1,10 +1,11 @@
+"""Steps in one coordinate: the optimum of a small dual problem without a bias."""
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from hinge.problems.svm.kernel_duality import ONE_SIDED, width_of
-from hinge.solvers.kernel.conjugate_steps import pair_steps
-from hinge.solvers.kernel.single_steps import single_steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps, single_steps
 
 
 def steps(balanced, K, beta, e, lo, hi, tol, most, epsilon):

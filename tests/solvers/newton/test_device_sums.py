@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
-from hinge.solvers.newton.device_sums import dual_sums, trial_sums
+from hinge.solvers.newton.device_newton import dual_sums, trial_sums
 
 has_torch = importlib.util.find_spec("torch") is not None
 torch = importlib.import_module("torch") if has_torch else None

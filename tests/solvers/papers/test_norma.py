@@ -59,7 +59,7 @@ def test_the_scale_of_the_steps_is_positive(p):
 
 def test_what_it_cannot_solve(tiny):
     X, y = tiny
-    with pytest.raises(ValueError, match="Norma solves Regularized problems, not NormConstrained; try SGD"):
+    with pytest.raises(ValueError, match="Norma solves Regularized problems, not NormConstrained; use SGD"):
         solve(NormConstrained(X, y, 1.0), Norma())
     with pytest.raises(ValueError, match="Norma has no bias"):
         solve(Regularized(X, y, 0.1, bias="free"), Norma())

@@ -9,7 +9,7 @@ from hinge.monitoring import Status, Stop
 from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.problems.max_min.linear import LinearMaxMin, onto_simplex
 from hinge.problems.max_min.max_margin import MaxMargin
-from hinge.problems.max_min.semidefinite_feasibility import Semidefinite
+from hinge.problems.max_min.symmetric import Semidefinite
 from hinge.solvers import solve
 from hinge.solvers.saddle.pdhg import PDHG, _nearest_strategy
 

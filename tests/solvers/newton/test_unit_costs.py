@@ -1,9 +1,11 @@
+"""What passes, factors and Hessians cost."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from hinge.problems import Regularized
-from hinge.solvers.unit_costs import factor_cost, hessian_cost, pass_cost
+from hinge.solvers.newton.systems import factor_cost, hessian_cost, pass_cost
 
 
 def problem(n, d, cells=None):

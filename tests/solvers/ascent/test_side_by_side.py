@@ -1,3 +1,5 @@
+"""Several problems over the same rows, solved in turns."""
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
 from hinge.problems.batch import Batch
 from hinge.solvers import BlockAscent, solve
-from hinge.solvers.side_by_side import SideBySide
+from hinge.solvers.ascent.block_ascent import SideBySide
 
 RNG = np.random.default_rng(1)
 X = np.round(8 * RNG.standard_normal((300, 5))) / 8
