@@ -473,6 +473,7 @@ def run_pairs(
         tasks = [sort_rows(task) for task in tasks]
         problems = [problem_of(gram.part(task.rows), task) for task in tasks if task.rows is not None]
         solver = plan.solver or choose(problems[0], tol=stop.tol).solver
+        solver = solver.exact if plan.solver is None and isinstance(solver, FromLandmarks) else solver
         if isinstance(solver, DeviceBlock) and all(isinstance(one, KernelRegularized) for one in problems):
             batches = list(batches_of(cast(Sequence[KernelRegularized], problems), solver))
             own = plan._replace(solver=DevicePairs(solver, stop.tol))

@@ -76,8 +76,10 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
         if _fits_alone(problem):
             return Choice(ActiveSet(), "most coefficients will lie between their bounds: Newton steps place them")
         if problem.gram.on_device and problem.certifiable and not problem.loss.two_sided:
-            from hinge.solvers.kernel.device_block import DeviceBlock
+            from hinge.solvers.kernel.device_block import MANY, DeviceBlock
 
+            if problem.n >= MANY:
+                return Choice(FromLandmarks(DeviceBlock()), "landmarks tell most of many support vectors")
             return Choice(DeviceBlock(), "large blocks, solved where their kernel values are")
         if _rows_exceed_cache(problem):
             return Choice(FromLandmarks(), "rows of support vectors exceed the cache: landmarks spare visits to most")

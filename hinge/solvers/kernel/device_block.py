@@ -26,7 +26,7 @@ PATIENCE = 16
 NEAR = 100.0
 """Relative gap from which on a better multiple of w is looked for."""
 MANY = 32768
-"""Points from which on working sets begin twice as large."""
+"""Points from which on working sets begin twice as large, and runs with landmarks."""
 ROOM = 0.75
 """Share of the largest working set up to which all points between bounds are in it."""
 GAINS = 0.2

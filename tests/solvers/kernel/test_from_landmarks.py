@@ -96,3 +96,16 @@ def test_a_fit_that_is_cut_off_says_what_its_coefficients_are():
     with pytest.warns(match="max_iter"):
         model = SVC(**small, max_iter=2, probability=True).fit(X, y)
     assert isinstance(model.solver_, BlockDual)  # whose coefficients are dual weights at any time
+
+
+def test_on_a_device_the_landmarks_are_one_step():
+    pytest.importorskip("torch")
+    from hinge.access.gram.device import DeviceGram
+    from hinge.solvers import DeviceBlock
+
+    X, y = make_moons(600, noise=0.3, random_state=0)
+    gram = DeviceGram(X, Gaussian(2.0), "cpu", "float64")
+    problem, solver = KernelRegularized(gram, 2.0 * y - 1.0, 1.0 / 600, bias="free"), FromLandmarks(DeviceBlock())
+    first = solve(problem, solver, stop=Stop(1e-3, max_iter=1))
+    assert np.isfinite(first.certificate.gap) and first.state.waiting == 0
+    assert solve(problem, solver, stop=Stop(1e-3)).status is Status.CONVERGED
