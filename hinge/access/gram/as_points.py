@@ -261,18 +261,10 @@ class FloatPoints(WholePoints):
         write_multiples(X, step, self._rows)
         self.nbytes = self._rows.nbytes
         whole, terms = _squares_and_terms(self._rows)
-        self._distances, self._piece = 4.0 * float(whole.max(initial=0.0)) >= 1 << 24, X.shape[1]
-        while not self._sums_are_exact():
-            self._piece = -(-self._piece // 2)
+        self._distances = 4.0 * float(whole.max(initial=0.0)) >= 1 << 24
+        self._piece = int(((1 << 24) - 1) / float(self._rows.max()) ** 2) if self._distances else X.shape[1]
         self._halves, self._least = 0.5 * whole, -SMALLEST / max(self.kernel.gamma, 1e-300)
         self._set_squares(whole, terms)
-
-    def _sums_are_exact(self) -> bool:
-        """Whether inner products of pieces stay below 2²⁴: by Cauchy and Schwarz they do where their squares do."""
-        if self._piece * 255**2 < 1 << 24:
-            return True
-        parts = np.split(self._rows, range(self._piece, len(self._rows.T), self._piece), axis=1)
-        return all(float(np.einsum("ij,ij->i", part, part).max(initial=0.0)) < 1 << 24 for part in parts)
 
     def _take(self, numbers: np.ndarray) -> np.ndarray:
         return consecutive_rows(self._rows, numbers)

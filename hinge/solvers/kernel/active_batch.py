@@ -9,13 +9,12 @@ from hinge.compiled import compiled, scalars_array
 from hinge.problems.base import Certificate
 from hinge.problems.batch import combine_certificates
 from hinge.problems.svm.examples import sorted_bias
-from hinge.problems.svm.kernel_batch import BatchExpansion, Blocks, Errors, KernelBatch, LevelBatch, PackedBatch
+from hinge.problems.svm.kernel_batch import BatchExpansion, Errors, KernelBatch, LevelBatch, PackedBatch
 from hinge.problems.svm.kernel_duality import certificate_at, longer, width_of
 from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, level_gap, level_of, quantile, relative_gap
 from hinge.solvers.kernel.active_rounds import (
     FINEST,
     FIRST,
-    LARGEST_PAIR,
     MOST,
     PASSES,
     SHARPER,
@@ -25,20 +24,12 @@ from hinge.solvers.kernel.active_rounds import (
     most_pairs,
     steps_on_face,
 )
-from hinge.solvers.kernel.conjugate_steps import pair_steps_of, single_steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps, single_steps
 from hinge.solvers.kernel.low_rank import DualBox, affordable_rank, improve_by_rank, is_due
-from hinge.solvers.kernel.member_rows import copy_all, member_rows, row_of
 from hinge.solvers.kernel.stalling import STILL, count_idle, lacks_margin
 
 MANY = 128
 """Points from which on the Newton steps of a regression use LAPACK."""
-
-
-class SlowPairs(Exception):
-    """Pair steps are slow for a member so large that Newton steps over its points would be slower than `BlockDual`.
-
-    Its argument is the number of kernel values that have been computed.
-    """
 
 
 class BatchState(NamedTuple):
@@ -65,10 +56,10 @@ class BatchState(NamedTuple):
 class Together(NamedTuple):
     """A batch and its state, as compiled code takes them: the fields of `PackedBatch` and of `BatchState`.
 
-    The `blocks` have the kernel values of one group of members, at the `places` of their points.
+    K are the kernel values of one group of members, at the `places` of their points.
     """
 
-    blocks: Blocks
+    K: np.ndarray
     places: np.ndarray
     errors: Errors
     rows: np.ndarray
@@ -149,7 +140,7 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
         if left == 0 or done[group.members].all():
             continue
         these = Together(
-            problem.blocks(group),
+            problem.values(group),
             problem.places,
             problem.errors,
             problem.rows,
@@ -171,8 +162,6 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
             left -= made
             if stuck:
                 work, n = state.found["work"], sizes[k]
-                if n > LARGEST_PAIR and isinstance(problem, KernelBatch):
-                    raise SlowPairs(problem.kernel_evals)
                 before = float(work[k])
                 work[k] += most_pairs(n)
                 if sums is None and (n > MOST or _most_between(problem, k)):
@@ -204,7 +193,8 @@ def _most_between(problem: PackedBatch, k: int) -> bool:
 def _exchange(problem: PackedBatch, state: BatchState, k: int) -> float:
     """`exchange_and_move` of member k."""
     part, free = problem.parts[k], problem.bias == "free"
-    K, level = problem.values_of(k), float(state.found["level"][k] * problem.spread[k])
+    (K, at), level = problem.values_of(k), float(state.found["level"][k] * problem.spread[k])
+    K = K if len(at) == len(K) else K[np.ix_(at, at)]
     now, bounds = (state.beta[part], state.e[part]), (problem.lo[part], problem.hi[part])
     return exchange_and_move(K, *now, *bounds, level, free, problem.epsilon)
 
@@ -219,8 +209,7 @@ def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float
         total = float(problem.mass[k]) * (2.0 if free else 1.0)
     box = DualBox(c, problem.lo[part], problem.hi[part], free, problem.epsilon or 0.0, total)
     most = affordable_rank(work, part.stop - part.start)
-    K = None if problem.weights is not None else problem.values_of(k)
-    at = problem.rows[part] if K is None else np.arange(len(K))
+    K, at = (None, problem.rows[part]) if problem.weights is not None else problem.values_of(k)
     better = improve_by_rank(K, problem.weights, at, box, state.beta[part], most)
     if better is None:
         return
@@ -300,10 +289,10 @@ def _summed_anew(problem: PackedBatch, k: int, beta: np.ndarray) -> tuple[np.nda
     rows, used, exact = problem.rows[problem.parts[k]], np.flatnonzero(beta), problem.weights
     if exact is not None:
         return exact.norms[rows], *exact.again(rows[used], beta[used], rows)
-    K, off = problem.values_of(k), np.empty(len(rows))
-    own = np.sqrt(np.maximum(np.diagonal(K).astype(np.float64), 0.0))
-    r = beta[used] @ K[used].astype(np.float64, copy=False)
-    _errors(member_rows(Blocks(K, K, K), np.arange(len(K))), problem.errors, rows, beta, own, off)
+    K, at = problem.values_of(k)
+    own, off = np.sqrt(np.maximum(K[at, at].astype(np.float64), 0.0)), np.empty(len(rows))
+    r = beta[used] @ K[np.ix_(at[used], at)].astype(np.float64, copy=False)
+    _errors(K if len(K) == len(at) else K[np.ix_(at, at)], problem.errors, rows, beta, own, off)
     return own, r, off
 
 
@@ -338,10 +327,7 @@ def _solve(these, members, goal, n_iter, free, indefinite, epsilon, plain, sums)
         n, y, beta, box = end - at, these.y[at:end], these.beta[at:end], these.box[at:end]
         lo, hi, rows, e = these.lo[at:end], these.hi[at:end], these.rows[at:end], these.e[at:end]
         cut = n if sums is None else sums.positive[k]
-        K = member_rows(these.blocks, these.places[at:end])
-        own = _norms(K)
-        if plain is None or not free:
-            copy_all(K)
+        K, own = _own_values(these.K, these.places[at:end])
         off, none = np.empty(n), np.zeros(n)
         finished, stuck, net = False, False, beta
         mass, spread = 0.0 if sums is None else sums.mass[k], _spread_of(K, sums)
@@ -356,15 +342,14 @@ def _solve(these, members, goal, n_iter, free, indefinite, epsilon, plain, sums)
                 level, most = found.level * these.spread[k], most_pairs(n)
                 steps = -1
                 if plain is not None and not free:
-                    steps = single_steps(K.K, beta, e, lo, hi, level, most, epsilon)
+                    steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
                 if steps < 0:
                     width = epsilon if epsilon > 0.0 else 0.0
-                    steps = pair_steps_of(K, beta, e, lo, hi, level, most, width, cut, indefinite is None)
+                    steps = pair_steps(K, beta, e, lo, hi, level, most, width, cut, indefinite is None)
                 stuck = indefinite is None and steps == most
             found.on_face = stuck
             if stuck:
                 continue
-            before = found.level
             found.level = SHARPER * found.level if SHARPER * found.level > FINEST else FINEST
             found.rounds += 1
             done += 1
@@ -383,18 +368,13 @@ def _solve(these, members, goal, n_iter, free, indefinite, epsilon, plain, sums)
                     ended = found.still >= STILL
                     found.as_is, found.b = gap, b
                     if gap > fine and not ended:
-                        # Gaps decline about as fast as squared violations: rounds that would not do are left out.
-                        if plain is not None and fine > 0.0:
-                            share = min(SHARPER, max(math.sqrt(fine / gap), SHARPER**3))
-                            found.level = max(share * before, FINEST)
                         break
                     # The sums anew, so that they are rounded as one sum; then all rounding is counted.
                     net, errors = beta if sums is None else net_of(sums.form, beta), off
                     _pulls(K, y, net, e)
                     _errors(K, these.errors, rows, net, own, off)
                 else:
-                    known = len(these.errors.share) + len(these.errors.A) > 0
-                    if K.K.itemsize == 4 and known and gap > tol:  # single precision has no more to give
+                    if len(these.errors.share) > 0 and gap > tol:  # single precision has no more to give
                         ended, found.still, found.work = True, float(STILL), np.inf
                     finished = gap <= tol or ended
                     found.gap = gap if finished else np.inf
@@ -414,22 +394,33 @@ def _move_on_face(these, k, free, epsilon, sums):
     """Newton steps of member k; the arithmetic done, in units of its points."""
     at, end = these.cuts[k], these.cuts[k + 1]
     y, beta, e = these.y[at:end], these.beta[at:end], these.e[at:end]
-    K = member_rows(these.blocks, these.places[at:end])
-    copy_all(K)
+    K, _ = _own_values(these.K, these.places[at:end])
     _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
     cut = len(y) if sums is None else sums.positive[k]
-    work = steps_on_face(K.K, beta, e, these.lo[at:end], these.hi[at:end], free, epsilon, cut)
+    work = steps_on_face(K, beta, e, these.lo[at:end], these.hi[at:end], free, epsilon, cut)
     _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)  # what the steps have added up is less exact
     return work
 
 
 @compiled(no_cpython_wrapper=True)
-def _norms(K):
-    """The norms of the points."""
-    own = np.empty(len(K.diag))
-    for i in range(len(own)):
-        own[i] = math.sqrt(K.diag[i]) if K.diag[i] > 0.0 else 0.0
-    return own
+def _own_values(values, rows):
+    """The kernel values of some points among themselves, and the norms of these points."""
+    n = len(rows)
+    own, ends = np.empty(n), np.empty(n, np.int64)
+    for i in range(n - 1, -1, -1):
+        own[i] = math.sqrt(values[rows[i], rows[i]]) if values[rows[i], rows[i]] > 0.0 else 0.0
+        ends[i] = ends[i + 1] if i + 1 < n and rows[i + 1] == rows[i] + 1 else i + 1
+    if ends[0] == n == len(values):
+        return values, own
+    K = np.empty((n, n), values.dtype)
+    for i in range(n):
+        row, out, first = values[rows[i]], K[i], 0
+        while first < n:  # points side by side, as in a class, are copied together
+            here, there = out[first : ends[first]], row[rows[first] : rows[first] + ends[first] - first]
+            for j in range(len(here)):
+                here[j] = there[j]
+            first = ends[first]
+    return K, own
 
 
 @compiled
@@ -453,11 +444,11 @@ def _spread_of(K, sums):
     """The mean squared distance of points from their mean, in the ν-SVM of two classes; else zero."""
     if sums is None or sums.form != CLASSES:
         return 0.0
-    n, own, every = len(K.diag), 0.0, 0.0
+    n, own, every = len(K), 0.0, 0.0
     for i in range(n):
-        own += K.diag[i]
-        for value in row_of(K, i):
-            every += value
+        own += K[i, i]
+        for j in range(n):
+            every += K[i, j]
     return own / n - every / n**2
 
 
@@ -542,9 +533,8 @@ def _pulls(K, y, beta, e):
         e[i] = -y[i]
     for j in range(len(beta)):
         if beta[j] != 0.0:
-            row = row_of(K, j)
             for i in range(len(e)):
-                e[i] += beta[j] * row[i]
+                e[i] += beta[j] * K[j, i]
 
 
 @compiled
@@ -567,9 +557,8 @@ def _errors(K, errors, rows, beta, own, off):
         sums = np.zeros(n)
         for j in range(n):
             if beta[j] != 0.0:
-                row = row_of(K, j)
                 for i in range(n):
-                    sums[i] += abs(beta[j]) * row[i]
+                    sums[i] += abs(beta[j]) * K[j, i]
         for i in range(n):
             part = min(max(sums[i], 1e-30 * total), total)
             off[i] += 1.02 * part * (share[rows[i]] + errors.unit * math.log(total / part))

@@ -34,7 +34,6 @@ import numpy as np
 
 from hinge.compiled import compiled, extends_compiler
 from hinge.problems.svm.kernel_duality import slope_above, slope_below
-from hinge.solvers.kernel.member_rows import copy_row
 
 LARGEST = 1e3
 """Where s or 1/s is larger than this, it becomes 1 again, and where τ is that many steps, it becomes 0: b and τa must
@@ -299,23 +298,11 @@ def pair_steps(K, beta, e, lo, hi, tol, most, epsilon, cut, conjugate):
     is one sum. Steps are `conjugate` where K is positive semidefinite; else each pair moves alone, as in LIBSVM, since
     there is no least value in a plane. Returns the number of steps.
     """
-    return _steps(K, np.arange(len(beta)), None, beta, e, lo, hi, tol, most, epsilon, cut, conjugate)
-
-
-@compiled
-def pair_steps_of(rows, beta, e, lo, hi, tol, most, epsilon, cut, conjugate):
-    """The same with `MemberRows`, of which those of points that move are copied."""
-    return _steps(rows.K, rows.lines, rows, beta, e, lo, hi, tol, most, epsilon, cut, conjugate)
-
-
-@compiled
-def _steps(K, lines, source, beta, e, lo, hi, tol, most, epsilon, cut, conjugate):
     old = beta.copy()
-    steps = _moves(K, lines, source, beta, e, lo, hi, tol, 0, tol, most, epsilon, cut, conjugate)
+    steps = pair_moves(K, np.arange(len(beta)), beta, e, lo, hi, tol, 0, tol, most, epsilon, cut, conjugate)
     for k in range(len(beta)):
-        d = beta[k] - old[k]
+        d, row = beta[k] - old[k], K[k]
         if d != 0.0:
-            row = K[lines[k]]
             for c in range(len(e)):
                 e[c] += d * row[c]
     return steps
@@ -327,27 +314,20 @@ def pair_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, co
 
     The values of point k with all others are in row `rows[k]` of K; where there is none, -1, its bounds must be β.
     """
-    return _moves(K, rows, None, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, conjugate)
-
-
-@compiled
-def _moves(K, rows, source, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, conjugate):
-    """`pair_moves`; if there is a `source`, rows of K are copied from it."""
     n = len(beta)
-    diag, tiny = diagonal(K, rows, source, conjugate)
+    diag, tiny = diagonal(K, rows, conjugate)
     unit = _unit(tiny / (LEAST if conjugate else TINY))
     sides = Sides(np.empty(n, K.dtype), np.empty(n, K.dtype), np.empty(n), np.empty(n))
     for k in range(n):
         _set_sides(k, beta[k], lo, hi, epsilon, sides)
     slopes, line, curve, steps = _begin(K, e, sides, cut), new_line(beta), 0.0, 0
     while steps < most:
-        i, j, rise, violation = _pair(K, rows, source, sides, slopes, diag, curve, tiny, unit, cut)
+        i, j, rise, violation = _pair(K, rows, sides, slopes, diag, curve, tiny, unit, cut)
         if j < 0 or violation <= (fine if steps < many else tol):
             break
         steps += 1
         both = np.float64(diag[i]) + diag[j]
-        mine, theirs = _row(K, rows, source, i), _row(K, rows, source, j)
-        own = max(both - 2.0 * mine[j], 0.5 * TINY * abs(both), tiny)
+        own = max(both - 2.0 * K[rows[i], j], 0.5 * TINY * abs(both), tiny)
         t, blocked = _alone(i, j, rise / own, line, sides)
         dot = np.float64(slopes.q[i]) - np.float64(slopes.q[j])
         share, across = 0.0, own - dot * (dot / curve) if curve > 0.0 else 0.0  # a square of dot could underflow
@@ -370,30 +350,20 @@ def _moves(K, rows, source, beta, e, lo, hi, fine, many, tol, most, epsilon, cut
             _set_sides(k, place(line, k), lo, hi, epsilon, sides)
             if epsilon > 0.0:  # zero may have become an end
                 narrow(line, k, sides.low, sides.high)
-        _follow(mine, theirs, share, t, sides, slopes, cut)
+        _follow(K[rows[i]], K[rows[j]], share, t, sides, slopes, cut)
     for k in range(n):
         beta[k] = min(max(place(line, k), lo[k]), hi[k])
     return steps
 
 
-@compiled(inline="always")
-def _row(K, rows, source, k):
-    """The row of point k, copied from the source if it has not been."""
-    if source is not None and rows[k] < 0:
-        copy_row(source, k)
-    return K[rows[k]]
-
-
 @compiled
-def diagonal(K, rows, source, positive):
+def diagonal(K, rows, positive):
     """The diagonal in one piece, and the least curvature of a step: as in LIBSVM where K is not `positive`."""
     diag, largest = np.zeros(len(rows), K.dtype), 0.0
     for k in range(len(rows)):
-        if source is not None:
-            diag[k] = source.diag[k]
-        elif rows[k] >= 0:
+        if rows[k] >= 0:
             diag[k] = K[rows[k], k]
-        largest = max(largest, abs(diag[k]))
+            largest = max(largest, abs(diag[k]))
     least = LEAST if positive else TINY
     return diag, least * largest if largest > 0.0 else least
 
@@ -433,7 +403,7 @@ def _begin(K, e, sides, cut):
         for k in range(first, last):
             slopes.e[k] = e[k] - middle
     if n > 0:
-        _follow(slopes.q, slopes.q, 0.0, 0.0, sides, slopes, cut)
+        _follow(K[0], K[0], 0.0, 0.0, sides, slopes, cut)
     return slopes
 
 
@@ -450,7 +420,7 @@ def _gain(rise, curve, t):
 
 
 @compiled
-def _pair(K, rows, source, sides, slopes, diag, curve, tiny, unit, cut):
+def _pair(K, rows, sides, slopes, diag, curve, tiny, unit, cut):
     """The pair that gains most with p, its first point has the least slope; its rise, and the worst violation."""
     n = len(diag)
     i, j, rise, violation, best, from_ = -1, -1, 0.0, -np.inf, np.float32(0.0), slopes.least[0]
@@ -466,7 +436,7 @@ def _pair(K, rows, source, sides, slopes, diag, curve, tiny, unit, cut):
         violation = max(violation, np.float64(apart))
         if not apart > 0.0:
             continue
-        row = _row(K, rows, source, u)
+        row = K[rows[u]]
         for at in range(first, last, CHUNK):
             end = min(at + CHUNK, last)
             gain = _set_gains(np.uint64(at), np.uint64(end), row, diag, sides, slopes, u, root, least, tiny, unit, size)
@@ -565,7 +535,7 @@ def single_steps(K, beta, e, lo, hi, tol, most, epsilon):
     The one that gains most moves first. Without a width ε, `epsilon` is negative, a coordinate at zero has one slope.
     """
     n = len(beta)
-    diag, tiny = diagonal(K, np.arange(n), None, True)
+    diag, tiny = diagonal(K, np.arange(n), True)
     for step in range(most):
         i, best, violation = -1, 0.0, 0.0
         for k in range(n):
