@@ -157,7 +157,7 @@ def bounds_of(model, X, y, C, gamma):
         gram, used = Gram(points.finer or points), np.flatnonzero(beta)
         answer = Expansion(beta, float(model.intercept_[k]), gram.pass_over(used, beta[used], np.arange(len(rows))))
         problem = KernelRegularized.from_C(gram, labels, C, bias="free")
-        primal, dual = problem.objective(answer), problem.dual(beta, answer.sq_norm)
+        primal, dual = problem.objective(answer), problem.lam * float(labels @ beta - 0.5 * answer.sq_norm)
         b = problem.best_bias(answer.responses)
         known = problem.lam, answer.sq_norm, answer.responses, problem.y, problem.share(), b
         least = problem.objective(answer._replace(b=b))

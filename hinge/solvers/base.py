@@ -75,6 +75,9 @@ class Solver(Settings, Generic[P, S]):
     solves: ClassVar[type] = object
     """The kind of problem that it solves."""
 
+    kind: ClassVar[str] = ""
+    """What these are called, if not as their class."""
+
     instead: ClassVar[str] = ""
     """What to use for problems of other kinds."""
 
@@ -148,8 +151,8 @@ class Solver(Settings, Generic[P, S]):
         """Why this solver cannot solve `problem`, and which can; None if it can."""
         for member in members_of(problem) if self.joint and not isinstance(problem, self.solves) else (problem,):
             if not isinstance(member, self.solves):
-                instead, kind = f"; use {self.instead}" if self.instead else "", type(member).__name__
-                return f"{type(self).__name__} solves {self.solves.__name__} problems, not {kind}{instead}."
+                instead, kind = f"; use {self.instead}" if self.instead else "", self.kind or self.solves.__name__
+                return f"{type(self).__name__} solves {kind} problems, not {type(member).__name__}{instead}."
             if (reason := self._limits(member)) is not None:
                 return reason
         return None

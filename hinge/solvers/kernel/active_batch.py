@@ -374,7 +374,8 @@ def _solve(these, members, goal, n_iter, free, indefinite, epsilon, plain, sums)
                     _pulls(K, y, net, e)
                     _errors(K, these.errors, rows, net, own, off)
                 else:
-                    if len(these.errors.share) > 0 and gap > tol:  # single precision has no more to give
+                    known = len(these.errors.share) + len(these.errors.A) > 0
+                    if K.itemsize == 4 and known and gap > tol:  # single precision has no more to give
                         ended, found.still, found.work = True, float(STILL), np.inf
                     finished = gap <= tol or ended
                     found.gap = gap if finished else np.inf

@@ -136,6 +136,7 @@ class OneRow(Solver[L, OneRowState]):
         raise NotImplementedError
 
     solves: ClassVar[type] = LinearProblem
+    kind = "linear SVM"
 
     def _limits(self, problem: LinearProblem) -> str | None:
         if problem.bias != "none":

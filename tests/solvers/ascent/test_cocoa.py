@@ -25,7 +25,7 @@ def some_rows(n=400, d=12, seed=0):
 
 
 def bits(state):
-    parts = [*map(np.asarray, state.ascent.arrays), np.asarray(state.rounds)]
+    parts = [*map(np.asarray, state.ascent[:-1]), np.asarray(state.rounds)]
     return [np.asarray(part).tobytes() for part in parts]
 
 
