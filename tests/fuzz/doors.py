@@ -185,8 +185,7 @@ def semidefinite(X, y, rng):
 
 def matrix(X, y, rng):
     A = as_matrix(X)
-    out = np.empty(A.shape[0])
-    A.responses(np.ones(A.shape[1]), 0, A.shape[0], out)
+    out = A.responses(np.ones(A.shape[1]), 0, A.shape[0])
     A.combine(out, 0, A.shape[0], np.zeros(A.shape[1]))
     A.largest_norm()
     A.gather(np.arange(A.shape[0]))

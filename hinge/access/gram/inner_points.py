@@ -30,8 +30,6 @@ PIECE = 112
 
 What can be proved of a sum grows with its terms, and a certificate rests on that. Shorter pieces are slower.
 """
-IN_ORDER = 8
-"""Terms that NumPy adds in their order, as the squares of a sparse row are; BLAS is faster, and does not."""
 BLOCK_CELLS = 1 << 15
 """Cells that are squared together: 256 kB, which the nearest caches hold; 2 MB take 1.4 times as long."""
 
@@ -330,10 +328,7 @@ def sq_norms(X: Stored, centre: np.ndarray | None = None) -> np.ndarray:
             if isinstance(X, np.ndarray):
                 part = X[lo : lo + step].astype(np.float64)
                 part = part if centre is None else part - centre
-                if part.shape[1] > IN_ORDER:
-                    np.vecdot(part, part, out=out)
-                else:
-                    np.einsum("ij,ij->i", part, part, out=out)
+                np.einsum("ij,ij->i", part, part, out=out)
             else:
                 starts = X.indptr[lo : lo + step + 1]
                 squares = X.data[starts[0] : starts[-1]].astype(np.float64) ** 2
