@@ -328,7 +328,7 @@ def sq_norms(X: Stored, centre: np.ndarray | None = None) -> np.ndarray:
             if isinstance(X, np.ndarray):
                 part = X[lo : lo + step].astype(np.float64)
                 part = part if centre is None else part - centre
-                np.einsum("ij,ij->i", part, part, out=out)
+                np.vecdot(part, part, out=out)
             else:
                 starts = X.indptr[lo : lo + step + 1]
                 squares = X.data[starts[0] : starts[-1]].astype(np.float64) ** 2
