@@ -114,15 +114,16 @@ def solve_slack(
             return _result(problem, result, certificate, Status.CONVERGED, n_iter, history)
         if result.status is not Status.CONVERGED:
             return _result(problem, result, certificate, result.status, n_iter, history)
-        if certificate.gap > 0.3 * gap:  # the inner accuracy is then what limits it
-            inner_tol = max(inner_tol / 3, 1e-10)
-        gap = certificate.gap
         low, high = (lam, high) if nu < problem.nu else (low, lam)
+        closed = low >= high * (1 - 1e-6)
+        if (closed or certificate.gap > 0.3 * gap) and inner_tol > 1e-10:
+            # The inner accuracy is what limits it, and may have misjudged the side of the root.
+            inner_tol, low, high = max(inner_tol / 3, 1e-10), max(low / 3, SMALLEST), min(high * 3, LARGEST)
+            closed = False
+        gap = certificate.gap
         points.append((math.log(lam), math.log(max(nu, 1e-300))))
         lam = _next(points, math.log(problem.nu), low, high)
-        if low >= high * (1 - 1e-6) and inner_tol > 1e-10:  # answers were too inaccurate to tell the side of the root
-            inner_tol, low, high, points = inner_tol / 10, low / 3, high * 3, points[-1:]
-        elif low >= high * (1 - 1e-12) or not SMALLEST < lam < LARGEST:
+        if closed or not SMALLEST < lam < LARGEST:
             return _result(problem, result, certificate, Status.STALLED, n_iter, history)
 
 

@@ -293,6 +293,13 @@ def test_a_given_slack(fit_intercept, two):
     assert model.objective_ <= reference_margin(reference) * 1.0001
 
 
+@pytest.mark.parametrize("slack", [0.03272727272727272, 0.04090909090909091, 0.041921172726236036])
+def test_an_inaccurate_answer_does_not_decide_the_side_of_a_slack(slack, two):
+    """Here the first answers see the root of ν(λ) on the wrong side of λ."""
+    model = SVC(gamma=0.3, slack=slack, fit_intercept=False, random_state=0).fit(*two)
+    assert model.stop_reason_ == "converged" and sum(model.n_iter_) < 50
+
+
 def reference_margin(model):
     """γ = 1/‖w‖, from ν = loss/‖w‖ and the objective λ/2‖w‖² + loss."""
     a, b = model.lam_ / 2, model.slack_

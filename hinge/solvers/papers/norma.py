@@ -50,7 +50,7 @@ class Norma(OneRow[Regularized]):
     paper = Paper("Online Learning with Kernels", "Kivinen, Smola, Williamson", 2002, "section 5 of Pegasos")
     constraints = Constraints(p=number(above=0))
 
-    solves, instead = Regularized, "SGD"
+    solves, kind, instead = Regularized, "Regularized", "SGD"
 
     def steps(self, problem: Regularized, state: OneRowState, n_iter: int) -> None:
         radius = 1.0 / np.sqrt(problem.lam) if self.projection else np.inf
