@@ -75,7 +75,7 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
             return Choice(ActiveSet(), f"{problem.n} points have few kernel values")
         if _fits_alone(problem):
             return Choice(ActiveSet(), "most coefficients will lie between their bounds: Newton steps place them")
-        if problem.gram.on_device and problem.certifiable and not problem.loss.two_sided:
+        if problem.gram.on_device and problem.certifiable:
             from hinge.solvers.kernel.device_block import MANY, DeviceBlock
 
             if problem.n >= MANY:

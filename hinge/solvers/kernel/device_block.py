@@ -61,16 +61,17 @@ class DeviceBlockState(NamedTuple):
 class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
     """Dual ascent over large blocks of points that never leave the GPU, to a certified gap.
 
-    .. math:: \\max_\\beta\\ \\sum_i y_i\\beta_i - \\tfrac12\\beta^\\top K\\beta, \\qquad
-              0 \\le y_i\\beta_i \\le c_i/\\lambda,
+    .. math:: \\max_\\beta\\ \\sum_i y_i\\beta_i - \\varepsilon|\\beta_i| - \\tfrac12\\beta^\\top K\\beta, \\qquad
+              lo_i \\le \\beta_i \\le hi_i,
               \\quad \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
 
-    A round takes all points strictly between their bounds into the working set B, where it has room, and those that
-    violate their conditions :math:`y_i(r_i + b) \\ge 1` at β = 0, ≤ 1 at the other bound: drawn uniformly, as
-    `BlockDual` draws them, while the gap is large, the worst afterwards. The block is solved by splitting
-    (:mod:`hinge.solvers.kernel.douglas_rachford`), which moves all its points at each step, and all responses follow
-    by :math:`r \\leftarrow r + K_{\\cdot B}\\Delta\\beta_B`. A few rounds are enough where the working set holds all
-    points between bounds.
+    with :math:`0 \\le y_i\\beta_i \\le c_i/\\lambda` and ε = 0 for the hinge; for the ε-insensitive loss with
+    :math:`|\\beta_i| \\le c_i/\\lambda` and y the targets. A round takes all points strictly between their bounds, of
+    which zero is one, into the working set B, where it has room, and those whose slopes ask them to leave their bounds:
+    drawn uniformly, as `BlockDual` draws them, while the gap is large, the worst afterwards. The block is solved by
+    splitting (:mod:`hinge.solvers.kernel.douglas_rachford`), which moves all its points at each step, and all responses
+    follow by :math:`r \\leftarrow r + K_{\\cdot B}\\Delta\\beta_B`. A few rounds are enough where the working set holds
+    all points between bounds.
 
     On a GPU kernel values cost next to nothing and synchronising is expensive: a round waits for the device once, for
     the numbers of an evaluation. It costs :math:`|B|(|B| + n)` kernel values, :math:`\\tfrac43|B|^3`
@@ -107,6 +108,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         1992,
         "blocks",
     )
+    tubes = True
     exact_estimate = True
     status_at_end = Status.STALLED
     constraints = Constraints(block=count(2) | None, most=count(2), steps=count())
@@ -170,7 +172,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         b = lines.r.new_full((1, 1), state.b / state.scale if free else 0.0)
         work = self._working_set(problem, state, lines, b)
         rho = lines.r.new_full((1, 1), state.rho)
-        change, balance = move(lines, work, gram.among(work), b, rho, state.steps, free)
+        change, balance = move(lines, work, gram.among(work), b, rho, state.steps, free, problem.loss.epsilon)
         state.r.add_(gram.combine(work[0], change[0]))
         return state._replace(t=state.t + 1, terms=state.terms + work.shape[1] + 1), balance
 
@@ -185,7 +187,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         if u is not None and state.t == 0 and not state.free:  # nothing is known
             return first_sets(lines, size, u)
         flags = (gram.xp.full((1, 1), flag, device=b.device) for flag in (drawn, state.free <= ROOM * size))
-        return working_sets(lines, b, size, u, *flags)
+        return working_sets(lines, b, size, u, *flags, problem.loss.epsilon)
 
     def size(self, n: int, free: int, off: int) -> int:
         """A power of two that holds the points between bounds, and new ones; it may be more than n."""
@@ -229,25 +231,26 @@ def _gram(problem: KernelRegularized) -> DeviceGram:
 
 def _lines(problem: KernelRegularized, state: DeviceBlockState) -> Lines:
     """The problem as the only line."""
-    gram, share = _gram(problem), problem.share()
-    y, box = gram.constant(problem.y).to(gram.xp.float64), gram.constant(problem.boxes)
-    c = y.new_full((1,), share) if isinstance(share, float) else gram.array(share)
-    return Lines(*(one[None] for one in (y, -box * (y < 0), box * (y > 0), c, state.beta, state.r, state.path)))
+    gram = _gram(problem)
+    y, box = gram.constant(problem.aims).to(gram.xp.float64), gram.constant(problem.boxes)
+    lo, hi = (-box, box) if problem.loss.two_sided else (-box * (y < 0), box * (y > 0))
+    return Lines(*(one[None] for one in (y, lo, hi, state.beta, state.r, state.path)))
 
 
 def _look(problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockState:
     """The state with the bias, the relative gap, and the numbers of points that a working set should have."""
     gram, lines, lam, free = _gram(problem), _lines(problem, state), problem.lam, problem.bias == "free"
-    seen = Seen(*gram.host(look(lines, free))[0].tolist())
-    primal, dual, scale, b = 0.5 * lam * seen.sq + seen.loss, lam * (seen.linear - 0.5 * seen.sq), 1.0, seen.b
+    seen = Seen(*gram.host(look(lines, free, problem.loss.epsilon))[0].tolist())
+    primal, dual, scale, b = lam * (0.5 * seen.sq + seen.loss), lam * (seen.linear - 0.5 * seen.sq), 1.0, seen.b
     near = primal - dual <= NEAR * dual
-    if near and WORTH * (primal - dual) < 0.5 * abs(lam * seen.sq - seen.pull):  # another scale may be worth while
+    if near and WORTH * (primal - dual) < 0.5 * lam * abs(seen.sq - seen.pull):  # another scale may be worth while
         share = problem.share()
-        c: Any = share if isinstance(share, float) else lines.c[0]
-        s, its, less = best_scale(lam, seen.sq, state.r, lines.y[0], c, b, primal - dual, None, free)
+        c: Any = share if isinstance(share, float) else lam * gram.xp.maximum(lines.hi[0], -lines.lo[0])
+        s, its, less = best_scale(lam, seen.sq, state.r, lines.y[0], c, b, primal - dual, problem.epsilon, free)
         if less < primal:
             scale, b, primal = s, its, less
-    gap = rounded_gap(primal, dual, max(dual, problem.unit))
+    size = max(dual, problem.unit)
+    gap = rounded_gap(primal, dual, size) if size > 0.0 else problem.relative(primal - dual, dual)
     moves = gains(dual, state.dual, abs(dual), min(primal, problem.spread) - dual, 1.0)
     return state._replace(
         b=b,

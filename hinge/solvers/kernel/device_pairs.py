@@ -74,7 +74,7 @@ class PairsState(NamedTuple):
     """A line for each pair, and what the host knows of it.
 
     ============ =========================================================================
-    `lines`      labels, bounds, shares, β, responses and paths, on the device
+    `lines`      labels, bounds, β, responses and paths, on the device
     `rows`       which points of the whole belong to each line
     `pairs`      what is known of each line
     `answers`    the answer with responses in float64, by round
@@ -182,7 +182,7 @@ class DevicePairs(Solver[PairBatch, PairsState]):
         """What is known of a line after a round and an evaluation."""
         lam, values = member.lam, self._values(member, pair)
         member.gram.evals, member.gram.asked = member.gram.evals + values, member.gram.asked + values
-        primal, dual = 0.5 * lam * seen.sq + seen.loss, lam * (seen.linear - 0.5 * seen.sq)
+        primal, dual = lam * (0.5 * seen.sq + seen.loss), lam * (seen.linear - 0.5 * seen.sq)
         gap = (primal - dual) / dual if dual > 0.0 else np.inf
         slow = pair.t > 0 and gap > (1.0 - GAINS) * pair.gap
         steps = min(2 * pair.steps, PATIENCE * self.solver.steps) if slow else pair.steps
@@ -261,12 +261,12 @@ def _gram(problem: KernelRegularized) -> DeviceGram:
 def _placed(problem: PairBatch) -> "tuple[Lines, torch.Tensor]":
     """The lines of the members at β = 0, and which points of the whole their rows are."""
     gram, shape = problem.gram, (len(problem.members), max(member.n for member in problem.members))
-    rows, (y, box, c) = np.zeros(shape, np.int64), np.zeros((3, *shape))
+    rows, (y, box) = np.zeros(shape, np.int64), np.zeros((2, *shape))
     for q, member in enumerate(problem.members):
         at = getattr(member.gram, "at", None)
         rows[q, : member.n] = np.arange(member.n) if at is None else at
-        y[q, : member.n], box[q, : member.n], c[q, : member.n] = member.y, member.boxes, member.share()
-    there = [gram.array(one) for one in (y, np.where(y < 0, -box, 0.0), np.where(y > 0, box, 0.0), c)]
+        y[q, : member.n], box[q, : member.n] = member.y, member.boxes
+    there = [gram.array(one) for one in (y, np.where(y < 0, -box, 0.0), np.where(y > 0, box, 0.0))]
     return Lines(*there, *(there[0].new_zeros(shape) for _ in range(3))), gram.array(rows)
 
 

@@ -1,9 +1,12 @@
 """Rounds of the block dual method on a device, of several problems together: a line of every array for each.
 
+The loss of a point, divided by λ, is :math:`hi \\max(0, g - \\varepsilon) - lo \\max(0, -g - \\varepsilon)` with
+:math:`g = y - r - b`: of the hinge one of the bounds is zero, and ε is.
 Nothing here waits for the device. Where problems differ in their numbers of points, lines are filled up with points
 whose only β is zero and that weigh nothing.
 """
 
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from hinge.access.gram.device import import_torch
@@ -19,9 +22,7 @@ class Lines(NamedTuple):
     Attributes
     ----------
     y, lo, hi : tensor of shape (p, n)
-        Labels, and the least and the largest β.
-    c : tensor of shape (p, n) or (p, 1)
-        Weights of the losses.
+        Labels or targets, and the least and the largest β.
     beta, r, path : tensor of shape (p, n)
         Coefficients, responses, and the way that each β has come; written in place.
     """
@@ -29,26 +30,28 @@ class Lines(NamedTuple):
     y: "torch.Tensor"
     lo: "torch.Tensor"
     hi: "torch.Tensor"
-    c: "torch.Tensor"
     beta: "torch.Tensor"
     r: "torch.Tensor"
     path: "torch.Tensor"
 
     @property
     def between(self) -> "torch.Tensor":
-        """Whether points are strictly between their bounds."""
-        return (self.beta > self.lo) & (self.beta < self.hi)
+        """Whether points are strictly between their bounds, of which zero is one."""
+        return (self.beta > self.lo) & (self.beta < self.hi) & (self.beta != 0.0)
 
-    def violation(self, b: "torch.Tensor") -> "torch.Tensor":
+    def violation(self, b: "torch.Tensor", epsilon: float) -> "torch.Tensor":
         """By how much the slope of each point, at biases b, asks it to go where it can."""
-        a = self.r - self.y + b
-        return (-a * (self.beta < self.hi)).clamp(min=0.0) + (a * (self.beta > self.lo)).clamp(min=0.0)
+        above = below = self.r - self.y + b
+        if epsilon:
+            above = torch_of(b).where(self.beta >= 0.0, below + epsilon, below - epsilon)
+            below = torch_of(b).where(self.beta > 0.0, below + epsilon, below - epsilon)
+        return (-above * (self.beta < self.hi)).clamp(min=0.0) + (below * (self.beta > self.lo)).clamp(min=0.0)
 
 
 class Seen(NamedTuple):
-    """The evaluation of each line: ‖w‖², Σ yβ, the loss, its slope along w, the best bias, and two numbers.
+    """The evaluation of each line: ‖w‖², Σ yβ - ε|β|, the loss divided by λ, its slope along w, the best bias, counts.
 
-    These are of the points between their bounds, and of the others that violate their conditions.
+    Counted are the points between their bounds, and of the others that violate their conditions.
     """
 
     sq: float
@@ -62,7 +65,7 @@ class Seen(NamedTuple):
 
 def first_sets(lines: Lines, size: int, u: "torch.Tensor") -> "torch.Tensor":
     """Points to begin with, by draws u: half of each class, or all of one and the more of the other."""
-    torch = import_torch(str(u.device))
+    torch = torch_of(u)
     score = torch.where(lines.hi > lines.lo, u, -1.0)
     for side in (lines.hi > 0.0, lines.lo < 0.0):
         drawn = torch.topk(torch.where(side, u, -1.0), size // 2, dim=1)[1]
@@ -71,7 +74,13 @@ def first_sets(lines: Lines, size: int, u: "torch.Tensor") -> "torch.Tensor":
 
 
 def working_sets(
-    lines: Lines, b: "torch.Tensor", size: int, u: "torch.Tensor | None", drawn: "torch.Tensor", roomy: "torch.Tensor"
+    lines: Lines,
+    b: "torch.Tensor",
+    size: int,
+    u: "torch.Tensor | None",
+    drawn: "torch.Tensor",
+    roomy: "torch.Tensor",
+    epsilon: float = 0.0,
 ) -> "torch.Tensor":
     """All points between bounds if they fit, and violating points up to the size of the block.
 
@@ -82,9 +91,10 @@ def working_sets(
     size : int
     u : tensor of shape (p, n), optional
         Draws, where any are drawn.
+    epsilon : float
     """
-    torch = import_torch(str(b.device))
-    violation = lines.violation(b)
+    torch = torch_of(b)
+    violation = lines.violation(b, epsilon)
     share = violation / violation.amax(1, keepdim=True).clamp(min=1e-300)
     score = share if u is None else torch.where(drawn & (violation > 0.0), u, share)
     # Where there are too many between their bounds, these take turns with the others.
@@ -100,42 +110,50 @@ def move(
     rho: "torch.Tensor",
     steps: int,
     free: bool,
+    epsilon: float = 0.0,
 ) -> "tuple[torch.Tensor, torch.Tensor]":
     """Solve the working sets, whose kernel values are K: the changes of their β, and by how much ρ should differ.
 
     Responses are left as they are.
     """
     beta, r, y, lo, hi = (one.gather(1, work) for one in (lines.beta, lines.r, lines.y, lines.lo, lines.hi))
-    solved = solve_blocks(K, beta, r - y, lo, hi, b, rho, steps, free)
+    solved = solve_blocks(K, beta, r - y, lo, hi, b, rho, steps, free, epsilon)
     change = solved.beta - beta
     lines.beta.scatter_(1, work, solved.beta)
     lines.path.scatter_add_(1, work, change.abs())
     return change, solved.balance
 
 
-def look(lines: Lines, free: bool) -> "torch.Tensor":
+def look(lines: Lines, free: bool, epsilon: float = 0.0) -> "torch.Tensor":
     """The fields of `Seen` of each line."""
-    torch = import_torch(str(lines.r.device))
-    y, c, beta, r = lines.y, lines.c, lines.beta, lines.r
-    b = best_biases(lines) if free else r.new_zeros((len(r), 1))
-    short = 1.0 - y * (r + b)
+    y, lo, hi, beta, r, _ = lines
+    b = best_biases(lines, epsilon) if free else r.new_zeros((len(r), 1))
+    above, below = y - r - b - epsilon, r + b - y - epsilon
     between = lines.between
-    off = (lines.violation(b) > 0.0) & ~between
-    terms = beta * r, y * beta, c * short.clamp(min=0.0), c * (short > 0.0) * y * r
-    return torch.stack([*(one.sum(1) for one in terms), b[:, 0], between.sum(1), off.sum(1)], 1)
+    off = (lines.violation(b, epsilon) > 0.0) & ~between
+    loss, pull = hi * above.clamp(min=0.0) - lo * below.clamp(min=0.0), (hi * (above > 0.0) + lo * (below > 0.0)) * r
+    terms = beta * r, y * beta - epsilon * beta.abs(), loss, pull
+    return torch_of(r).stack([*(one.sum(1) for one in terms), b[:, 0], between.sum(1), off.sum(1)], 1)
 
 
-def best_biases(lines: Lines) -> "torch.Tensor":
-    """The bias of each line with the least loss: the kink of the loss at which the positive mass is used up.
+def best_biases(lines: Lines, epsilon: float = 0.0) -> "torch.Tensor":
+    """The bias of each line with the least loss: the kink of the loss at which the mass of upper bounds is used up.
 
     In the middle of two kinks, where the loss does not change between them.
     """
-    torch = import_torch(str(lines.r.device))
-    c = lines.c.expand_as(lines.r)
-    kinks, order = torch.where(c > 0.0, lines.y - lines.r, torch.inf).sort(1)
-    mass = c.gather(1, order).cumsum(1)
-    target = (c * (lines.y > 0.0)).sum(1, keepdim=True)
+    torch = torch_of(lines.r)
+    kinks, sizes = lines.y - lines.r, lines.hi - lines.lo
+    if epsilon:
+        kinks, sizes = torch.cat([kinks - epsilon, kinks + epsilon], 1), torch.cat([lines.hi, -lines.lo], 1)
+    kinks, order = torch.where(sizes > 0.0, kinks, torch.inf).sort(1)
+    mass = sizes.gather(1, order).cumsum(1)
+    target = lines.hi.sum(1, keepdim=True)
     at = (mass < (1.0 - 1e-12) * target).sum(1, keepdim=True).clamp(max=kinks.shape[1] - 1)
     here, after = kinks.gather(1, at), kinks.gather(1, (at + 1).clamp(max=kinks.shape[1] - 1))
     flat = ((mass.gather(1, at) - target).abs() <= 1e-12 * mass[:, -1:]) & after.isfinite()
     return torch.where(flat, 0.5 * (here + after), here)
+
+
+def torch_of(array: "torch.Tensor") -> ModuleType:
+    """The module that the array is of."""
+    return import_torch(str(array.device))

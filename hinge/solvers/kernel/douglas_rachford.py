@@ -1,11 +1,15 @@
 """The dual problem of a block by splitting, for devices that multiply matrices fast and branch slowly.
 
-.. math:: \\min_\\beta\\ \\tfrac12\\beta^\\top K\\beta + c^\\top\\beta, \\qquad lo \\le \\beta \\le hi,
-          \\quad \\textstyle\\sum_i\\beta_i = s \\text{ with a free bias}
+.. math:: \\min_\\beta\\ \\tfrac12\\beta^\\top K\\beta + c^\\top\\beta + \\varepsilon\\|\\beta\\|_1, \\qquad
+          lo \\le \\beta \\le hi, \\quad \\textstyle\\sum_i\\beta_i = s \\text{ with a free bias}
 
-is a quadratic function on a plane, and a box. Let e be its slopes at the β where the block is. The nearest point of the
-box is :math:`\\Pi(v) = \\min(\\max(v, lo), hi)`; where the quadratic function, with a pull of strength ρ towards w, is
-least in the plane is linear in w,
+is a quadratic function on a plane, and a box with a norm; ε is zero for the hinge. Let e be the slopes of the former at
+the β where the block is. With a pull of strength ρ towards v the best point of the box is v, shrunk and then clipped,
+
+.. math:: \\Pi(v) = \\min(\\max(u, lo), hi), \\qquad
+          u = v - \\min(\\max(v, -\\varepsilon/\\rho), \\varepsilon/\\rho);
+
+where the quadratic function, with such a pull towards w, is least in the plane is linear in w,
 
 .. math:: R(w) = \\beta + \\Big(M - \\frac{gg^\\top}{\\mathbf 1^\\top g}\\Big)(\\rho(w - \\beta) - e),
           \\qquad M = (K + \\rho I)^{-1},\\quad g = M\\mathbf 1,
@@ -14,9 +18,10 @@ and the method of Douglas and Rachford goes back and forth between the two,
 
 .. math:: v \\leftarrow v + \\tau\\big(R(2\\Pi(v) - v) - \\Pi(v)\\big), \\qquad 0 < \\tau < 2,
 
-until Π(v) is the optimum: v - Π(v) are the slopes at the bounds, divided by -ρ. A step is one product of a matrix and a
-vector and moves all points of the block; nothing is decided on the way, so all steps are launched together, on a GPU as
-one recorded graph. Pairs of points, one after the other, need thousands of steps that each wait for the last one.
+until Π(v) is the optimum: v - Π(v) are the slopes at bounds and kinks, divided by -ρ. A step is one product of a
+matrix and a vector and moves all points of the block; nothing is decided on the way, so all steps are launched
+together, on a GPU as one recorded graph. Pairs of points, one after the other, need thousands of steps that each wait
+for the last one.
 Blocks of one size of several problems are solved together: a line each of every array.
 
 Of few steps Π(v) is not quite in the plane and may overshoot: it is moved into the plane, and the answer is the best
@@ -58,13 +63,14 @@ class Solved(NamedTuple):
 
 
 class Splitting(NamedTuple):
-    """R(w) = fixed + Pw of each block, the box, and v."""
+    """R(w) = fixed + Pw of each block, the box, v, and ε/ρ if ε is not zero."""
 
     P: "torch.Tensor"
     fixed: "torch.Tensor"
     lo: "torch.Tensor"
     hi: "torch.Tensor"
     v: "torch.Tensor"
+    width: "torch.Tensor | None"
 
 
 def solve_blocks(
@@ -77,6 +83,7 @@ def solve_blocks(
     rho: "torch.Tensor",
     steps: int,
     free: bool,
+    epsilon: float = 0.0,
 ) -> Solved:
     """Go `steps` steps towards the optimum of each block, on the device of its arrays and without waiting for it.
 
@@ -88,8 +95,8 @@ def solve_blocks(
     b : tensor of shape (p, 1)
         The biases, which separate slopes at bounds from slopes that are to vanish.
     rho : tensor of shape (p, 1)
-    steps, free
-        The number of steps, and whether the sums are kept.
+    steps, free, epsilon
+        The number of steps, whether the sums are kept, and ε.
     """
     torch, fast = import_torch(str(K.device)), K.dtype
     strength = rho.to(fast)[:, :, None]
@@ -100,17 +107,22 @@ def solve_blocks(
         total = g.sum(1, keepdim=True)
         fixed = fixed + (_sum(beta) - _sum(fixed)) / total * g
         M = torch.baddbmm(M, g[:, :, None], (g / total)[:, None, :], alpha=-1.0)
-    slopes = e + b
-    outward = torch.where(beta <= lo, slopes.clamp(min=0.0), torch.where(beta >= hi, slopes.clamp(max=0.0), 0.0 * e))
-    low, high, first = lo.to(fast), hi.to(fast), (beta - outward / rho).to(fast)
-    v, before = _walk(torch, Splitting(strength * M, fixed.to(fast), low, high, first), steps)
+    # The slopes that the bounds and the kink at zero take up.
+    least = torch.where(beta > lo, torch.where(beta > 0.0, epsilon, -epsilon), -torch.inf)
+    most = torch.where(beta < hi, torch.where(beta < 0.0, -epsilon, epsilon), torch.inf)
+    first = beta + torch.clamp(-e - b, least, most) / rho
+    width = epsilon / rho if epsilon else None
+    low, high, narrow = lo.to(fast), hi.to(fast), None if width is None else width.to(fast)
+    v, before = _walk(torch, Splitting(strength * M, fixed.to(fast), low, high, first.to(fast), narrow), steps)
     # Both residuals of the method in units of slopes, as of ADMM.
-    off, moved = ((v - before).norm(dim=1) / RELAXATION, (v.clamp(low, high) - before.clamp(low, high)).norm(dim=1))
+    off, moved = ((v - before).norm(dim=1) / RELAXATION, _change(torch, before, v, low, high, narrow))
     size = K.diagonal(dim1=1, dim2=2).mean(1)
     balance = (off * size / (rho[:, 0] * moved).clamp(min=1e-30)).sqrt()
     v = v.to(e.dtype)
-    way = (_into_plane(torch, v, lo, hi, _sum(beta)) if free else v.clamp(lo, hi)) - beta
+    way = (_into_plane(torch, v, lo, hi, width, _sum(beta)) if free else _best(torch, v, lo, hi, width)) - beta
     falls, curve = -_sum(e * way), _sum(way * _product(K, way))
+    if epsilon:  # a chord of the norm is above it
+        falls -= epsilon * _sum((beta + way).abs() - beta.abs())
     best = (falls / curve.clamp(min=1e-300)).clamp(0.0, 1.0)
     whole = falls - 0.5 * curve >= WHOLE * best * (falls - 0.5 * best * curve)
     length = torch.where(falls > 0.0, torch.where(whole, 1.0, best), 0.0)
@@ -164,27 +176,46 @@ def _product(K: "torch.Tensor", x: "torch.Tensor") -> "torch.Tensor":
 
 
 def _into_plane(
-    torch: ModuleType, v: "torch.Tensor", lo: "torch.Tensor", hi: "torch.Tensor", s: "torch.Tensor"
+    torch: ModuleType,
+    v: "torch.Tensor",
+    lo: "torch.Tensor",
+    hi: "torch.Tensor",
+    width: "torch.Tensor | None",
+    s: "torch.Tensor",
 ) -> "torch.Tensor":
-    """The nearest point to v of the box whose sum is s: v less a number, which the sum falls with, and a clip."""
-    low, high = (v - hi).amin(1, keepdim=True), (v - lo).amax(1, keepdim=True)
+    """The best point of the box whose sum is s: Π of v less a number, which the sum falls with."""
+    reach = 0.0 if width is None else width
+    low, high = (v - hi).amin(1, keepdim=True) - reach, (v - lo).amax(1, keepdim=True) + reach
+    blocks = lo[:, None, :], hi[:, None, :], None if width is None else width[:, :, None]
     parts = torch.linspace(0.0, 1.0, CUTS + 1, dtype=v.dtype, device=v.device)
     for _ in range(SECTIONS):
         shifts = low + (high - low) * parts
-        sums = (v[:, None, :] - shifts[:, :, None]).clamp(lo[:, None, :], hi[:, None, :]).sum(2)
+        sums = _best(torch, v[:, None, :] - shifts[:, :, None], *blocks).sum(2)
         at = _sum(sums > s).clamp(1, CUTS)
         (low, high), (more, less) = ((a.gather(1, at - 1), a.gather(1, at)) for a in (shifts, sums))
     # No bend is left in between, or hardly one.
     shift = low + (high - low) * ((more - s) / (more - less).clamp(min=1e-300)).clamp(0.0, 1.0)
-    return (v - shift).clamp(lo, hi)
+    return _best(torch, v - shift, lo, hi, width)
+
+
+def _best(
+    torch: ModuleType, v: "torch.Tensor", lo: "torch.Tensor", hi: "torch.Tensor", width: "torch.Tensor | None"
+) -> "torch.Tensor":
+    """Π(v)."""
+    return torch.clamp(v if width is None else v - torch.clamp(v, -width, width), lo, hi)
+
+
+def _change(torch: ModuleType, before: "torch.Tensor", v: "torch.Tensor", *box: Any) -> "torch.Tensor":
+    """How far Π(v) is from where it was."""
+    return (_best(torch, v, *box) - _best(torch, before, *box)).norm(dim=1)
 
 
 def _steps(torch: ModuleType, at: Splitting, steps: int) -> "torch.Tensor":
     """Take these steps, in place; returns the v before the last of them."""
-    P, fixed, lo, hi, v = at
+    P, fixed, lo, hi, v, width = at
     before = v
     for _ in range(steps):
-        before, z = v.clone(), torch.clamp(v, lo, hi)
+        before, z = v.clone(), _best(torch, v, lo, hi, width)
         w = torch.sub(2.0 * z, v)
         if len(P) == 1:  # of which there is a faster product
             R = torch.addmv(fixed[0], P[0], w[0])[None]
@@ -208,14 +239,15 @@ def _walk(torch: ModuleType, given: Splitting, steps: int) -> tuple["torch.Tenso
     if P.device.type != "cuda" or len(P) > 1:
         before = _steps(torch, given, steps)
         return given.v, before
-    graphs, key = _RECORDED.kept, (P.device, P.dtype, P.shape)
+    graphs, key = _RECORDED.kept, (P.device, P.dtype, P.shape, given.width is None)
     if key not in graphs:
         while len(graphs) >= RECORDED:
             graphs.pop(next(iter(graphs)))
         graphs[key] = _record(torch, given)
     graph, own, last = graphs[key]
     for mine, one in zip(own, given, strict=True):
-        mine.copy_(one)
+        if one is not None:
+            mine.copy_(one)
     for _ in range(steps // AT_ONCE):
         graph.replay()
     return own.v, last
@@ -223,7 +255,7 @@ def _walk(torch: ModuleType, given: Splitting, steps: int) -> tuple["torch.Tenso
 
 def _record(torch: ModuleType, given: Splitting) -> tuple[Any, Splitting, "torch.Tensor"]:
     """A graph of steps, the arrays that it reads and writes, and the v before its last step."""
-    own = Splitting(*(one.clone() for one in given))
+    own = Splitting(*(one if one is None else one.clone() for one in given))
     with tf32(torch, False):  # one thread at a time
         _steps(torch, own, 2)  # what libraries make ready at a first call cannot be recorded
         torch.cuda.synchronize(own.P.device)

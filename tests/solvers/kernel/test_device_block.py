@@ -12,6 +12,7 @@ from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian, Sigmoid
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized
+from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.solvers import BlockDual, DeviceBlock, choose, solve
 
 torch = pytest.importorskip("torch")
@@ -41,6 +42,24 @@ def test_it_certifies_the_optimum_of_the_host(points, where, bias, C, weighted):
     assert ours.certificate.gap <= 1e-3
     assert ours.certificate.objective == pytest.approx(theirs.certificate.objective, rel=1.2e-3)
     assert (ours.solution.beta * y >= 0).all() and (weight is None or not ours.solution.beta[weight == 0].any())
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize("bias", ["free", "none"])
+@pytest.mark.parametrize(("C", "epsilon", "weighted"), [(1.0, 0.1, False), (1.0, 0.0, True), (30.0, 0.3, True)])
+def test_regression_has_the_optimum_of_the_host(points, where, bias, C, epsilon, weighted):
+    X, _ = points
+    y = np.sin(X[:, 0]) + 0.2 * np.random.default_rng(1).standard_normal(len(X))
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float) if weighted else None
+    grams = device.DeviceGram(X, Gaussian(0.3), where), Gram(as_points(X, Gaussian(0.3), exact=True))
+    given = {"bias": bias, "weight": weight, "loss": epsilon_insensitive(epsilon)}
+    problems = [KernelRegularized.from_C(gram, y, C, **given) for gram in grams]
+    ours = solve(problems[0], DeviceBlock(block=64), stop=Stop(1e-3, max_iter=200))
+    theirs = solve(problems[1], BlockDual(), stop=Stop(1e-4))
+    assert ours.certificate.gap <= 1e-3
+    assert ours.certificate.objective == pytest.approx(theirs.certificate.objective, rel=1.2e-3)
+    assert isinstance(choose(problems[0]).solver, DeviceBlock)
 
 
 @pytest.mark.slow

@@ -15,11 +15,10 @@ def lines():
 
     rng = np.random.default_rng(0)
     y = np.where(rng.random((2, 40)) < 0.4, 1.0, -1.0)
-    box = np.ones((2, 40))
-    c = np.full((2, 40), 1 / 40) * rng.integers(1, 3, (2, 40))
-    y[1, 30:] = box[1, 30:] = c[1, 30:] = 0.0
-    beta = y * rng.choice([0.0, 0.5, 1.0], (2, 40))
-    made = y, np.where(y < 0, -box, 0.0), np.where(y > 0, box, 0.0), c, beta, rng.standard_normal((2, 40)), np.abs(beta)
+    box = 1.0 * rng.integers(1, 3, (2, 40))
+    y[1, 30:] = box[1, 30:] = 0.0
+    beta = y * box * rng.choice([0.0, 0.5, 1.0], (2, 40))
+    made = y, np.where(y < 0, -box, 0.0), np.where(y > 0, box, 0.0), beta, rng.standard_normal((2, 40)), np.abs(beta)
     return Lines(*map(torch.from_numpy, made))
 
 
@@ -42,7 +41,7 @@ def test_working_sets_hold_the_points_between_bounds_and_the_worst_others(lines)
         torch.tensor([[False], [False]]),
     )
     work = working_sets(lines, b, 20, None, no, yes)
-    others = lines.violation(b).masked_fill(lines.between, -1.0)
+    others = lines.violation(b, 0.0).masked_fill(lines.between, -1.0)
     for q in range(2):
         own, between = set(work[q].tolist()), set(torch.nonzero(lines.between[q])[:, 0].tolist())
         assert between <= own
@@ -50,18 +49,42 @@ def test_working_sets_hold_the_points_between_bounds_and_the_worst_others(lines)
         assert others[q][sorted(own - between)].min() >= others[q][worst].min()
     u = torch.rand(2, 40, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     drawn = working_sets(lines, b, 5, u, yes, no)
-    assert (lines.violation(b).gather(1, drawn) > 0.0).all()
+    assert (lines.violation(b, 0.0).gather(1, drawn) > 0.0).all()
 
 
-def test_biases_are_those_of_one_line_at_a_time(lines):
+def regression(lines):
+    """The same with targets, and bounds on both sides."""
+    return lines._replace(y=lines.y + lines.r, lo=lines.lo - lines.hi, hi=lines.hi - lines.lo)
+
+
+@pytest.mark.parametrize("epsilon", [None, 0.0, 0.3])
+def test_biases_are_those_of_one_line_at_a_time(lines, epsilon):
     from hinge.solvers.kernel.device_rounds import Lines, best_biases
 
-    for c in (lines.c, (lines.y != 0.0).double() / 40.0):
-        for q, n in enumerate((40, 30)):
-            own = Lines(*(one[q : q + 1, :n] for one in lines._replace(c=c)))
-            expected = sorted_bias(*(one[0].numpy() for one in (own.r, own.y, own.c)))
-            assert float(best_biases(lines._replace(c=c))[q]) == pytest.approx(expected, rel=1e-12)
-            assert float(best_biases(own)) == pytest.approx(expected, rel=1e-12)
+    whole = lines if epsilon is None else regression(lines)
+    for q, n in enumerate((40, 30)):
+        own = Lines(*(one[q : q + 1, :n] for one in whole))
+        y, lo, hi, _, r, _ = (one[0].numpy() for one in own)
+        expected = sorted_bias(r, y, np.maximum(hi, -lo), epsilon)
+        assert float(best_biases(whole, epsilon or 0.0)[q]) == pytest.approx(expected, rel=1e-12)
+        assert float(best_biases(own, epsilon or 0.0)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_an_evaluation_of_regression_is_its_definition(lines):
+    from hinge.solvers.kernel.device_rounds import Seen, look
+
+    own = regression(lines)
+    y, _, hi, beta, r, _ = (one.numpy() for one in own)
+    for q in range(2):
+        seen = Seen(*look(own, False, 0.3)[q].tolist())
+        g = y[q] - r[q] - seen.b
+        assert seen.loss == pytest.approx(hi[q] @ np.maximum(np.abs(g) - 0.3, 0.0))
+        assert seen.linear == pytest.approx(y[q] @ beta[q] - 0.3 * np.abs(beta[q]).sum())
+        slope = np.where(np.abs(g) > 0.3, np.sign(g), 0.0)
+        assert seen.pull == pytest.approx(hi[q] @ (slope * r[q]))
+        inside = (beta[q] != 0.0) & (np.abs(beta[q]) < hi[q])
+        optimal = np.where(beta[q] == 0.0, np.abs(g) <= 0.3, np.sign(beta[q]) * g >= 0.3)
+        assert seen.free == inside.sum() and seen.off == (~inside & ~optimal & (hi[q] > 0.0)).sum()
 
 
 def test_a_move_goes_down_and_is_written_down(lines):

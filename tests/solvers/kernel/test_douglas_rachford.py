@@ -45,6 +45,30 @@ def test_few_steps_are_feasible_and_none_is_a_step_back(block, free):
     assert values[0] < 0.0 and values[2] <= values[0] + 1e-12
 
 
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("epsilon", [0.1, 0.5])
+def test_the_norm_of_regression_is_part_of_the_problem(block, free, epsilon):
+    """The optimum is checked by its own conditions, and few steps never go back."""
+    from hinge.solvers.kernel.douglas_rachford import solve_blocks
+
+    K, _, hi, y = block
+    lo, hi, e = -2.0 + 0.0 * hi, 2.0 + 0.0 * hi, 0.7 * y + np.linspace(-1.0, 1.0, 60)
+    given = (torch.from_numpy(a.copy())[None] for a in (K, 0.0 * e, e, lo, hi))
+    arrays, values = [*given, torch.zeros((1, 1)), torch.ones((1, 1))], []
+    for steps in (10, 40, 160, 3000):
+        beta = solve_blocks(*arrays, steps, free, epsilon).beta[0].numpy()
+        values.append(0.5 * beta @ K @ beta + e @ beta + epsilon * np.abs(beta).sum())
+        assert not free or abs(beta.sum()) < 1e-9
+    assert 0.0 > values[0] >= values[1] - 1e-12 >= values[2] - 2e-12
+    slopes = K @ beta + e
+    above = np.where(beta < hi - 1e-9, slopes + np.where(beta >= -1e-12, epsilon, -epsilon), np.inf)
+    below = np.where(beta > lo + 1e-9, slopes + np.where(beta > 1e-12, epsilon, -epsilon), -np.inf)
+    if free:
+        assert above.min() - below.max() > -1e-4
+    else:
+        assert above.min() > -1e-4 and below.max() < 1e-4
+
+
 @pytest.mark.parametrize("m", [5, 64, 65, 200])
 def test_inverses_by_halves_are_inverses(m):
     from hinge.solvers.kernel.douglas_rachford import _by_halves
