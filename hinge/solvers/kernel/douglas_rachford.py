@@ -255,7 +255,7 @@ def _walk(torch: ModuleType, given: Splitting, steps: int) -> tuple["torch.Tenso
 
 def _record(torch: ModuleType, given: Splitting) -> tuple[Any, Splitting, "torch.Tensor"]:
     """A graph of steps, the arrays that it reads and writes, and the v before its last step."""
-    own = Splitting(*(one if one is None else one.clone() for one in given))
+    own = given._replace(**{name: one.clone() for name, one in given._asdict().items() if one is not None})
     with tf32(torch, False):  # one thread at a time
         _steps(torch, own, 2)  # what libraries make ready at a first call cannot be recorded
         torch.cuda.synchronize(own.P.device)
