@@ -186,8 +186,8 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         u = gram.array(draw_units(state.key, state.t * n, n))[None] if drawn else None
         if u is not None and state.t == 0 and not state.free:  # nothing is known
             return first_sets(lines, size, u)
-        flags = (gram.xp.full((1, 1), flag, device=b.device) for flag in (drawn, state.free <= ROOM * size))
-        return working_sets(lines, b, size, u, *flags, epsilon=problem.loss.epsilon)
+        draw, roomy = (gram.xp.full((1, 1), flag, device=b.device) for flag in (drawn, state.free <= ROOM * size))
+        return working_sets(lines, b, size, u, draw, roomy, problem.loss.epsilon)
 
     def size(self, n: int, free: int, off: int) -> int:
         """A power of two that holds the points between bounds, and new ones; it may be more than n."""

@@ -246,7 +246,7 @@ def _walk(torch: ModuleType, given: Splitting, steps: int) -> tuple["torch.Tenso
         graphs[key] = _record(torch, given)
     graph, own, last = graphs[key]
     for mine, one in zip(own, given, strict=True):
-        if one is not None:
+        if mine is not None and one is not None:
             mine.copy_(one)
     for _ in range(steps // AT_ONCE):
         graph.replay()
