@@ -184,6 +184,8 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
     dual.ended, dual.growing = True, False
     epoch.active = unmarked(active, epoch.active)
     dual.visits_since_halved += epoch.rows
+    if highest < lowest and epoch.active < len(active):  # no row on the list moved, but a free bias may yet
+        epoch.stale = True
     if dual.gap <= 0.5 * dual.reference_gap:
         dual.reference_gap, dual.visits_since_halved = dual.gap, 0
     elif dual.visits_since_halved > 16 * len(active) and epoch.active < len(active):  # rows that left may be needed
