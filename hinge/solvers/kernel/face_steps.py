@@ -14,6 +14,8 @@ MOST_FREE = 512
 """Points between their bounds up to which a Newton step is worth its system of equations."""
 RIDGE = 1e-11
 """Share of the largest value that is added to the diagonal of such a system: it may be singular."""
+SOUND = 1e-6
+"""Share of a step by which it may change a sum; the change is given back."""
 
 
 @compiled
@@ -75,7 +77,7 @@ def face_steps(K, beta, e, lo, hi, free, cut):
 
 @compiled
 def _newton_step(K, e, F, largest, free, p, cut):
-    """Fill p with the step Δ of the points F; False where their system of equations cannot be solved."""
+    """Fill p with the step Δ of the points F; False where their equations cannot be solved, or not well enough."""
     m = len(F)
     L = np.empty((m, m))
     for i in range(m):
@@ -86,9 +88,16 @@ def _newton_step(K, e, F, largest, free, p, cut):
     if not _factor(L):
         return False
     _solve(L, p)
-    if free:
-        _project(L, F, p, cut)
-    return True
+    if not free:
+        return True
+    _project(L, F, p, cut)
+    _project(L, F, p, cut)  # again, as K may be so near to singular that much is left
+    size, total, apart = 0.0, 0.0, 0.0
+    for i in range(m):
+        size += abs(p[i])
+        total += p[i]
+        apart += p[i] if F[i] < cut else -p[i]
+    return abs(total) + abs(apart) <= SOUND * size
 
 
 @compiled

@@ -172,3 +172,16 @@ def test_rounding_larger_than_what_is_wrong_is_not_worked_on():
     with pytest.warns(ConvergenceWarning):
         model = hinge.NuSVR(kernel="poly").fit(X, rng.normal(size=1200))
     assert np.abs(model.predict(X)).max() < 10.0
+
+
+def test_newton_steps_keep_the_sums_where_the_kernel_has_rank_one():
+    """Seven values of one column, cubed: the equations of a step are singular, and what they lose is no step."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((400, 1)))
+    y = X[:, 0] * 0.1 + 0.1 * rng.standard_normal(400)
+    weight = rng.integers(0, 3, 400).astype(float)
+    for nu in (0.3, 0.8):
+        model = hinge.NuSVR(nu=nu, kernel="poly", tol=1e-6, solver="levelblocks").fit(X, y, sample_weight=weight)
+        assert model.stop_reason_ == "converged"
+        beta = np.asarray(model.dual_coef_)
+        assert abs(beta.sum()) < 1e-9 and np.abs(beta).sum() <= nu * weight.sum() * (1 + 1e-9)
