@@ -433,7 +433,7 @@ def test_a_free_bias_that_runs_away_from_the_list_calls_all_rows_back():
     """Integers of 1 to 3 and targets of hundreds: soon all rows are at their bounds, and only the bias moves."""
     rng = np.random.default_rng(0)
     X = np.round(rng.standard_normal((400, 5)))
-    y = 300.0 * (X @ rng.standard_normal(5) + 0.3 * rng.standard_normal(400))
+    y = 300.0 * (X @ rng.standard_normal(5) / np.sqrt(5) + 0.3 * rng.standard_normal(400))
     weight = rng.integers(0, 3, 400).astype(float)
     problem = Regularized.from_C(X, y, 1.0, weight=weight, bias="free", loss=epsilon_insensitive(0.0))
     assert solve(problem, SDCA(), stop=Stop(1e-4, max_iter=400 * 300)).certificate.gap <= 1e-4
