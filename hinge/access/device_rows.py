@@ -50,7 +50,7 @@ class UnsoundRows(ValueError):
 _PLACED: "weakref.WeakKeyDictionary[Matrix, dict[str, FullRows | CompressedRows]]" = weakref.WeakKeyDictionary()
 
 
-def sent_soundly(X: object, device: str) -> Matrix | None:
+def validated_on_device(X: object, device: str) -> Matrix | None:
     """The rows, sent to the device without conversion, if a validation there finds no fault.
 
     That is faster than validation on the CPU. None if only the CPU can validate them, or if there is a fault to report.
@@ -89,7 +89,7 @@ def on_device(matrix: Matrix, device: str, *, checked: bool = True) -> "FullRows
     return placed[device]
 
 
-def lying_there(X: "torch.Tensor", device: str) -> Matrix:
+def matrix_of_tensor(X: "torch.Tensor", device: str) -> Matrix:
     """A matrix whose rows lie on the device alone, of which the host knows the shape."""
     torch, matrix = import_torch(device), _without_memory(*X.shape)
     with _room_for(torch, matrix, device):

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from laws.data import compressed
 
 from hinge.access import as_matrix, device_rows
-from hinge.access.device_rows import CompressedRows, FullRows, on_device, sent_soundly
+from hinge.access.device_rows import CompressedRows, FullRows, on_device, validated_on_device
 
 has_torch = importlib.util.find_spec("torch") is not None
 torch = importlib.import_module("torch") if has_torch else None
@@ -38,7 +38,7 @@ def test_products_are_those_of_numpy(X, form, where, monkeypatch):
     given = FORMS[form](X)
     if form in ("compressed", "long indices"):
         monkeypatch.setattr(device_rows, "FEW", 20)
-    matrix = sent_soundly(given, where)
+    matrix = validated_on_device(given, where)
     assert matrix.dtype == given.dtype  # bytes stay bytes
     rows = on_device(matrix, where)
     assert isinstance(rows, CompressedRows if form in ("compressed", "long indices") else FullRows)
@@ -164,7 +164,7 @@ def broken(S, **parts):
 def test_what_is_wrong_is_left_to_who_can_say_it(X, few, monkeypatch):
     monkeypatch.setattr(device_rows, "FEW", few)
     S = sp.csr_array(X)
-    assert sent_soundly(S, "cpu").n_cells == S.nnz
+    assert validated_on_device(S, "cpu").n_cells == S.nnz
     out_of_range, twice, backwards = S.indices.copy(), S.indices.copy(), S.indptr.copy()
     out_of_range[7] = 21
     twice[1] = twice[0]
@@ -186,7 +186,7 @@ def test_what_is_wrong_is_left_to_who_can_say_it(X, few, monkeypatch):
         "backwards": broken(S.copy(), indptr=backwards),
         "short": broken(S.copy(), data=S.data[:-1]),
     }
-    assert [name for name, rows in wrong.items() if sent_soundly(rows, "cpu") is not None] == []
+    assert [name for name, rows in wrong.items() if validated_on_device(rows, "cpu") is not None] == []
 
 
 @needs_gpu

@@ -111,7 +111,7 @@ def brought(model: BaseEstimator, X: Items) -> Items:
     """The rows of a search, on the host; the model computes on the device where they lay, if it can."""
     home = home_of(X)
     there = None if home is None else _computes_on(model, home)
-    if there is not None and model._stays("fit"):
+    if there is not None and model._can_stay_on_device("fit"):
         model.device = there
     return cast(Items, on_host(X))
 
@@ -136,7 +136,7 @@ def _called(
             f"those passed to fit(): the rows of the fit were of {kept.home}, and these are of {home or 'NumPy'}."
         )
     there = None if home is None else _computes_on(model, home)
-    there = there if stays and model._stays(name) else None
+    there = there if stays and model._can_stay_on_device(name) else None
     host = host_model(model, tensors=there is not None)
     host = copy.copy(model) if host is model else host
     given = on_host(rows) if there is None else as_tensor(rows)

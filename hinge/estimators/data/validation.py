@@ -67,7 +67,7 @@ def validated(model: BaseEstimator, X: MatrixLike, *, reset: bool = True) -> Sto
 
 @overload
 def validated(
-    model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, *, reset: bool = True, sound: bool = False
+    model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, *, reset: bool = True, already_valid: bool = False
 ) -> tuple[Stored, np.ndarray]: ...
 
 
@@ -77,14 +77,14 @@ def validated(
     y: ArrayLike | None = "no_validation",
     *,
     reset: bool = True,
-    sound: bool = False,
+    already_valid: bool = False,
 ) -> Any:
     """X, or X and y, as scikit-learn checks them: an array, or CSR by `as_csr`; copied only where needed.
 
     Numbers that are written as text are converted, as scikit-learn's kernel machines do. For predictions any table is
-    accepted, and all its cells are read. `sound` states that the values of X have been checked already.
+    accepted, and all its cells are read. `already_valid` states that the values of X have been checked already.
     """
-    finite = sound
+    finite = already_valid
     table = as_oracle(X)
     if table is not None and reset:
         raise TypeError(
@@ -93,7 +93,7 @@ def validated(
         )
     if table is not None:
         X = table.block(np.arange(table.shape[0]), np.arange(table.shape[1]))
-    if sp.issparse(X) and not sound:
+    if sp.issparse(X) and not already_valid:
         X, finite = as_csr(X)
         _check_width(X.shape[1])
     if is_tensor(X):
@@ -102,7 +102,7 @@ def validated(
         if reset:
             model.n_features_in_ = cast(Stored, X).shape[1]
             model.__dict__.pop("feature_names_in_", None)
-        if finite and not sound:
+        if finite and not already_valid:
             check_scale(cast(Stored, X))
         return X if isinstance(y, str) else (X, y)
     shape: tuple[int, ...] = getattr(X, "shape", ())

@@ -238,9 +238,9 @@ def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table | RowStre
 
 
 def per_class_weights(
-    class_weight: ClassWeight, y: np.ndarray, classes: np.ndarray, rows: np.ndarray | None = None
+    class_weight: ClassWeight, y: np.ndarray, classes: np.ndarray, row_weight: np.ndarray | None = None
 ) -> np.ndarray | None:
-    """The weight of each class; None if all are 1. "balanced" uses the row weights `rows` if they are given."""
+    """The weight of each class; None if all are 1. "balanced" uses `row_weight` if it is given."""
     if class_weight is None:
         return None
     if not isinstance(class_weight, dict) and not (isinstance(class_weight, str) and class_weight == "balanced"):
@@ -248,12 +248,12 @@ def per_class_weights(
     if isinstance(class_weight, dict):
         for label, value in class_weight.items():
             scale(or_zero=True).check(f"class_weight of {label!r}", value)
-    elif rows is not None:
-        each = np.array([rows[y == label].sum() for label in classes])
+    elif row_weight is not None:
+        each = np.array([row_weight[y == label].sum() for label in classes])
         for label, weight in zip(classes.tolist(), each, strict=True):
-            if weight <= 1e-12 * rows.sum():
+            if weight <= 1e-12 * row_weight.sum():
                 raise ValueError(f"sample_weight leaves no row of {label!r}: 2 classes or more must have weight.")
-        return rows.sum() / (len(classes) * each)
+        return row_weight.sum() / (len(classes) * each)
     try:
         return compute_class_weight(class_weight, classes=classes, y=y)
     except TypeError as error:
@@ -261,13 +261,13 @@ def per_class_weights(
 
 
 def class_weights(
-    positive: np.ndarray, rows: np.ndarray | None, per_class: np.ndarray | None, k: int
+    positive: np.ndarray, row_weight: np.ndarray | None, per_class: np.ndarray | None, k: int
 ) -> np.ndarray | None:
     """Weights of rows for class k against the rest; with more than two classes the rest has class weight 1."""
     if per_class is None:
-        return rows
+        return row_weight
     factor = np.where(positive, per_class[k], per_class[0] if len(per_class) == 2 else 1.0)
-    return factor if rows is None else rows * factor
+    return factor if row_weight is None else row_weight * factor
 
 
 def positive_classes(n_classes: int) -> Sequence[int]:

@@ -146,7 +146,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         tags.array_api_support = True
         return tags
 
-    def _stays(self, method: str) -> bool:
+    def _can_stay_on_device(self, method: str) -> bool:
         """Whether rows that lie on a device need not come to the host for a method."""
         return not (is_function(self.kernel) or is_precomputed(self.kernel))
 

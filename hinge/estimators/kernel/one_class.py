@@ -270,8 +270,8 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
 
     # --- parts of fit ---------------------------------------------------------------------
 
-    def _stays(self, method: str) -> bool:
-        return super()._stays(method) and not (method == "fit" and is_linear(self.kernel))
+    def _can_stay_on_device(self, method: str) -> bool:
+        return super()._can_stay_on_device(method) and not (method == "fit" and is_linear(self.kernel))
 
     def _solver(self, n_tasks: int) -> Solver | None:
         of_landmarks = self.n_components is not None

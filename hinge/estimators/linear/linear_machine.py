@@ -76,7 +76,7 @@ class LinearMachine(FittedHTML, ToSklearn, LinearParameters, BaseEstimator):
         tags.array_api_support = True
         return tags
 
-    def _stays(self, method: str) -> bool:
+    def _can_stay_on_device(self, method: str) -> bool:
         """Whether rows that lie on a device need not come to the host for a method."""
         return method != "fit"
 
@@ -215,17 +215,17 @@ class LinearMachine(FittedHTML, ToSklearn, LinearParameters, BaseEstimator):
         return kind(**settings)
 
     def _held_out_rows(
-        self, codes: np.ndarray, rows: np.ndarray | None, seed: int
+        self, codes: np.ndarray, row_weight: np.ndarray | None, seed: int
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """The rows held out for `target_error`, None without it; and weights of rows, which are zero for them."""
         if self.target_error is None:
-            return None, rows
+            return None, row_weight
         aside = checks.held_out(codes, self.validation_fraction, seed)
-        rows = np.ones(len(codes)) if rows is None else rows.copy()
-        rows[aside] = 0.0  # excludes them from the problem without copying X
-        if not rows.any():
+        row_weight = np.ones(len(codes)) if row_weight is None else row_weight.copy()
+        row_weight[aside] = 0.0  # excludes them from the problem without copying X
+        if not row_weight.any():
             raise ValueError("All rows of positive weight are held out: give a smaller validation_fraction.")
-        return aside, rows
+        return aside, row_weight
 
     def _plan(
         self,

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.arrays import is_tensor, on_host
-from hinge.access.device_rows import lying_there, sent_soundly
+from hinge.access.device_rows import matrix_of_tensor, validated_on_device
 from hinge.access.occupied import Occupied, occupied
 from hinge.access.streams.base import RowStream, Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
@@ -120,6 +120,7 @@ class LinearSVC(
         enough to gain by it, several work on one problem in the steps of `Newton`; dual ascent has one thread. The
         model then depends on `n_jobs`, within `tol`; with the same number it is bitwise the same.
     random_state : int, RandomState or None
+        None is 0: the same fit gives the same model.
     verbose : bool or int, default=0
         Write a line to standard error each time the answer is evaluated.
     on_interrupt : {"raise", "keep"}, default="raise"
@@ -228,10 +229,10 @@ class LinearSVC(
         if isinstance(X, RowStream):
             return self._fit_stream(X, y, sample_weight, began)
         table = as_oracle(X)
-        on_device = sent_soundly(X, str(self.device)) if on_a_device(self.device) and table is None else None
+        on_device = validated_on_device(X, str(self.device)) if on_a_device(self.device) and table is None else None
         if table is None:
-            X, y = checks.validated(self, X, y, sound=on_device is not None)
-            on_device = lying_there(cast(Any, X), str(self.device)) if is_tensor(X) else on_device
+            X, y = checks.validated(self, X, y, already_valid=on_device is not None)
+            on_device = matrix_of_tensor(cast(Any, X), str(self.device)) if is_tensor(X) else on_device
         else:
             X, y = table, checks.validated_labels(self, table, y)
         classes, codes = checks.encoded_labels(y)
@@ -289,11 +290,11 @@ class LinearSVC(
         """Fit the model to rows that are read block by block."""
         y = sources.labelled(self, stream, y)
         classes, codes = checks.encoded_labels(y)
-        rows = row_weights(sample_weight, stream)
-        per_class = per_class_weights(self.class_weight, y, classes, rows)
+        row_weight = row_weights(sample_weight, stream)
+        per_class = per_class_weights(self.class_weight, y, classes, row_weight)
         tasks = positive_classes(len(classes))
-        room = sources.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
-        problems: list[Any] = [self._problem(room.data, codes == k, rows, per_class, k) for k in tasks]
+        room = sources.room_for(self, stream, len(tasks), row_weight is not None or per_class is not None)
+        problems: list[Any] = [self._problem(room.data, codes == k, row_weight, per_class, k) for k in tasks]
         reports = self._reports(stream, y, classes, problems)
         sources.fit_stream(self, problems, room, self._plan(None, began, checks.seed_of(self.random_state), reports))
         self.classes_ = classes
@@ -333,11 +334,11 @@ class LinearSVC(
         X, y = checks.validated(self, X, y, reset=first)
         known = checks.stream_classes(classes, None if first else self.classes_)
         _, codes = checks.encoded_labels(y, known)
-        rows = row_weights(sample_weight, X)
-        per_class = per_class_weights(self.class_weight, y, known, rows)
+        row_weight = row_weights(sample_weight, X)
+        per_class = per_class_weights(self.class_weight, y, known, row_weight)
         matrix = as_matrix(X, checked=True)
         pieces: list[Any] = [
-            self._problem(matrix, codes == k, rows, per_class, k) for k in positive_classes(len(known))
+            self._problem(matrix, codes == k, row_weight, per_class, k) for k in positive_classes(len(known))
         ]
         self._learn(pieces, matrix, first)
         self.classes_ = known
@@ -470,7 +471,7 @@ class LinearSVC(
 
     # --- parts of fit ---------------------------------------------------------------------
 
-    def _stays(self, method: str) -> bool:
+    def _can_stay_on_device(self, method: str) -> bool:
         return method != "fit" or all(getattr(self, name) == usual for name, usual in ON_A_DEVICE.items())
 
     def _check_combination(self) -> None:
@@ -493,13 +494,13 @@ class LinearSVC(
         self,
         matrix: Matrix | Table | Streamed,
         positive: np.ndarray,
-        rows: np.ndarray | None,
+        row_weight: np.ndarray | None,
         per_class: np.ndarray | None,
         k: int,
         solver: Solver | None = None,
     ) -> Penalized | SlackConstrained:
         """The problem of class k against the rest."""
-        weight = class_weights(positive, rows, per_class, k)
+        weight = class_weights(positive, row_weight, per_class, k)
         y = 2 * positive.view(np.int8) - np.int8(1)  # sooner than a choice for each row
         slack = sources.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack
         if slack is not None:

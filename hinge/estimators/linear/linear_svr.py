@@ -66,6 +66,7 @@ class LinearSVR(
     verbose : bool or int, default=0
         Write a line to standard error each time the answer is evaluated.
     random_state : int, RandomState or None
+        None is 0: the same fit gives the same model.
     max_iter : int, default=1000
         Limit of the passes over the data.
     lam : float, optional
@@ -160,11 +161,11 @@ class LinearSVR(
             return self._fit_stream(X, y, sample_weight, began)
         X, y = checks.validated(self, X, y)
         y = checks.checked_targets(y)
-        rows = row_weights(sample_weight, X)
+        row_weight = row_weights(sample_weight, X)
         seed = checks.seed_of(self.random_state)
-        aside, rows = self._held_out_rows(np.zeros(len(y), np.int8), rows, seed)
+        aside, row_weight = self._held_out_rows(np.zeros(len(y), np.int8), row_weight, seed)
         seen = occupied(as_matrix(X, checked=True))
-        problem = self._problem(seen.matrix, y, rows)
+        problem = self._problem(seen.matrix, y, row_weight)
         last = getattr(self, "_answers", None) if self.warm_start else None
         reports = reports_of(self, X, y, [], lambda answer: _rebuilt(answer._replace(w=seen.wide(answer.w))))
         threads = threads_of(None)
@@ -182,9 +183,11 @@ class LinearSVR(
     ) -> "LinearSVR":
         """Fit the model to rows that are read block by block."""
         y = checks.checked_targets(sources.labelled(self, stream, y))
-        rows = row_weights(sample_weight, stream)
-        room = sources.room_for(self, stream, 2, rows is not None)  # 2: targets take as much memory as dual weights
-        problems = [self._problem(room.data, y, rows)]
+        row_weight = row_weights(sample_weight, stream)
+        room = sources.room_for(
+            self, stream, 2, row_weight is not None
+        )  # 2: targets take as much memory as dual weights
+        problems = [self._problem(room.data, y, row_weight)]
         reports = reports_of(self, stream, y, [], _rebuilt)
         sources.fit_stream(self, problems, room, self._plan(None, began, checks.seed_of(self.random_state), reports))
         self.coef_ = self.coef_.ravel()
@@ -265,8 +268,8 @@ class LinearSVR(
 
     # --- parts of fit ---------------------------------------------------------------------
 
-    def _problem(self, matrix: Matrix | Table | Streamed, y: np.ndarray, rows: np.ndarray | None) -> Regularized:
-        return self._penalized(Regularized, matrix, y, rows, LOSSES[self.loss](float(self.epsilon)))
+    def _problem(self, matrix: Matrix | Table | Streamed, y: np.ndarray, row_weight: np.ndarray | None) -> Regularized:
+        return self._penalized(Regularized, matrix, y, row_weight, LOSSES[self.loss](float(self.epsilon)))
 
 
 def _rebuilt(answer: Solution) -> dict[str, Any]:

@@ -35,8 +35,8 @@ from hinge.solvers.newton.systems import STEP, form_of, pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
 UNCOMPILED = 8e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
-ROUNDS = 5.0
-"""What the calls of a monitored ascent cost besides, in steps of Newton's method: a small fit has two rounds."""
+MONITORING = 5.0
+"""What monitoring an ascent costs besides its passes, in the Python calls of as many steps of Newton's method."""
 PART_CELLS = 1 << 20
 """Least cells of a pass for each thread: some milliseconds. Threads meet several times in a step, which costs some
 tenths of a millisecond."""
@@ -118,14 +118,14 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
     if (cost := finite_newton_cost(problem)) < UNCOMPILED:
         return Choice(FiniteNewton(tol), f"{n} rows of {d} features: some {1e-6 * cost:.2g} ms of Newton's method")
     path, why = central_path_cost(problem, tol), f"{n} rows of {d} features: a dozen Newton steps in compiled code"
-    if path < ROUNDS * STEP:
+    if path < MONITORING * STEP:
         return Choice(CentralPath(tol), why)
     if Newton().rejects(problem):
         return Choice(ascent_for(tol), f"{d} features are many for {n} rows")
     stiff = stiffness(problem)
     ascent, newton, ns_of_pass = ascent_cost(problem, tol, stiff), newton_cost(problem), pass_cost(problem)
     work = f"{n} rows of {d} features: some {1e-6 * newton:.2g} ms of Newton's method against {1e-6 * ascent:.2g}"
-    if path < min(ascent + ROUNDS * STEP, newton):
+    if path < min(ascent + MONITORING * STEP, newton):
         return Choice(CentralPath(tol), why)
     if problem.pull:
         return Choice(Newton() if newton < ascent else SDCA(), work)

@@ -64,7 +64,7 @@ def digits_of(tol: float) -> float:
 
 
 def stiffness(problem: Regularized) -> float:
-    """:math:`R^2/\\Lambda`: the passes in which the gap of the ascent falls by a factor e are about one more.
+    """:math:`R^2/\\Lambda`: without acceleration, the gap of the ascent falls by a factor e in about one pass more.
 
     R² is the typical squared norm of a row and :math:`\\Lambda = \\lambda\\sum_i s_i`, as in `SDCA`; for a loss that is
     not squared, in units of the targets: targets twice as large are as λ twice as large. Where there are
