@@ -17,17 +17,19 @@ from hinge.constraints import Constraints, count
 from hinge.monitoring import Status, Stop
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, Solution
 from hinge.problems.base import Cost
+from hinge.problems.svm.levels import KernelLevels
 from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.driver import solve
+from hinge.solvers.kernel.level_root import FeatureAnswer, LevelProblem, solve_levels
 from hinge.solvers.newton.newton import Newton
 from hinge.threads import each, stretches
 
 if TYPE_CHECKING:  # imported when a device is asked for
     from hinge.access.gram.device import DeviceGram
 
-Landmarked = KernelRegularized | KernelOneClass
+Landmarked = KernelRegularized | KernelOneClass | LevelProblem
 """The problems that have a form over the features of landmarks: `on_features`, `feasible` and `lost`."""
 ROUGH = 1e-2
 """Relative gap to which the linear problem of new landmarks is solved at first."""
@@ -148,15 +150,14 @@ class Nystroem(Solver[Landmarked, NystroemState]):
     solves, instead = KernelProblem, "BlockDual or SBP, or LevelBlocks for a ν-SVM"
 
     def _limits(self, problem: KernelProblem) -> str | None:
-        if not isinstance(problem, KernelRegularized | KernelOneClass):
-            name = type(problem).__name__
-            return f"Nystroem solves KernelRegularized and KernelOneClass problems, not {name}; use {self.instead}."
+        if not isinstance(problem, Landmarked):
+            return f"Nystroem solves regularised problems and ν-SVMs, not {type(problem).__name__}; use {self.instead}."
         if not problem.certifiable:
             return (
                 "Nystroem needs a positive semidefinite kernel, which this one is not: use another kernel, or fit "
                 "without n_components."
             )
-        if problem.gram.on_device and (problem.loss.two_sided or isinstance(problem, KernelOneClass)):
+        if problem.gram.on_device and (problem.loss.two_sided or isinstance(problem, KernelLevels)):
             return "Nystroem on a device is for classification; use device='cpu', or fit without n_components."
         return None
 
@@ -215,8 +216,26 @@ class Nystroem(Solver[Landmarked, NystroemState]):
 
 def _solve_with(problem: Landmarked, state: NystroemState, m: int, tol: float) -> NystroemState:
     """A round: the linear problem in the features of m landmarks, solved to a relative gap, and its exact responses."""
-    gram, n, box = problem.gram, problem.n, problem.boxes
+    gram, n = problem.gram, problem.n
     features = _features_of(gram, _landmarks(problem, state.key, m))
+    if isinstance(problem, LevelProblem):
+        found = solve_levels(problem, features.matrix, _newton(gram, tol), tol, STEPS, state.dual, state.r)
+        u, dual, left, bound, still = found
+    else:
+        u, dual, left, bound, still = _solve_once(problem, features, state, tol)
+    beta = np.zeros(n)
+    beta[features.landmarks] = _solved(gram, features.factor, u)
+    r, off = gram.again(features.landmarks, beta[features.landmarks], np.arange(n))
+    b = 0.0 if isinstance(problem, KernelRegularized) and problem.bias == "none" else problem.best_bias(r)
+    lost = problem.lost(dual, features.rest, bound)
+    return NystroemState(beta, b, r, off, dual, m, left, lost, state.trust, still, state.t + 1, state.key)
+
+
+def _solve_once(
+    problem: KernelRegularized | KernelOneClass, features: Features, state: NystroemState, tol: float
+) -> FeatureAnswer:
+    """The answer of the linear problem to a relative gap, from the projection of the last answer."""
+    gram, n, box = problem.gram, problem.n, problem.boxes
     linear, start = problem.on_features(features.matrix), None
     if state.t:  # the projection of the last answer
         used = np.flatnonzero(state.beta)
@@ -224,14 +243,9 @@ def _solve_with(problem: Landmarked, state: NystroemState, m: int, tol: float) -
         projected = gram.host(doubled(features.rows[gram.array(used)]).T @ gram.array(state.beta[used]))
         start = Solution(projected[: linear.d] / linear.scale, state.b / linear.scale, alpha)
     found = solve(linear, _newton(gram, tol), stop=Stop(tol, STEPS), start=start)
-    u, alpha = found.solution.w * linear.scale, found.solution.alpha
-    beta, dual = np.zeros(n), problem.feasible(alpha * linear.y * box)
-    beta[features.landmarks] = _solved(gram, features.factor, u)
-    r, off = gram.again(features.landmarks, beta[features.landmarks], np.arange(n))
-    b = problem.best_bias(r) if linear.bias == "free" else 0.0
-    left, lost = found.certificate.gap, problem.lost(dual, features.rest, found.certificate.bound)
-    still = found.status is not Status.CONVERGED
-    return NystroemState(beta, b, r, off, dual, m, left, lost, state.trust, still, state.t + 1, state.key)
+    dual = problem.feasible(found.solution.alpha * linear.y * box)
+    certificate, ended = found.certificate, found.status is not Status.CONVERGED
+    return FeatureAnswer(found.solution.w * linear.scale, dual, certificate.gap, certificate.bound, ended)
 
 
 def _newton(gram: BaseGram, tol: float) -> Solver:
