@@ -19,6 +19,8 @@ SHARE = 0.3
 """Part of the gap that a regularised problem may leave: the rest is that of its λ or ε."""
 FURTHEST = 3.0
 """The longest step of the root search, in logarithms."""
+NARROW, WIDER = 1e-3, 1.2
+"""Relative width at which a bracket is closed, and the factor by which it is opened for more exact solves."""
 LEAST = 1e-2
 """Share of the sum that is asked for, below which the secant is not told how small a sum is."""
 FINEST = 1e-11
@@ -52,8 +54,8 @@ def solve_levels(
     At the optimum of the regularised problem with λ the weighted mean of the dual weights, :math:`\\nu(\\lambda)`,
     increases with λ; in regression, where λ is given, it decreases with ε. The root of :math:`\\nu(\\lambda) = \\nu`
     is found by the secant method in logarithms within a bracket, and each solve starts from the answer of the one
-    before. Near the root little is moved to make the dual weights feasible for the ν-SVM. The search ends by the gap of
-    the ν-SVM itself, between them and the answer at its best levels.
+    before. Dual weights on both sides of the root are mixed until their sum is as it should be: where ν(ε) jumps, both
+    are optimal, and so is the mixture. The search ends by the gap of the ν-SVM itself.
 
     Parameters
     ----------
@@ -71,6 +73,7 @@ def solve_levels(
     ends = low, high = problem.places
     place, inner, start = float(np.clip(problem.place_of(r), low, high)), tol, None
     points: list[tuple[float, float]] = []
+    sides: dict[bool, tuple[float, np.ndarray]] = {}  # sums and dual points, by whether the sum is too small
     best = FeatureAnswer(np.zeros(features.shape[1]), dual, np.inf, -np.inf, True)
     for _ in range(ROOTS):
         linear, scale = problem.on_features(features, place), problem.scale_at(place)
@@ -79,24 +82,33 @@ def solve_levels(
             start = Solution(w / scale, b / scale, _weights(problem, linear, dual))
         found = solve(linear, solver, stop=Stop(inner, steps), start=start)
         start, alpha = found.solution, found.solution.alpha
-        dual = problem.feasible(alpha * linear.y * problem.boxes)
-        best = min(best, _measured(problem, linear, start.w, dual), key=lambda answer: answer.left)
+        share = float(linear.row_shares() @ np.abs(alpha))
+        sides[share < problem.nu] = share, alpha * linear.y * problem.boxes
+        best = min(best, _measured(problem, linear, start.w, _mixed(problem, sides)), key=lambda answer: answer.left)
         if best.left <= tol:
             return best
-        share = float(linear.row_shares() @ np.abs(alpha))
         points.append((math.log(place), math.log(max(share / problem.nu, LEAST))))
         low, high = (place, high) if share < problem.nu else (low, place)
-        closed = low >= high * (1.0 - 1e-9)
-        if closed and (inner <= FINEST or best.left == np.inf):
+        closed, none = low >= high * (1.0 - NARROW), best.left == np.inf
+        if closed and (inner <= FINEST or (none and high <= ends[0] * (1.0 + NARROW))):
             break
         # A gap of the regularised problem is a larger part of this one's objective, from which a loss is subtracted.
         whole = scale * float(problem.boxes.sum()) * found.certificate.bound
-        finer = SHARE * tol * abs(best.bound) / whole if whole > 0.0 and best.left < np.inf else inner
+        finer = SHARE * tol * abs(best.bound) / whole if whole > 0.0 and not none else inner
         if closed:  # the regularised problems are not solved well enough to tell the side
-            finer, low, high = 0.1 * inner, max(low / 2.0, ends[0]), min(high * 2.0, ends[1])
+            finer, low, high = 0.1 * inner, max(low / WIDER, ends[0]), min(high * WIDER, ends[1])
         inner = max(FINEST, min(inner, finer))
         place = math.exp(_next(points, math.log(low), math.log(high)))
     return best._replace(ended=True)
+
+
+def _mixed(problem: LevelProblem, sides: dict[bool, tuple[float, np.ndarray]]) -> np.ndarray:
+    """The feasible dual point of the last solves on both sides of ν: along the path of optima it is linear in ν."""
+    (share, beta), *others = sides.values()
+    if others:
+        other, end = others[0]
+        beta = beta + (problem.nu - share) / (other - share) * (end - beta)
+    return problem.feasible(beta)
 
 
 def _next(points: list[tuple[float, float]], low: float, high: float) -> float:
