@@ -269,9 +269,12 @@ class KernelNuClassification(KernelLevels):
         return lam * self.total
 
     def best_multiple(self, sq_norm: float, r: np.ndarray) -> float:
-        """The multiple of an answer whose objective is least, from its ‖w‖² and its responses: P(sw) = ½s²‖w‖² - sG."""
+        """The multiple of an answer whose objective is least, from its ‖w‖² and its responses: P(sw) = ½s²‖w‖² - sG.
+
+        If that is zero there is no margin as yet, and the answer is left as it is.
+        """
         gained = 0.5 * sq_norm - self.primal(sq_norm, r)
-        return max(gained, 0.0) / sq_norm if sq_norm > 0.0 else 0.0
+        return gained / sq_norm if min(gained, sq_norm) > 0.0 else 1.0
 
     def on_features(self, features: Matrix, lam: float) -> Regularized:
         """The regularised problem with rows in place of points, whose dual weights have the mean ν at the right λ."""
@@ -359,7 +362,7 @@ class KernelNuRegression(KernelLevels):
         return 1.0
 
     def best_multiple(self, sq_norm: float, r: np.ndarray) -> float:
-        """As of two classes, but that the targets give the scale."""
+        """1: the targets give the scale."""
         return 1.0
 
     def on_features(self, features: Matrix, place: float) -> Regularized:

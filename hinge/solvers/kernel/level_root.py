@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import Matrix
-from hinge.monitoring import Stop
+from hinge.monitoring import Status, Stop
 from hinge.problems import KernelNuClassification, KernelNuRegression, Regularized, Solution
 from hinge.solvers.base import Solver
 from hinge.solvers.driver import solve
@@ -84,9 +84,13 @@ def solve_levels(
         start, alpha = found.solution, found.solution.alpha
         share = float(linear.row_shares() @ np.abs(alpha))
         sides[share < problem.nu] = share, alpha * linear.y * problem.boxes
-        best = min(best, _measured(problem, linear, start.w, _mixed(problem, sides)), key=lambda answer: answer.left)
+        measured = _measured(problem, linear, scale * start.w, _mixed(problem, sides))
+        # Without a margin all gaps are infinite, and the first answer is nearest to the difference of the means.
+        best = min(best, measured, key=lambda answer: answer.left) if points else measured
         if best.left <= tol:
             return best
+        if found.status in (Status.MAX_TIME, Status.INTERRUPTED):
+            break
         points.append((math.log(place), math.log(max(share / problem.nu, LEAST))))
         low, high = (place, high) if share < problem.nu else (low, place)
         closed, none = low >= high * (1.0 - NARROW), best.left == np.inf
