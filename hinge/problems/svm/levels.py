@@ -472,7 +472,7 @@ class KernelLevels(KernelProblem):
         gain, lost = math.fsum(gains), 4.0 * UNIT * float(np.abs(gains).sum())
         lost += moved * float(np.abs(self.linear).max())
         longest = math.sqrt(sq + sq_off) + moved * float(self.gram.norms.max())
-        s = 1.0 if len(alpha) == 1 else float(np.clip(gain / longest**2, 0.0, 1.0)) if longest > 0.0 else 0.0
+        s = 1.0 if len(alpha) == 1 or gain >= longest**2 else max(gain, 0.0) / longest**2
         gain, lost, paid = s * gain, s * lost, 0.5 * (s * longest) ** 2
         return gain - 0.5 * s * s * sq, gain - lost - paid - rounding(4, abs(gain) + lost + paid)
 

@@ -100,9 +100,10 @@ class Nystroem(Solver[Landmarked, NystroemState]):
               z_i = L^{-1}K_{mi}, \\quad K_{mm} = LL^T
 
     is solved by `Newton`, and so is the one-class SVM; the ν-SVMs of two classes and of regression are solved by a
-    sequence of such problems, see :mod:`hinge.solvers.kernel.level_root`. Its answer :math:`w = \\sum_j\\beta_j\\phi(x_j)`,
-    :math:`\\beta = L^{-T}u`, is a function in the space of the exact kernel, so that its objective there is an upper
-    bound; its dual weights are feasible for the exact kernel too, so that their dual objective there is a lower bound.
+    sequence of such problems, see :mod:`hinge.solvers.kernel.level_root`. The answer
+    :math:`w = \\sum_j\\beta_j\\phi(x_j)`, :math:`\\beta = L^{-T}u`, is a function in the space of the exact kernel, so
+    that its objective there is an upper bound; its dual weights are feasible for the exact kernel too, so that their
+    dual objective there is a lower bound.
     The gap between the two is certified, and it is that of the exact problem. With S rows of positive dual weight the
     bound costs S²/2 exact kernel values.
 
@@ -159,7 +160,10 @@ class Nystroem(Solver[Landmarked, NystroemState]):
                 "without n_components."
             )
         if problem.gram.on_device and (problem.loss.two_sided or isinstance(problem, KernelLevels)):
-            return "Nystroem on a device is for classification with a given C; use device='cpu', or fit without n_components."
+            return (
+                "Nystroem on a device is for classification with a given C or λ: use device='cpu', or fit without "
+                "n_components."
+            )
         return None
 
     def init(self, problem: Landmarked, seed: int = 0, start: Expansion | None = None) -> NystroemState:
