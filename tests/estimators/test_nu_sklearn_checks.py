@@ -1,15 +1,18 @@
 """scikit-learn's own checks of NuSVC and NuSVR, counted: none may be skipped without being seen."""
 
 import pytest
+from exact_kernels import ExactNuSVC, ExactNuSVR
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from hinge import NuSVC, NuSVR
 
 ESTIMATORS = {
-    "classes": NuSVC(nu=0.3, gamma=0.5, tol=1e-12),
-    "linear": NuSVC(nu=0.3, kernel="linear", tol=1e-12),
-    "targets": NuSVR(gamma=0.5, tol=1e-9),
-    "linear targets": NuSVR(kernel="linear", tol=1e-9),
+    "classes": ExactNuSVC(nu=0.3, gamma=0.5, tol=1e-12),
+    "linear": ExactNuSVC(nu=0.3, kernel="linear", tol=1e-12),
+    "targets": ExactNuSVR(gamma=0.5, tol=1e-9),
+    "linear targets": ExactNuSVR(kernel="linear", tol=1e-9),
+    "landmarks": NuSVC(nu=0.3, gamma=0.5, n_components=20),
+    "landmarks of targets": NuSVR(gamma=0.5, n_components=20),
 }
 
 
