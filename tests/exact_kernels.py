@@ -1,6 +1,6 @@
 """Kernel machines of which scikit-learn's checks try the exact kernel: they set any `n_components` to 1 or 2."""
 
-from hinge import SVC, SVR, OneClassSVM
+from hinge import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 
 def _but_not_few():
@@ -25,5 +25,17 @@ class ExactSVR(SVR):
 
 class ExactOneClassSVM(OneClassSVM):
     """OneClassSVM, whose checks are those of the exact kernel."""
+
+    n_components = _but_not_few()
+
+
+class ExactNuSVC(NuSVC):
+    """NuSVC, whose checks are those of the exact kernel."""
+
+    n_components = _but_not_few()
+
+
+class ExactNuSVR(NuSVR):
+    """NuSVR, whose checks are those of the exact kernel."""
 
     n_components = _but_not_few()

@@ -56,7 +56,9 @@ KERNEL = {
     "SVR": ("SVR", {}, None),
     "NuSVC": ("NuSVC", {}, 2),
     "NuSVC, classes": ("NuSVC", {"nu": 0.3}, 3),
+    "NuSVC, landmarks": ("NuSVC", {"nu": 0.3, "n_components": 20, "tol": 0.5}, 2),
     "NuSVR": ("NuSVR", {}, None),
+    "NuSVR, landmarks": ("NuSVR", {"n_components": 20, "tol": 0.5}, None),
     "OneClassSVM": ("OneClassSVM", {}, 2),
     "OneClassSVM, landmarks": ("OneClassSVM", {"n_components": 20, "tol": 0.5}, 2),
 }

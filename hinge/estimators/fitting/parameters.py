@@ -166,6 +166,7 @@ class KernelParameters(RunParameters):
     degree: int = parameter(3, KERNEL_NUMBERS["degree"])
     gamma: Gamma = parameter("scale", choice("scale", "auto") | KERNEL_NUMBERS["gamma"])
     coef0: float = parameter(0.0, KERNEL_NUMBERS["coef0"])
+    n_components: int | Literal["auto"] | None = parameter(None, COMPONENTS)
     cache_size: float = parameter(200, scale())
     shrinking: bool = parameter(True, FLAG)
     n_jobs: int | None = parameter(None, JOBS)
@@ -196,7 +197,6 @@ class ExactParameters:
     """Parameters of kernel estimators whose trade-off is C."""
 
     fit_intercept: bool = parameter(True, FLAG)
-    n_components: int | Literal["auto"] | None = parameter(None, COMPONENTS)
 
 
 @declares
@@ -243,7 +243,6 @@ class NuSVRParameters(NuParameters, KernelFitParameters):
 class OneClassSVMParameters(NuParameters, KernelParameters):
     """Parameters of `OneClassSVM`."""
 
-    n_components: int | Literal["auto"] | None = parameter(None, COMPONENTS)
     max_reads: int | None = parameter(None, LIMIT)
     random_state: RandomState = parameter(0)
 

@@ -203,6 +203,8 @@ def how_all_ended(
         why = f"The fit ended because {status.value}, with {reached}tol={tol:g})."
         if at_a_limit:
             why += f" {if_stalled if status is Status.STALLED else 'Allow more, or ask for less.'}"
+        elif status is Status.FINISHED and if_stalled != STALLED_ADVICE:  # there are no more steps
+            why += f" {if_stalled}"
         if status is Status.MAX_ITER and max_iter is not None:
             why = (
                 f"Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "

@@ -114,7 +114,6 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
     C: float
     slack: float | None = None
     solver: str | Solver
-    n_components: int | Literal["auto"] | None = None
     fit_intercept: bool
     max_kernel_evals: int | None
     target_error: float | None
@@ -545,16 +544,15 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
 
 
 class NuMachine(KernelMachine):
-    """A kernel estimator with the parameter ν, whose default solver is `LevelBlocks`."""
+    """A kernel estimator with the parameter ν, whose default solver is `LevelBlocks`, or `Nystroem` with landmarks."""
 
     nu: float
     fit_intercept = True
     _may_round = False
 
     def _solver(self, n_tasks: int) -> Solver | None:
-        if isinstance(self.solver, Solver):
-            return self.solver
-        return LevelBlocks() if self.solver == "auto" else registry.BY_NAME[self.solver].load()()
+        of_default = self.solver == "auto" and self.n_components is None
+        return LevelBlocks() if of_default else super()._solver(n_tasks)
 
     def _needs_double(self, kernel: Kernel) -> bool:
         # Values of a Gaussian are at most 1; sums of others may cancel. A run restarts if float32 is too coarse.

@@ -21,7 +21,7 @@ from hinge.estimators.fitting.parameters import KernelData, OneClassSVMParameter
 from hinge.estimators.fitting.reports import STALLED_ADVICE, Ends, reports_of
 from hinge.estimators.fitting.runs import Plan, run_one
 from hinge.estimators.fitting.tasks import PackedTasks, Task, row_weights
-from hinge.estimators.kernel.kernel_machine import KernelMachine, NuMachine
+from hinge.estimators.kernel.kernel_machine import NuMachine
 from hinge.estimators.linear.linear_machine import OF_A_FIT
 from hinge.kernels import Kernel, Linear, Precomputed
 from hinge.monitoring import Stop
@@ -29,7 +29,6 @@ from hinge.monitoring.interrupts import left_of, now
 from hinge.problems import OneClass, Solution
 from hinge.problems.svm.kernel_batch import OneClassBatch
 from hinge.problems.svm.nu_forms import SOME, KernelOneClass
-from hinge.solvers import Solver
 from hinge.solvers.ascent import online_dual
 from hinge.types import Items, MatrixLike, Stored
 
@@ -272,10 +271,6 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
 
     def _can_stay_on_device(self, method: str) -> bool:
         return super()._can_stay_on_device(method) and not (method == "fit" and is_linear(self.kernel))
-
-    def _solver(self, n_tasks: int) -> Solver | None:
-        of_landmarks = self.n_components is not None
-        return KernelMachine._solver(self, n_tasks) if of_landmarks else super()._solver(n_tasks)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -226,6 +226,11 @@ class NuSVC(
     solver : str or Solver, default="auto"
         "auto", which is "levelblocks" (with few points all pairs are solved in one compiled call); or a solver object,
         whose settings are grid parameters such as ``solver__block``.
+    n_components : int or "auto", optional
+        As for `SVC`: solve in the span of this many landmarks, or of as many as `tol` takes, and certify the answer
+        against the exact kernel. Regularised problems in their span are solved for a sequence of λ until the dual
+        weights have the sum that ν asks for. Not on a GPU. The smaller ν is, the more landmarks it takes; with too few
+        there is no margin, the gap is infinite, and a warning says so. By default None, the exact answer.
     max_time : float, optional
         Time limit in seconds; compilation does not count.
     max_kernel_evals : int, optional
@@ -293,7 +298,7 @@ class_weight_
 
     _without_margin = (
         "The best w is zero, as far as is known: the kernel cannot tell the classes apart with so few rows within "
-        "the margin, and predictions are arbitrary. Give a larger nu, or take SVC."
+        "the margin, and predictions are arbitrary. Give a larger nu or n_components, or take SVC."
     )
 
     _weighs_classes = _warns_if_constant = False

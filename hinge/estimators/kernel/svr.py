@@ -170,6 +170,10 @@ class NuSVR(
     solver : str or Solver, default="auto"
         "auto", which is "levelblocks"; or a solver object, whose settings are grid parameters such as
         ``solver__block``.
+    n_components : int or "auto", optional
+        As for `SVR`: solve in the span of this many landmarks, or of as many as `tol` takes, and certify the answer
+        against the exact kernel. Regularised problems in their span are solved for a sequence of ε until the dual
+        weights have the sum that ν asks for. Not on a GPU. By default None, the exact answer.
     max_time : float, optional
         Time limit in seconds; compilation does not count.
     max_kernel_evals : int, optional

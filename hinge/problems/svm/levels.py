@@ -9,6 +9,7 @@ A term is zero, whatever the rounding, where α is at the bound that is optimal 
 occurs twice, with both signs (regression), arrays hold both copies.
 """
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from hinge.access import BaseGram
 from hinge.compiled import compiled
-from hinge.problems.base import Certificate
+from hinge.problems.base import Certificate, rounding
 from hinge.problems.svm.examples import weighted_quantiles
 from hinge.problems.svm.kernel_duality import UNIT
 from hinge.problems.svm.kernelized import Expansion, KernelProblem
@@ -349,6 +350,50 @@ class KernelLevels(KernelProblem):
         """The α with σα = β; of two copies, the smallest such α: one of both is zero."""
         return np.maximum(self.sign * beta, 0.0)
 
+    def best_levels(self, r: np.ndarray) -> np.ndarray:
+        """The optimal levels given the responses; the middle, where a level is not unique."""
+        return self.levels(self.margins(r), np.zeros(self.sign.shape))
+
+    def best_bias(self, r: np.ndarray) -> float:
+        """The bias of the optimal levels given the responses."""
+        return self.bias_of(self.best_levels(r))
+
+    # --- by landmarks ---------------------------------------------------------------------
+
+    def feasible(self, beta: np.ndarray) -> np.ndarray:
+        """β within its bounds, each sign's weights moved until they sum to M; of two copies, to at most M, and equally.
+
+        Weights between their bounds are moved, in proportion to the room that each has, and the others only where that
+        is not enough: to move them all by a little would make them all support vectors. Certificates allow for a sum
+        that is rounded.
+        """
+        alpha = np.minimum(self.weights_of(beta), self.boxes)
+        s = np.broadcast_to(self.boxes, alpha.shape)
+        sides = [self.sign == sign for sign in self.signs]
+        total = self.mass if len(alpha) == 1 else min(self.mass, *(float(alpha[own].sum()) for own in sides))
+        for own in sides:
+            a, most = alpha[own], s[own]
+            for pool in ((a > 0.0) & (a < most), np.ones(len(a), bool)):
+                if abs(total - float(a.sum())) > rounding(2 * self.n, self.mass):
+                    a[pool] = summing_to(a[pool], most[pool], total - float(a[~pool].sum()))
+            alpha[own] = a
+        return (self.sign * alpha).sum(axis=0)
+
+    def lost(self, beta: np.ndarray, rest: np.ndarray, bound: float) -> float:
+        """What features leave of K(x, x), as it lowers the dual objective at β: in units of the gap."""
+        size = max(abs(bound), self.faint)
+        return 0.5 * float(rest @ beta**2) / size if 0.0 < size < np.inf else np.inf
+
+    def primal(self, sq_norm: float, r: np.ndarray) -> float:
+        """P at the optimal levels, from ‖w‖² and the responses."""
+        levels = self.best_levels(r)
+        short = np.maximum(-self.over(self.margins(r), levels), 0.0)
+        return 0.5 * sq_norm - self.mass * float(levels.sum()) + float((short @ self.boxes).sum())
+
+    def gap_apart(self, slack: float, dual: float, sq_norm: float) -> float:
+        """The `gap` of a certificate by a dual point that is not the answer's own, from P - D, D and ‖w‖²."""
+        return self.error(max(slack, 0.0), -2.0 * dual)
+
     # --- certificates ---------------------------------------------------------------------
 
     def objective(self, answer: Expansion) -> float:
@@ -363,19 +408,73 @@ class KernelLevels(KernelProblem):
         """P at the best levels, D, and a bound on the gap that includes all rounding."""
         beta, r = answer.beta, answer.responses
         self.checked(answer)
+        if answer.dual is not None:
+            certifiable = self.certifiable and not self.gram.contradicts(beta)
+            return self._bounds_apart(answer, self.off(answer), answer.of_dual) if certifiable else self._none(answer)
+        inside = self._is_feasible(beta)
+        if answer.terms == np.inf:
+            return Certificate.unknown(answer.b)
+        if self.certifiable and inside and not self.gram.contradicts(beta):
+            return self._bounds(beta, r, self.off(answer))
+        b = self.bias_of(self.levels(self.margins(r), self.weights_of(beta)))
+        unknown = np.inf if self.certifiable and not inside else np.nan
+        return Certificate(self.objective(answer._replace(b=b)), -unknown, unknown, b)
+
+    def _is_feasible(self, beta: np.ndarray) -> bool:
+        """Whether β is within its bounds, and its sums are right but for rounding."""
         alpha = self.weights_of(beta)
         lack = self.mass - np.array([float(alpha[self.sign == sign].sum()) for sign in self.signs])
         inside = bool((alpha <= self.boxes).all()) and np.array_equal((self.sign * alpha).sum(axis=0), beta)
         if len(alpha) == 2:  # a sum that is too small for both signs: equal amounts can be added to both copies
             lack -= max(0.0, float(lack.min()))
-        inside &= bool((np.abs(lack) <= 1e-9 * self.mass).all())
-        if answer.terms == np.inf:
-            return Certificate.unknown(answer.b)
-        if self.certifiable and inside and not self.gram.contradicts(beta):
-            return self._bounds(beta, r, self.off(answer))
-        b = self.bias_of(self.levels(self.margins(r), alpha))
-        unknown = np.inf if self.certifiable and not inside else np.nan
-        return Certificate(self.objective(answer._replace(b=b)), -unknown, unknown, b)
+        return inside and bool((np.abs(lack) <= 1e-9 * self.mass).all())
+
+    def _none(self, answer: Expansion) -> Certificate:
+        b = self.best_bias(answer.responses)
+        return Certificate(self.objective(answer._replace(b=b)), np.nan, np.nan, b)
+
+    def _bounds_apart(
+        self, answer: Expansion, e: np.ndarray, of_dual: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> Certificate:
+        """As of all kernel problems."""
+        r, beta, own = answer.responses, answer.beta, self.gram.norms
+        levels = self.best_levels(r)
+        b, over, height = self.bias_of(levels), self.over(self.margins(r), levels), float(np.abs(levels).sum())
+        # The last term: coefficients are divided by ρ in the end, which rounds them and all responses once more.
+        off = e + 2.0 * UNIT * (np.abs(r) + np.abs(self.linear) + height + abs(b) + abs(self.centre))
+        off += 8.0 * UNIT * float(np.abs(beta) @ own) * own
+        squares = beta * r
+        sq = max(float(squares.sum()), 0.0)
+        sq_off = float(np.abs(beta) @ e) + rounding(self.n, float(np.abs(squares).sum()))
+        paid, most_paid = (float((np.maximum(short, 0.0) @ self.boxes).sum()) for short in (-over, off - over))
+        free = self.mass * float(levels.sum())
+        primal, most = 0.5 * sq - free + paid, 0.5 * (sq + sq_off) - free + most_paid
+        most += rounding(over.size, 0.5 * (sq + sq_off) + self.mass * height + most_paid)
+        if answer.dual is None or of_dual is None or not self._is_feasible(answer.dual):
+            return Certificate(most, -np.inf, np.inf, b)
+        dual, least = self._dual_bound(answer.dual, *of_dual)
+        gap = self.gap_apart(most - least, least, max(sq - sq_off, 0.0))
+        return Certificate(most, least, gap + rounding(1, gap), b, self.gap_apart(primal - dual, dual, sq))
+
+    def _dual_bound(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> tuple[float, float]:
+        """D at a feasible β, as if its responses r were exact, and a lower bound where they are off by up to e.
+
+        The sums are not exactly those of a feasible point, and M is itself rounded: β is moved until they are, which
+        moves w by at most the largest norm for each unit. Of points with two copies smaller multiples of β are feasible
+        too, and the best is taken.
+        """
+        products, gains, alpha = beta * r, self.linear * beta, self.weights_of(beta)
+        sq = max(float(products.sum()), 0.0)
+        sq_off = float(np.abs(beta) @ e) + rounding(self.n, float(np.abs(products).sum()))
+        sums = [math.fsum(alpha[self.sign == sign]) for sign in self.signs]
+        total = self.mass if len(alpha) == 1 else min(self.mass, *sums)
+        moved = sum(abs(total - own) for own in sums) + len(sums) * rounding(self.n, self.mass)
+        gain, lost = math.fsum(gains), 4.0 * UNIT * float(np.abs(gains).sum())
+        lost += moved * float(np.abs(self.linear).max())
+        longest = math.sqrt(sq + sq_off) + moved * float(self.gram.norms.max())
+        s = 1.0 if len(alpha) == 1 or gain >= longest**2 else max(gain, 0.0) / longest**2
+        gain, lost, paid = s * gain, s * lost, 0.5 * (s * longest) ** 2
+        return gain - 0.5 * s * s * sq, gain - lost - paid - rounding(4, abs(gain) + lost + paid)
 
     def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
         alpha = self.weights_of(beta)

@@ -7,19 +7,10 @@ from numpy.typing import ArrayLike
 
 from hinge.access import BaseGram, Data, Matrix, as_matrix, frozen
 from hinge.kernels import Kernel
-from hinge.problems.base import EPS, FEW, Certificate, Cost, Solution, rounding
+from hinge.problems.base import EPS, Certificate, Cost, Solution, rounding
 from hinge.problems.svm.examples import FAINT
-from hinge.problems.svm.kernel_duality import UNIT
 from hinge.problems.svm.kernelized import Expansion, gram_of
-from hinge.problems.svm.levels import (
-    CLASSES,
-    ONE_CLASS,
-    TARGETS,
-    KernelLevels,
-    checked_share,
-    optimal_level,
-    summing_to,
-)
+from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, KernelLevels, checked_share, optimal_level
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.problems.svm.penalized import FAR, checked_lam
 from hinge.problems.svm.regularized import Regularized
@@ -241,7 +232,9 @@ class KernelNuClassification(KernelLevels):
         are missing, ρ is taken from the support vectors.
         """
         alpha, m = self.weights_of(answer.beta), self.margins(answer.responses)
-        if answer.terms < np.inf:
+        if answer.dual is not None:
+            rho = float(self.best_levels(answer.responses).mean())
+        elif answer.terms < np.inf:
             rho = float(self.levels(m, alpha).mean())
         else:
             share = alpha / np.maximum(self.boxes, 1e-300)  # compared with the largest: a subset has another scale of α
@@ -257,6 +250,35 @@ class KernelNuClassification(KernelLevels):
             )
         scaled = Expansion(answer.beta / rho, answer.b / rho, answer.responses / rho, None, answer.terms)
         return scaled, rho / self.total
+
+    # --- by landmarks ---------------------------------------------------------------------
+
+    @property
+    def places(self) -> tuple[float, float]:
+        """Limits of λ: beyond the last all points lie within the margin, and before the first w vanishes."""
+        largest = float(self.gram.diag.max()) or 1.0
+        return FAINT * largest, 4.0 * largest
+
+    def place_of(self, r: np.ndarray) -> float:
+        """The λ that these responses suggest; a rough guess where they are zero, or leave no margin."""
+        rho = float(self.best_levels(r).mean())
+        return rho / self.total if rho > 0.0 else 0.1 * self.nu * float(self.gram.diag.mean())
+
+    def scale_at(self, lam: float) -> float:
+        """ρ, the factor between the answer of the regularised problem and this one's."""
+        return lam * self.total
+
+    def best_multiple(self, sq_norm: float, r: np.ndarray) -> float:
+        """The multiple of an answer whose objective is least, from its ‖w‖² and its responses: P(sw) = ½s²‖w‖² - sG.
+
+        If that is zero there is no margin as yet, and the answer is left as it is.
+        """
+        gained = 0.5 * sq_norm - self.primal(sq_norm, r)
+        return gained / sq_norm if min(gained, sq_norm) > 0.0 else 1.0
+
+    def on_features(self, features: Matrix, lam: float) -> Regularized:
+        """The regularised problem with rows in place of points, whose dual weights have the mean ν at the right λ."""
+        return Regularized(features, self.y, lam, weight=self.weight if len(self.weight) > 1 else None, bias="free")
 
 
 class KernelNuRegression(KernelLevels):
@@ -322,6 +344,32 @@ class KernelNuRegression(KernelLevels):
         """False: w = 0 may be optimal here, and the gap is defined there too."""
         return False
 
+    # --- by landmarks ---------------------------------------------------------------------
+
+    @property
+    def places(self) -> tuple[float, float]:
+        """Limits of 1/ε: before the first no target is outside the tube, and beyond the last ε vanishes."""
+        largest = float(np.abs(self.linear).max()) or 1.0
+        return 0.5 / largest, 1.0 / (FAINT * largest)
+
+    def place_of(self, r: np.ndarray) -> float:
+        """The 1/ε that these responses suggest."""
+        epsilon = -float(self.best_levels(r).mean())
+        return 1.0 / epsilon if epsilon > 0.0 else np.inf
+
+    def scale_at(self, place: float) -> float:
+        """The factor between the answer of the regularised problem and this one's."""
+        return 1.0
+
+    def best_multiple(self, sq_norm: float, r: np.ndarray) -> float:
+        """1: the targets give the scale."""
+        return 1.0
+
+    def on_features(self, features: Matrix, place: float) -> Regularized:
+        """The problem of a given ε = 1/`place`, with rows in place of points, and `centre` subtracted from targets."""
+        weight, loss = self.weight if len(self.weight) > 1 else None, epsilon_insensitive(1.0 / place)
+        return Regularized(features, self.linear, self.lam, weight=weight, bias="free", loss=loss)
+
 
 def check_feasible(nu: float, masses: np.ndarray) -> None:
     """Raise if ν is more than twice the fraction of the lighter of two classes with these total weights."""
@@ -382,69 +430,16 @@ class KernelOneClass(KernelLevels):
         """The same problem with rows in place of points; its w and b are to be multiplied by its `scale`."""
         return OneClass(features, self.nu, weight=self.weight if len(self.weight) > 1 else None)
 
-    def feasible(self, beta: np.ndarray) -> np.ndarray:
-        """β within its bounds, moved in proportion to the room that each has until it sums to νS.
-
-        Certificates allow for a sum that is rounded; to move all points by so little would make them support vectors.
-        """
-        beta = np.clip(beta, 0.0, self.boxes)
-        if abs(self.mass - float(beta.sum())) <= rounding(2 * self.n, self.mass):
-            return beta
-        return summing_to(beta, self.boxes, self.mass)
-
-    def best_bias(self, r: np.ndarray) -> float:
-        """-ρ of the best ρ given the responses."""
-        return -optimal_level(r, np.zeros(self.n), self.boxes, float(self.shares[0]))
-
     def lost(self, beta: np.ndarray, rest: np.ndarray, bound: float) -> float:
         """What features leave of K(x, x), as it lowers the dual objective at β: in units of the gap."""
         return float(np.sqrt(rest @ beta**2 / (-2.0 * bound))) if bound < 0.0 else np.inf
 
-    def certificate(self, answer: Expansion) -> Certificate:
-        """P at the best level, D, and a bound on the relative error of w that includes all rounding."""
-        if answer.dual is None:
-            return super().certificate(answer)
-        self.checked(answer)
-        if not self.certifiable or self.gram.contradicts(answer.beta):
-            return self._none(answer)
-        return self._bounds_apart(answer, self.off(answer))
-
-    def _none(self, answer: Expansion) -> Certificate:
-        b = self.best_bias(answer.responses)
-        return Certificate(self.objective(answer._replace(b=b)), np.nan, np.nan, b)
-
-    def _bounds_apart(
-        self, answer: Expansion, e: np.ndarray, of_dual: tuple[np.ndarray, np.ndarray] | None = None
-    ) -> Certificate:
-        """As of all kernel problems.
+    def gap_apart(self, slack: float, dual: float, sq_norm: float) -> float:
+        """As of all ν-SVMs.
 
         P is strongly convex: :math:`P(w) - D(\\alpha) \\ge \\tfrac12\\|w - w^*\\|^2` for any w and any feasible α.
         """
-        r, s, beta, own = answer.responses, self.boxes, answer.beta, self.gram.norms
-        b = self.best_bias(r)
-        off = e + 2.0 * UNIT * (np.abs(r) + abs(b))
-        squares = beta * r
-        sq = max(float(squares.sum()), 0.0)
-        sq_off = float(np.abs(beta) @ e) + rounding(self.n, float(np.abs(squares).sum()))
-        paid, least_paid = float(s @ np.maximum(-b - r, 0.0)), float(s @ np.maximum(-b - r + off, 0.0))
-        primal = 0.5 * sq + self.mass * b + paid
-        most = 0.5 * (sq + sq_off) + self.mass * b + least_paid
-        most += rounding(self.n, 0.5 * (sq + sq_off) + self.mass * abs(b) + least_paid)
-        if answer.dual is None or of_dual is None:
-            return Certificate(most, -np.inf, np.inf, b)
-        alpha, (of_alpha, its_off) = answer.dual, of_dual
-        products = alpha * of_alpha
-        dual_sq = max(float(products.sum()), 0.0)
-        dual_off = float(alpha @ its_off) + rounding(self.n, float(np.abs(products).sum()))
-        # The sum of α is not exactly νS, which is itself rounded: moving α until it is moves w(α) by at most this.
-        lack = (abs(self.mass - math.fsum(alpha)) + rounding(self.n, self.mass)) * float(own.max())
-        least = -0.5 * (math.sqrt(dual_sq + dual_off) + lack) ** 2 * (1.0 + FEW * UNIT)
-        norm = math.sqrt(max(sq - sq_off, 0.0)) * (1.0 - FEW * UNIT)
-        far, unrounded = (math.sqrt(2.0 * max(gap, 0.0)) for gap in (most - least, primal + 0.5 * dual_sq))
-        far *= 1.0 + FEW * UNIT
-        return Certificate(
-            most, least, far / norm if norm > 0.0 else np.inf, b, unrounded / math.sqrt(sq) if sq > 0.0 else np.inf
-        )
+        return math.sqrt(2.0 * max(slack, 0.0) / sq_norm) if sq_norm > 0.0 else np.inf
 
     def radius(self, answer: Expansion) -> float:
         """The radius of the ball about :math:`w/(\\nu S)`, where K(x, x) is the same for all x.

@@ -17,17 +17,19 @@ from hinge.constraints import Constraints, count
 from hinge.monitoring import Status, Stop
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, Solution
 from hinge.problems.base import Cost
+from hinge.problems.svm.levels import KernelLevels
 from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.driver import solve
+from hinge.solvers.kernel.level_root import FeatureAnswer, LevelProblem, solve_levels
 from hinge.solvers.newton.newton import Newton
 from hinge.threads import each, stretches
 
 if TYPE_CHECKING:  # imported when a device is asked for
     from hinge.access.gram.device import DeviceGram
 
-Landmarked = KernelRegularized | KernelOneClass
+Landmarked = KernelRegularized | KernelOneClass | LevelProblem
 """The problems that have a form over the features of landmarks: `on_features`, `feasible` and `lost`."""
 ROUGH = 1e-2
 """Relative gap to which the linear problem of new landmarks is solved at first."""
@@ -97,9 +99,11 @@ class Nystroem(Solver[Landmarked, NystroemState]):
     .. math:: \\min_{u, b}\\ \\frac\\lambda2\\|u\\|^2 + \\sum_i c_i\\,\\ell(y_i, \\langle u, z_i\\rangle + b), \\qquad
               z_i = L^{-1}K_{mi}, \\quad K_{mm} = LL^T
 
-    is solved by `Newton`, and so is the one-class SVM. Its answer :math:`w = \\sum_j\\beta_j\\phi(x_j)`,
-    :math:`\\beta = L^{-T}u`, is a function in the space of the exact kernel, so that its objective there is an upper
-    bound; its dual weights are feasible for the exact kernel too, so that their dual objective there is a lower bound.
+    is solved by `Newton`, and so is the one-class SVM; the ν-SVMs of two classes and of regression are solved by a
+    sequence of such problems, see :mod:`hinge.solvers.kernel.level_root`. The answer
+    :math:`w = \\sum_j\\beta_j\\phi(x_j)`, :math:`\\beta = L^{-T}u`, is a function in the space of the exact kernel, so
+    that its objective there is an upper bound; its dual weights are feasible for the exact kernel too, so that their
+    dual objective there is a lower bound.
     The gap between the two is certified, and it is that of the exact problem. With S rows of positive dual weight the
     bound costs S²/2 exact kernel values.
 
@@ -145,19 +149,21 @@ class Nystroem(Solver[Landmarked, NystroemState]):
     reads = "kernel"
     paper = Paper("Using the Nyström Method to Speed Up Kernel Machines", "Williams, Seeger", 2001, "section 2")
     constraints = Constraints(n_components=count() | None)
-    solves, instead = KernelProblem, "BlockDual or SBP, or LevelBlocks for a ν-SVM"
+    solves, instead = KernelProblem, "BlockDual or SBP"
 
     def _limits(self, problem: KernelProblem) -> str | None:
-        if not isinstance(problem, KernelRegularized | KernelOneClass):
-            name = type(problem).__name__
-            return f"Nystroem solves KernelRegularized and KernelOneClass problems, not {name}; use {self.instead}."
+        if not isinstance(problem, Landmarked):
+            return f"Nystroem solves regularised problems and ν-SVMs, not {type(problem).__name__}; use {self.instead}."
         if not problem.certifiable:
             return (
                 "Nystroem needs a positive semidefinite kernel, which this one is not: use another kernel, or fit "
                 "without n_components."
             )
-        if problem.gram.on_device and (problem.loss.two_sided or isinstance(problem, KernelOneClass)):
-            return "Nystroem on a device is for classification; use device='cpu', or fit without n_components."
+        if problem.gram.on_device and (problem.loss.two_sided or isinstance(problem, KernelLevels)):
+            return (
+                "Nystroem on a device is for classification with a given C or λ: use device='cpu', or fit without "
+                "n_components."
+            )
         return None
 
     def init(self, problem: Landmarked, seed: int = 0, start: Expansion | None = None) -> NystroemState:
@@ -215,8 +221,26 @@ class Nystroem(Solver[Landmarked, NystroemState]):
 
 def _solve_with(problem: Landmarked, state: NystroemState, m: int, tol: float) -> NystroemState:
     """A round: the linear problem in the features of m landmarks, solved to a relative gap, and its exact responses."""
-    gram, n, box = problem.gram, problem.n, problem.boxes
+    gram, n = problem.gram, problem.n
     features = _features_of(gram, _landmarks(problem, state.key, m))
+    if isinstance(problem, LevelProblem):
+        found = solve_levels(problem, features.matrix, _newton(gram, tol), tol, STEPS, state.dual, state.r)
+        u, dual, left, bound, still = found
+    else:
+        u, dual, left, bound, still = _solve_once(problem, features, state, tol)
+    beta = np.zeros(n)
+    beta[features.landmarks] = _solved(gram, features.factor, u)
+    r, off = gram.again(features.landmarks, beta[features.landmarks], np.arange(n))
+    b = 0.0 if isinstance(problem, KernelRegularized) and problem.bias == "none" else problem.best_bias(r)
+    lost = problem.lost(dual, features.rest, bound)
+    return NystroemState(beta, b, r, off, dual, m, left, lost, state.trust, still, state.t + 1, state.key)
+
+
+def _solve_once(
+    problem: KernelRegularized | KernelOneClass, features: Features, state: NystroemState, tol: float
+) -> FeatureAnswer:
+    """The answer of the linear problem to a relative gap, from the projection of the last answer."""
+    gram, n, box = problem.gram, problem.n, problem.boxes
     linear, start = problem.on_features(features.matrix), None
     if state.t:  # the projection of the last answer
         used = np.flatnonzero(state.beta)
@@ -224,14 +248,9 @@ def _solve_with(problem: Landmarked, state: NystroemState, m: int, tol: float) -
         projected = gram.host(doubled(features.rows[gram.array(used)]).T @ gram.array(state.beta[used]))
         start = Solution(projected[: linear.d] / linear.scale, state.b / linear.scale, alpha)
     found = solve(linear, _newton(gram, tol), stop=Stop(tol, STEPS), start=start)
-    u, alpha = found.solution.w * linear.scale, found.solution.alpha
-    beta, dual = np.zeros(n), problem.feasible(alpha * linear.y * box)
-    beta[features.landmarks] = _solved(gram, features.factor, u)
-    r, off = gram.again(features.landmarks, beta[features.landmarks], np.arange(n))
-    b = problem.best_bias(r) if linear.bias == "free" else 0.0
-    left, lost = found.certificate.gap, problem.lost(dual, features.rest, found.certificate.bound)
-    still = found.status is not Status.CONVERGED
-    return NystroemState(beta, b, r, off, dual, m, left, lost, state.trust, still, state.t + 1, state.key)
+    dual = problem.feasible(found.solution.alpha * linear.y * box)
+    certificate, ended = found.certificate, found.status is not Status.CONVERGED
+    return FeatureAnswer(found.solution.w * linear.scale, dual, certificate.gap, certificate.bound, ended)
 
 
 def _newton(gram: BaseGram, tol: float) -> Solver:

@@ -37,6 +37,20 @@ def mended(alpha, y, s, mass):
     return alpha
 
 
+def optimum(K, y, s, mass):
+    """α by Clarabel, feasible."""
+    scale, unit, n = float(np.abs(np.diagonal(K)).max()) or 1.0, float(mass), len(y)
+    sums, box = np.stack([y > 0, y < 0]).astype(float), (s / unit).astype(float)
+    z, _ = conic(
+        (np.outer(y, y) * K / scale).astype(float),
+        np.zeros(n),
+        np.vstack([sums, np.eye(n), -np.eye(n)]),
+        np.r_[1.0, 1.0, box, np.zeros(n)],
+        [clarabel.ZeroConeT(2), clarabel.NonnegativeConeT(2 * n)],
+    )
+    return mended(long(z) * mass, y, s, mass)
+
+
 def case(rng):
     """Two classes, solved, or cut off."""
     data = draws.examples(rng, largest=int(rng.choice([12, 40])), decades=float(rng.choice([0.0, 20.0])))
@@ -60,16 +74,7 @@ def case(rng):
     for label in (1, -1):
         own = y == label
         alpha[own] *= mass / (alpha[own].sum() or 1)
-    scale, unit = float(np.abs(np.diagonal(K)).max()) or 1.0, float(mass)
-    sums, box = np.stack([y > 0, y < 0]).astype(float), (s / unit).astype(float)
-    z, _ = conic(
-        (np.outer(y, y) * K / scale).astype(float),
-        np.zeros(n),
-        np.vstack([sums, np.eye(n), -np.eye(n)]),
-        np.r_[1.0, 1.0, box, np.zeros(n)],
-        [clarabel.ZeroConeT(2), clarabel.NonnegativeConeT(2 * n)],
-    )
-    best = mended(long(z) * mass, y, s, mass)
+    best = optimum(K, y, s, mass)
     sizes = np.sqrt(np.abs(np.diagonal(K)))
     w, other = y * alpha, y * best
     sq, least = w @ K @ w, other @ K @ other

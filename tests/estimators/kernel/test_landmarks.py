@@ -1,4 +1,4 @@
-"""`n_components` of `SVC`, `SVR` and `OneClassSVM`: models of landmarks, with the gap of the exact kernel."""
+"""`n_components` of kernel estimators: models of landmarks, with the gap of the exact kernel."""
 
 import warnings
 
@@ -10,11 +10,13 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
 import hinge
-from hinge import SVC, SVR, NuSVC, OneClassSVM, tune
+from hinge import SVC, SVR, NuSVC, NuSVR, OneClassSVM, tune
 from hinge.display import HardRowsDisplay
 from hinge.solvers import Nystroem
 
 X, y = make_moons(600, noise=0.3, random_state=0)
+T = np.sin(3 * X[:, 0]) + X[:, 1]
+NOISY = T + 0.3 * np.random.default_rng(0).standard_normal(600)
 DIGITS = tuple(part[:500] for part in load_digits(return_X_y=True))
 
 
@@ -161,18 +163,148 @@ def test_what_does_not_go_together_is_said(options, message):
         SVC(**{"n_components": 20, **options}).fit(X, y)
 
 
-def test_one_class_is_refused_and_nu_machines_have_no_landmarks():
+@pytest.mark.parametrize("machine", [SVC, NuSVC])
+def test_one_class_is_refused(machine):
     with pytest.raises(ValueError, match="class"):
-        SVC(n_components=20).fit(X, np.zeros(600))
-    with pytest.raises(TypeError):
-        NuSVC(n_components=20)
+        machine(n_components=20).fit(X, np.zeros(600))
 
 
-def test_missing_values_are_refused():
-    bad = X.copy()
+@pytest.mark.parametrize("machine", [SVC, SVR, NuSVC, NuSVR, OneClassSVM])
+def test_missing_values_are_refused(machine):
+    bad, targets = X.copy(), T if machine in (SVR, NuSVR) else y
     bad[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        SVC(n_components=20).fit(bad, y)
+        machine(n_components=20).fit(bad, targets)
+    bad[3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        machine(n_components=20).fit(bad, targets)
+
+
+@pytest.mark.parametrize("machine", [NuSVC, NuSVR, OneClassSVM])
+def test_rows_that_occur_twice_are_landmarks_once(machine):
+    rows, targets = np.concatenate([X[:50]] * 3), np.concatenate([T[:50] if machine is NuSVR else y[:50]] * 3)
+    for m in (30, 150, "auto"):
+        model = machine(n_components=m, gamma=2.0, tol=1e-2).fit(rows, targets)
+        assert len(np.unique(model.support_vectors_, axis=0)) == len(model.support_) <= 50
+    best = machine(gamma=2.0, tol=1e-4).fit(rows, targets)
+    assert model.gap_ <= 1e-2 and model.objective_ == pytest.approx(best.objective_, rel=2e-2)
+
+
+@pytest.mark.parametrize("machine", [NuSVC, NuSVR, OneClassSVM])
+def test_rows_that_are_all_alike_have_one_landmark(machine):
+    model = machine(n_components=5, gamma=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of no margin
+        model.fit(np.ones((8, 2)), np.arange(8) % 2 + 0.0)
+    assert len(model.support_) <= 1 and np.isfinite(model.predict(np.ones((1, 2)))).all()
+
+
+@pytest.mark.parametrize("machine", [NuSVC, NuSVR, OneClassSVM])
+def test_more_landmarks_than_rows_are_all_rows_of_nu_machines(machine):
+    targets = T[:100] if machine is NuSVR else y[:100]
+    model, best = (machine(gamma=1.0, tol=1e-4, **one).fit(X[:100], targets) for one in ({"n_components": 10**6}, {}))
+    assert model.stop_reason_ == "converged" and model.gap_ <= 1e-4
+    assert model.objective_ == pytest.approx(best.objective_, rel=1e-3)
+    assert np.mean(np.abs(model.predict(X) - best.predict(X)) < 0.05) > 0.99
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "poly", "coef0": 1.0}, {"kernel": "laplacian"}], ids=str)
+def test_the_gap_of_nu_machines_is_that_of_the_exact_kernel(options):
+    for machine, targets in ((NuSVC, y), (NuSVR, NOISY)):
+        best = machine(nu=0.6, tol=1e-6, **options).fit(X, targets)
+        model = machine(nu=0.6, n_components=150, **options).fit(X, targets)
+        assert isinstance(model.solver_, Nystroem) and len(model.support_) <= 150
+        size = best.objective_ if machine is NuSVR else -model.objective_
+        assert -1e-6 <= (model.objective_ - best.objective_) / size <= model.gap_ < 1.0
+        if machine is NuSVR:
+            f, K = model.predict(X), model.kernel_(model.support_vectors_, model.support_vectors_)
+            off, coef = np.sort(np.abs(NOISY - f))[::-1], model.dual_coef_[0]
+            epsilon = off[int(0.6 * 600)]
+            paid = 0.6 * 600 * epsilon + np.maximum(off - epsilon, 0.0).sum()
+            assert model.objective_ == pytest.approx(coef @ K @ coef / 2 + paid, rel=1e-5)
+        else:  # the SVC with the same λ has nearly the same answer
+            other = SVC(C=1 / (600 * model.lam_), tol=1e-6, **options).fit(X, y)
+            assert np.mean(model.predict(X) == other.predict(X)) > 0.95
+
+
+def test_auto_takes_as_many_as_the_tolerance_needs_for_nu_machines():
+    for machine, targets in ((NuSVC, y), (NuSVR, NOISY)):
+        few, many = (machine(nu=0.6, gamma=2.0, n_components="auto", tol=tol).fit(X, targets) for tol in (0.5, 0.01))
+        assert few.gap_ <= 0.5 and many.gap_ <= 0.01
+        assert len(few.support_) < len(many.support_) < 600
+        assert few.stop_reason_ == many.stop_reason_ == "converged"
+
+
+def test_all_class_pairs_of_nu_machines_share_the_landmarks():
+    digits, labels = DIGITS
+    model = NuSVC(nu=0.3, n_components=120).fit(digits, labels)
+    assert 100 < len(model.support_) <= 120 and np.isfinite(model.gap_)
+    assert model.lam_.shape == (45,) and model.score(digits, labels) > 0.95
+
+
+@pytest.mark.parametrize("machine", [NuSVC, NuSVR])
+def test_rows_of_all_kinds_give_the_same_nu_model(machine):
+    options, targets = {"nu": 0.6, "n_components": 30, "tol": 1e-4}, y if machine is NuSVC else T
+    weight = 1.0 + np.arange(600) % 3
+    model, K = machine(gamma=1.0, **options).fit(X, targets, sample_weight=weight), rbf_kernel(X, gamma=1.0)
+    for other, rows in (
+        (machine(gamma=1.0, **options), sp.csr_array(X)),
+        (machine(kernel="precomputed", **options), K),
+        (machine(kernel=lambda a, b: rbf_kernel(a, b, gamma=1.0), **options), X),
+    ):
+        other.fit(rows, targets, sample_weight=weight)
+        assert np.array_equal(other.support_, model.support_)
+        assert other.gap_ == pytest.approx(model.gap_, rel=2e-2)
+        assert other.objective_ == pytest.approx(model.objective_, rel=1e-3)
+
+
+def test_an_infeasible_nu_is_refused_and_one_without_a_margin_is_said():
+    few = np.arange(600) < 30
+    with pytest.raises(ValueError, match="nu is infeasible"):
+        NuSVC(nu=0.5, n_components=20).fit(X, few)
+    with pytest.raises(ValueError, match="nu must"):
+        NuSVR(nu=0.0, n_components=20).fit(X, T)
+    with pytest.warns(UserWarning, match="larger nu or n_components"):
+        model = NuSVC(nu=0.01, n_components=10).fit(X, y)
+    assert model.gap_ == np.inf and model.predict(X).shape == (600,)
+
+
+@pytest.mark.parametrize("machine", [NuSVC, NuSVR])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 0}, "n_components must be a whole number of at least 1, or 'auto', or None"),
+        ({"n_components": "many"}, "n_components must be"),
+        ({"solver": "levelblocks"}, "solver='levelblocks' does not go with n_components"),
+        ({"kernel": "sigmoid"}, "positive semidefinite"),
+    ],
+)
+def test_what_does_not_go_together_is_said_of_nu_machines(machine, options, message):
+    with pytest.raises(ValueError, match=message):
+        machine(**{"n_components": 20, **options}).fit(X, y)
+
+
+def test_a_device_is_refused_by_nu_machines():
+    pytest.importorskip("torch")
+    from hinge.access.gram.device import DeviceGram
+    from hinge.problems import KernelNuClassification
+
+    problem = KernelNuClassification(
+        DeviceGram(X.astype(np.float32), hinge.kernels.Gaussian(1.0), "cpu"), 2 * y - 1, 0.5
+    )
+    with pytest.raises(ValueError, match="use device='cpu', or fit without n_components"):
+        hinge.solve(problem, Nystroem(20))
+
+
+def test_nu_machines_are_cloned_and_written(tmp_path):
+    for machine, targets in ((NuSVC, y), (NuSVR, T)):
+        model = machine(nu=0.6, n_components=30).fit(X, targets)
+        assert clone(model).n_components == 30
+        hinge.save(model, tmp_path / machine.__name__)
+        again = hinge.load(tmp_path / machine.__name__)
+        assert again.n_components == 30 and again.gap_ == model.gap_
+        assert np.array_equal(again.predict(X), model.predict(X))
+        np.testing.assert_allclose(model.to_sklearn().predict(X), model.predict(X), atol=1e-9)
 
 
 def test_landmarks_are_not_taken_for_dual_weights():
@@ -181,6 +313,10 @@ def test_landmarks_are_not_taken_for_dual_weights():
         model.calibrate(X, y)
     with pytest.raises(ValueError, match="Nystroem has no dual weights"):
         HardRowsDisplay.from_estimator(model, X, y)
+    with pytest.raises(ValueError, match="held_out=True"):
+        NuSVC(n_components=20, probability=True).fit(X, y)
+    with pytest.raises(ValueError, match="held_out=True"):
+        NuSVC(nu=0.6, n_components=20).fit(X, y).calibrate(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert model.calibrate(X, y, held_out=True).predict_proba(X).shape == (600, 2)
