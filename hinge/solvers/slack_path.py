@@ -10,6 +10,7 @@ from hinge.monitoring import History, Status, Stop
 from hinge.problems import Certificate, KernelSlackConstrained, Regularized, SlackConstrained
 from hinge.solvers.base import Result, Solver
 from hinge.solvers.driver import solve
+from hinge.solvers.root_search import next_place
 
 SMALLEST, LARGEST = 1e-13, 1e13  # limits of λ: beyond, one part of the objective is lost in the other's rounding
 
@@ -121,26 +122,10 @@ def solve_slack(
             inner_tol, low, high = max(inner_tol / 3, 1e-10), max(low / 3, SMALLEST), min(high * 3, LARGEST)
             closed = False
         gap = certificate.gap
-        points.append((math.log(lam), math.log(max(nu, 1e-300))))
-        lam = _next(points, math.log(problem.nu), low, high)
+        points.append((math.log(lam), math.log(max(nu, 1e-300) / problem.nu)))
+        lam = next_place(points, low, high)
         if closed or not SMALLEST < lam < LARGEST:
             return _result(problem, result, certificate, Status.STALLED, n_iter, history)
-
-
-def _next(points: list[tuple[float, float]], target: float, low: float, high: float) -> float:
-    """The next λ: by the secant in logarithms, or the middle of the bracket, or one decade further."""
-    x, f = points[-1]
-    guess = x + (target - f)  # ν is about proportional to λ
-    if len(points) > 1 and points[-2][0] != x and points[-2][1] != f:
-        slope = (f - points[-2][1]) / (x - points[-2][0])
-        if slope > 1e-3:
-            guess = x + (target - f) / slope
-    a, b = math.log(low), math.log(high)
-    margin = 1e-3 * (b - a)
-    if not a + margin < guess < b - margin:
-        bracketed = low > SMALLEST and high < LARGEST
-        guess = (a + b) / 2 if bracketed else x + math.copysign(2.3, target - f)
-    return math.exp(guess)
 
 
 def _result(

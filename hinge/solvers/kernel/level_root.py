@@ -10,6 +10,7 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import KernelNuClassification, KernelNuRegression, Regularized, Solution
 from hinge.solvers.base import Solver
 from hinge.solvers.driver import solve
+from hinge.solvers.root_search import next_place
 
 LevelProblem = KernelNuClassification | KernelNuRegression
 """The ν-SVMs whose optimum is that of a regularised problem, at a λ or an ε that is not known."""
@@ -17,8 +18,6 @@ ROOTS = 40
 """Regularised problems at most; it takes three to ten."""
 SHARE = 0.3
 """Part of the gap that a regularised problem may leave: the rest is that of its λ or ε."""
-FURTHEST = 3.0
-"""The longest step of the root search, in logarithms."""
 NARROW, WIDER = 1e-3, 1.2
 """Relative width at which a bracket is closed, and the factor by which it is opened for more exact solves."""
 LEAST = 1e-2
@@ -102,7 +101,7 @@ def solve_levels(
         if closed:  # the regularised problems are not solved well enough to tell the side
             finer, low, high = 0.1 * inner, max(low / WIDER, ends[0]), min(high * WIDER, ends[1])
         inner = max(FINEST, min(inner, finer))
-        place = math.exp(_next(points, math.log(low), math.log(high)))
+        place = next_place(points, low, high)
     return best._replace(ended=True)
 
 
@@ -113,17 +112,6 @@ def _mixed(problem: LevelProblem, sides: dict[bool, tuple[float, np.ndarray]]) -
         other, end = others[0]
         beta = beta + (problem.nu - share) / (other - share) * (end - beta)
     return problem.feasible(beta)
-
-
-def _next(points: list[tuple[float, float]], low: float, high: float) -> float:
-    """The logarithm of the next place: by the secant within the bracket, or its middle; no step is too long."""
-    (x, f), slope = points[-1], 1.0
-    if len(points) > 1 and points[-2][0] != x:
-        slope = (f - points[-2][1]) / (x - points[-2][0])
-    low, high = max(low, x - FURTHEST), min(high, x + FURTHEST)
-    step = -f / slope if slope > 1e-3 else math.copysign(FURTHEST, -f)
-    guess = min(max(x + step, low), high)
-    return 0.5 * (low + high) if any(guess == known for known, _ in points) else guess
 
 
 def _measured(problem: LevelProblem, linear: Regularized, w: np.ndarray, dual: np.ndarray) -> FeatureAnswer:
