@@ -63,12 +63,14 @@ class Errors(NamedTuple):
 class Blocks(NamedTuple):
     """Kernel values of the points of two bundles: of the first with itself, of both, of the last with itself.
 
-    Places from ``len(first)`` on are in the last. Where there is one bundle all three are the same matrix.
+    Places from ``len(first)`` on are in the last. Where there is one bundle all three are the same matrix. There is
+    `room` to copy the rows of any member to; all members use the same, since to allocate it anew has a price.
     """
 
     first: np.ndarray
     across: np.ndarray
     last: np.ndarray
+    room: np.ndarray
 
 
 class Group(NamedTuple):
@@ -121,8 +123,8 @@ class PackedBatch(Problem[BatchExpansion]):
         if positive is not None:  # β has the sign of the label
             self.lo, self.hi = np.where(positive, 0.0, -boxes), np.where(positive, boxes, 0.0)
         self._K, self._evals = K, 0
-        self._held: tuple[int, int] | None = None  # the bundles of the values in `_room`
-        self._room, self._own = np.empty(0, points.dtype), dict[int, np.ndarray]()
+        self._held: tuple[int, int] | None = None  # the bundles whose values are in `_rooms`
+        self._own = dict[int, np.ndarray]()
 
     @cached_property
     def pass_cells(self) -> int:  # type: ignore[override]
@@ -199,22 +201,27 @@ class PackedBatch(Problem[BatchExpansion]):
     def blocks(self, group: Group) -> Blocks:
         """The kernel values of the points of a group, not to be written to; until those of another are asked for."""
         if len(self.groups) == 1:
-            return Blocks(self.K, self.K, self.K)
-        first, last = group[:2]
+            return Blocks(self.K, self.K, self.K, np.empty(0, self.K.dtype))
+        (first, last, _), (between, room) = group, self._rooms
         own, other = self._of_bundle(first), self._of_bundle(last)
         if first == last:
-            return Blocks(own, own, own)
-        size = len(own) * len(other)
-        if len(self._room) < size:
-            self._room, self._held = np.empty(size, self.points.dtype), None
-        across = self._room[:size].reshape(len(own), len(other))
+            return Blocks(own, own, own, room)
+        across = between[: len(own) * len(other)].reshape(len(own), len(other))
         if self._held != (first, last):
             rows, columns = (np.arange(*self.bundles[b : b + 2]) for b in (first, last))
             for lo in range(0, len(rows), TILE_ROWS):
                 self.points.fill(rows[lo : lo + TILE_ROWS], columns, across[lo : lo + TILE_ROWS])
-            self._evals += size
+            self._evals += across.size
             self._held = first, last
-        return Blocks(own, across, other)
+        return Blocks(own, across, other, room)
+
+    @cached_property
+    def _rooms(self) -> tuple[np.ndarray, np.ndarray]:
+        """Room for the values of two bundles, and for those of a member."""
+        sizes, largest = np.diff(self.bundles), int(np.diff(self.cuts).max())
+        most = max(int(sizes[first] * sizes[last]) for first, last, _ in self.groups)
+        room = np.empty(most + largest**2, self.points.dtype)
+        return room[:most], room[most:]
 
     def _of_bundle(self, b: int) -> np.ndarray:
         """The kernel values of a bundle with itself."""
@@ -228,7 +235,7 @@ class PackedBatch(Problem[BatchExpansion]):
     def values_of(self, k: int) -> np.ndarray:
         """The kernel values of the points of member k, not to be written to."""
         group = next(one for one in self.groups if len(self.groups) == 1 or k in one.members)
-        own, across, other = self.blocks(group)
+        own, across, other, _ = self.blocks(group)
         at, half = self.places[self.parts[k]], len(own)
         if len(at) == half and (at == np.arange(half)).all():
             return own

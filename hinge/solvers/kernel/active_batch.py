@@ -367,7 +367,6 @@ def _solve(these, members, goal, n_iter, free, indefinite, epsilon, plain, sums)
             found.on_face = stuck
             if stuck:
                 continue
-            before = found.level
             found.level = SHARPER * found.level if SHARPER * found.level > FINEST else FINEST
             found.rounds += 1
             done += 1
@@ -386,10 +385,6 @@ def _solve(these, members, goal, n_iter, free, indefinite, epsilon, plain, sums)
                     ended = found.still >= STILL
                     found.as_is, found.b = gap, b
                     if gap > fine and not ended:
-                        # Gaps decline about as fast as squared violations: rounds that would not do are left out.
-                        if plain is not None and fine > 0.0:
-                            share = min(SHARPER, max(math.sqrt(fine / gap), SHARPER**3))
-                            found.level = max(share * before, FINEST)
                         break
                     # The sums anew, so that they are rounded as one sum; then all rounding is counted.
                     net, errors = beta if sums is None else net_of(sums.form, beta), off

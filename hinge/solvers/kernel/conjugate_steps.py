@@ -456,7 +456,9 @@ def _pair(K, rows, source, sides, slopes, diag, curve, tiny, unit, cut):
             copy_row(source, u, K)
         for at in range(first, last, CHUNK):
             end = min(at + CHUNK, last)
-            gain = _set_gains(np.uint64(at), np.uint64(end), K, rows[u], diag, sides, slopes, u, root, least, tiny, unit, size)
+            gain = _set_gains(
+                np.uint64(at), np.uint64(end), K, rows[u], diag, sides, slopes, u, root, least, tiny, unit, size
+            )
             if gain > best + TIE * best:
                 i, j, best, from_ = u, at, gain, least
     while j >= 0 and slopes.gains[j] < best - TIE * best:

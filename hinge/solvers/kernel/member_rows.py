@@ -54,7 +54,7 @@ def member_values(values, blocks, places, beta):
         beside = i + 1 < n and places[i + 1] == p + 1 and p + 1 != half
         ends[i] = ends[i + 1] if beside else i + 1
     source = RowSource(np.full(n, -1), places, ends, diag, blocks.first, blocks.across, blocks.last)
-    K = np.empty((n, n), values.dtype)
+    K = blocks.room[: n * n].reshape(n, n)
     for i in range(n):
         if beta[i] != 0.0:
             copy_row(source, i, K)
