@@ -237,9 +237,9 @@ class PackedBatch(Problem[BatchExpansion]):
         group = next(one for one in self.groups if len(self.groups) == 1 or k in one.members)
         own, across, other, _ = self.blocks(group)
         at, half = self.places[self.parts[k]], len(own)
-        if len(at) == half and (at == np.arange(half)).all():
-            return own
         inside = at < half
+        if inside.all():
+            return own if len(at) == half and (at == np.arange(half)).all() else own[np.ix_(at, at)]
         mine, theirs, (here, there) = at[inside], at[~inside] - half, (np.flatnonzero(one) for one in (inside, ~inside))
         K = np.empty((len(at), len(at)), own.dtype)
         K[np.ix_(here, here)], K[np.ix_(there, there)] = own[np.ix_(mine, mine)], other[np.ix_(theirs, theirs)]

@@ -325,6 +325,10 @@ def pair_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, co
 
 @compiled
 def _moves(K, rows, source, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, conjugate):
+    """`pair_moves`; if there is a `source`, rows that are not there are copied from it.
+
+    What every step calls takes no views of arrays and has one end, so that Numba counts no references to arrays there.
+    """
     n = len(beta)
     diag, tiny = diagonal(K, rows, source, conjugate)
     unit = _unit(tiny / (LEAST if conjugate else TINY))
@@ -437,7 +441,7 @@ def _gain(rise, curve, t):
 
 @compiled
 def _pair(K, rows, source, sides, slopes, diag, curve, tiny, unit, cut):
-    """The pair that gains most with p, its first point has the least slope; its rise, and the worst violation."""
+    """The pair that gains most with p, its first point has the least slope; that slope, and the worst violation."""
     n = len(diag)
     i, j, violation, best, from_ = -1, -1, -np.inf, np.float32(0.0), slopes.least[0]
     root = np.sqrt(unit) / np.sqrt(curve) if curve > 0.0 else 0.0

@@ -63,6 +63,7 @@ def member_values(values, blocks, places, beta):
 
 @compiled(no_cpython_wrapper=True)
 def _whole(values, places):
+    """The kernel values of some points among themselves, and the norms of these points."""
     n = len(places)
     own, ends = np.empty(n), np.empty(n, np.int64)
     for i in range(n - 1, -1, -1):
