@@ -44,6 +44,7 @@ from hinge.problems.svm.kernel_batch import LevelBatch, PackedBatch
 from hinge.solvers import ActiveSet, FromLandmarks, Result, Simba, Solver, choose, solve, solve_slack
 from hinge.solvers.choice.auto import in_parts
 from hinge.solvers.driver import check_solver
+from hinge.solvers.kernel.active_batch import SlowPairs
 from hinge.threads import cores, each, one_blas_thread, threads_of
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ def run_in_batch(
     """Solve all tasks as one batch over one Gram matrix; None if the batch is rejected, or coefficients overflow.
 
     A limit of the iterations holds for each task: then each is a batch of its own. If it is the rounding of kernel
-    values that prevents a certificate, the run continues without it.
+    values that prevents a certificate, the run continues without it. Raises `SlowPairs` as `advance_batch` does.
 
     Parameters
     ----------
@@ -295,8 +296,12 @@ def run_in_batch(
         results = [run(0, plan)] if len(groups) == 1 else run_each(len(groups), run, plan, 1)
     if rounded and any(result.status is Status.STALLED for result in results):
         rest = plan._replace(stop=replace(plan.stop, max_time=left_of(plan.stop.max_time, began)))
-        again = run_in_batch(tasks, rest, X, kernel, batch_of, by_class=by_class, finer=finer)
-        return None if again is None else again._replace(evals=again.evals + sum(one.kernel_evals for one in batches))
+        evals = sum(one.kernel_evals for one in batches)
+        try:
+            again = run_in_batch(tasks, rest, X, kernel, batch_of, by_class=by_class, finer=finer)
+        except SlowPairs as slow:
+            raise SlowPairs(evals + slow.args[0]) from slow
+        return None if again is None else again._replace(evals=again.evals + evals)
     parts = [_runs_of(*one, tol) for one in zip(batches, results, rows, strict=True)]
     return join_runs(cast(list[Runs], parts)) if all(part is not None for part in parts) else None
 

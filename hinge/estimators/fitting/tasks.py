@@ -16,7 +16,7 @@ from hinge.constraints import FAR, scale
 from hinge.estimators.data.validation import NOT_NUMBERS
 from hinge.estimators.fitting.parameters import ClassWeight, KernelData
 from hinge.kernels import Function, Kernel, namespace
-from hinge.solvers.kernel.active_rounds import MOST
+from hinge.solvers.kernel.active_rounds import LARGEST_PAIR, MOST
 from hinge.types import Array
 
 
@@ -153,22 +153,29 @@ def pack_tasks(tasks: Sequence[Task], *, by_class: bool = False) -> PackedTasks:
 
 
 def fits_in_batch(
-    tasks: Sequence[Task], n: int, kernel: Kernel, cache_bytes: float, *, copies: int = 1, many_pairs: int = 10
+    tasks: Sequence[Task],
+    n: int,
+    kernel: Kernel,
+    cache_bytes: float,
+    *,
+    copies: int = 1,
+    many_pairs: int = 10,
+    rounded: bool = False,
 ) -> bool:
     """Whether every task is small, and the Gram matrix of all n rows fits into the cache; of class pairs its parts.
 
     Every row takes part in `copies` copies. From `many_pairs` class pairs on (five classes), each kernel value serves
-    several of them, and they may be twice as large.
+    several of them, and they may be twice as large; four times, where values are `rounded` to single precision.
     """
     by_value, cells = isinstance(kernel, Function) and kernel.on != "blocks", float(copies * n) ** 2
     if by_value:
         return False
     pairs = len(tasks) >= many_pairs and tasks[0].rows is not tasks[1].rows
     sizes = np.diff(tasks.packed.cuts) if isinstance(tasks, PairTasks) else np.array([len(task.y) for task in tasks])
-    largest = int(sizes.max())
+    largest, most = int(sizes.max()), (1 + rounded) * LARGEST_PAIR if pairs else MOST
     if pairs and not isinstance(kernel, Function):  # values of classes with themselves, and those of two at a time
         cells = min(cells, float(n * largest + largest**2))
-    return 8.0 * cells <= cache_bytes and bool(copies * largest <= (2 * MOST if pairs else MOST))
+    return 8.0 * cells <= cache_bytes and bool(copies * largest <= most)
 
 
 def check_mass(

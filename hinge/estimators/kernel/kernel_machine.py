@@ -69,6 +69,7 @@ from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.kernel_batch import KernelBatch, PackedBatch
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.solvers import BlockDual, LevelBlocks, Solver, registry
+from hinge.solvers.kernel.active_batch import SlowPairs
 from hinge.solvers.kernel.set_exchange import SINGLE
 from hinge.types import Items
 
@@ -288,13 +289,17 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
 
         def run(kernel: Kernel, C: float) -> Runs:
             plan, runs = Plan(self._solver(len(tasks)), self._stop(began), None, seed, self.on_interrupt), None
-            small = fits_in_batch(tasks, shape_of(X)[0], kernel, memory, copies=self._copies)
+            vain, rounded = 0, pairs and self._may_round and isinstance(kernel, Gaussian) and self.tol >= SINGLE
+            rounded = rounded and shape_of(X)[0] > FLOAT64_POINTS
+            small = fits_in_batch(tasks, shape_of(X)[0], kernel, memory, copies=self._copies, rounded=rounded)
             if small and self._needs_only_answer:
                 make = partial(self._batch, C=C)
                 sort = pairs or self._positive_first
-                rounded = pairs and self._may_round and shape_of(X)[0] > FLOAT64_POINTS and self.tol >= SINGLE
                 options: dict[str, Any] = dict(by_class=sort, finer=self._finer, rounded=rounded)
-                runs = run_in_batch(tasks, plan, X, kernel, make, **options)
+                try:
+                    runs = run_in_batch(tasks, plan, X, kernel, make, **options)
+                except SlowPairs as slow:
+                    (vain,), plan = slow.args, plan._replace(stop=self._stop(began))
                 if runs is not None and not runs.stalled:
                     if self.verbose:
                         report_histories(reports_of(self, X, y, names, None), runs.ends)
@@ -312,7 +317,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
                 among = shape_of(X)[0] if pairs else None
                 other = run_tasks(tasks, plan, partial(self._gram, X, kernel, threads, among=among), problem)
             if runs is None:
-                return other
+                return other._replace(evals=other.evals + vain)
             better = runs if runs.gap < other.gap else other
             return better._replace(evals=runs.evals + other.evals, asked=runs.asked + other.asked)
 

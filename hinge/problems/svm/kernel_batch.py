@@ -11,7 +11,6 @@ from hinge.access.gram.base import LinearSums
 from hinge.access.gram.given_points import FunctionPoints, GivenPoints, check_own_values
 from hinge.access.gram.gram import TILE_ROWS
 from hinge.access.gram.inner_points import WeightVector
-from hinge.compiled import compiled
 from hinge.problems.base import Certificate, Problem
 from hinge.problems.batch import BatchCertificate, combine_certificates
 from hinge.problems.svm.examples import FAINT, spread_of
@@ -59,6 +58,19 @@ class Errors(NamedTuple):
     B: np.ndarray
     share: np.ndarray
     unit: float
+
+
+class Blocks(NamedTuple):
+    """Kernel values of the points of two bundles: of the first with itself, of both, of the last with itself.
+
+    Places from ``len(first)`` on are in the last. Where there is one bundle all three are the same matrix. There is
+    `room` to copy the rows of any member to; all members use the same, since to allocate it anew has a price.
+    """
+
+    first: np.ndarray
+    across: np.ndarray
+    last: np.ndarray
+    room: np.ndarray
 
 
 class Group(NamedTuple):
@@ -111,8 +123,8 @@ class PackedBatch(Problem[BatchExpansion]):
         if positive is not None:  # β has the sign of the label
             self.lo, self.hi = np.where(positive, 0.0, -boxes), np.where(positive, boxes, 0.0)
         self._K, self._evals = K, 0
-        self._held: tuple[int, int] | None = None  # the bundles of the values in `_room`
-        self._room, self._own = np.empty(0, points.dtype), dict[int, np.ndarray]()
+        self._held: tuple[int, int] | None = None  # the bundles whose values are in `_rooms`
+        self._own = dict[int, np.ndarray]()
 
     @cached_property
     def pass_cells(self) -> int:  # type: ignore[override]
@@ -186,30 +198,30 @@ class PackedBatch(Problem[BatchExpansion]):
                 own -= np.where(own < bundles[first + 1], bundles[first], bundles[last] - np.diff(bundles)[first])
         return places
 
-    def values(self, group: Group) -> np.ndarray:
+    def blocks(self, group: Group) -> Blocks:
         """The kernel values of the points of a group, not to be written to; until those of another are asked for."""
         if len(self.groups) == 1:
-            return self.K
-        first, last = group[:2]
-        sizes = [int(self.bundles[b + 1] - self.bundles[b]) for b in dict.fromkeys((first, last))]
-        n, half = sum(sizes), sizes[0]
-        if len(self._room) < n * n:
-            self._room, self._held = np.empty(n * n, self.points.dtype), None
-        K = self._room[: n * n].reshape(n, n)
-        if self._held == (first, last):
-            return K
-        K[:half, :half] = self._of_bundle(first)
-        if last != first:
-            K[half:, half:] = self._of_bundle(last)
+            return Blocks(self.K, self.K, self.K, np.empty(0, self.K.dtype))
+        (first, last, _), (between, room) = group, self._rooms
+        own, other = self._of_bundle(first), self._of_bundle(last)
+        if first == last:
+            return Blocks(own, own, own, room)
+        across = between[: len(own) * len(other)].reshape(len(own), len(other))
+        if self._held != (first, last):
             rows, columns = (np.arange(*self.bundles[b : b + 2]) for b in (first, last))
-            made = np.empty((min(TILE_ROWS, half), sizes[1]), K.dtype)
-            for lo in range(0, half, TILE_ROWS):
-                tile = made[: half - lo]
-                self.points.fill(rows[lo : lo + TILE_ROWS], columns, tile)
-                _copy_and_mirror(tile, K, lo, half)
-            self._evals += half * sizes[1]
-        self._held = first, last
-        return K
+            for lo in range(0, len(rows), TILE_ROWS):
+                self.points.fill(rows[lo : lo + TILE_ROWS], columns, across[lo : lo + TILE_ROWS])
+            self._evals += across.size
+            self._held = first, last
+        return Blocks(own, across, other, room)
+
+    @cached_property
+    def _rooms(self) -> tuple[np.ndarray, np.ndarray]:
+        """Room for the values of two bundles, and for those of a member."""
+        sizes, largest = np.diff(self.bundles), int(np.diff(self.cuts).max())
+        most = max(int(sizes[first] * sizes[last]) for first, last, _ in self.groups)
+        room = np.empty(most + largest**2, self.points.dtype)
+        return room[:most], room[most:]
 
     def _of_bundle(self, b: int) -> np.ndarray:
         """The kernel values of a bundle with itself."""
@@ -220,10 +232,20 @@ class PackedBatch(Problem[BatchExpansion]):
             self._evals += len(every) * (len(every) + 1) // 2
         return self._own[b]
 
-    def values_of(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """A matrix that has the kernel values of member k, and where its points are in that."""
+    def values_of(self, k: int) -> np.ndarray:
+        """The kernel values of the points of member k, not to be written to."""
         group = next(one for one in self.groups if len(self.groups) == 1 or k in one.members)
-        return self.values(group), self.places[self.parts[k]]
+        own, across, other, _ = self.blocks(group)
+        at, half = self.places[self.parts[k]], len(own)
+        inside = at < half
+        if inside.all():
+            return own if len(at) == half and (at == np.arange(half)).all() else own[np.ix_(at, at)]
+        mine, theirs, (here, there) = at[inside], at[~inside] - half, (np.flatnonzero(one) for one in (inside, ~inside))
+        K = np.empty((len(at), len(at)), own.dtype)
+        K[np.ix_(here, here)], K[np.ix_(there, there)] = own[np.ix_(mine, mine)], other[np.ix_(theirs, theirs)]
+        K[np.ix_(here, there)] = across[np.ix_(mine, theirs)]
+        K[np.ix_(there, here)] = K[np.ix_(here, there)].T
+        return K
 
     @cached_property
     def errors(self) -> Errors:
@@ -413,26 +435,6 @@ def triangle_and_mirror(points: Points, these: np.ndarray, K: np.ndarray) -> np.
         K[lo:hi, lo:] = tile
         K[hi:, lo:hi] = tile[:, hi - lo :].T
     return K
-
-
-SIDE = 32
-"""Side of a square of values that is mirrored: its rows and columns stay in the nearest cache."""
-
-
-@compiled
-def _copy_and_mirror(tile, K, first, half):
-    """Write a tile to the rows of K from `first` on and the columns from `half` on, and to where it is mirrored."""
-    n, m = tile.shape
-    for r in range(n):
-        row, out = tile[r], K[first + r, half:]
-        for c in range(m):
-            out[c] = row[c]
-    for lo in range(0, n, SIDE):
-        for at in range(0, m, SIDE):
-            for c in range(at, min(at + SIDE, m)):
-                out = K[half + c]
-                for r in range(lo, min(lo + SIDE, n)):
-                    out[first + r] = tile[r, c]
 
 
 class LevelBatch(PackedBatch):

@@ -9,12 +9,13 @@ from hinge.compiled import compiled, scalars_array
 from hinge.problems.base import Certificate
 from hinge.problems.batch import combine_certificates
 from hinge.problems.svm.examples import sorted_bias
-from hinge.problems.svm.kernel_batch import BatchExpansion, Errors, KernelBatch, LevelBatch, PackedBatch
+from hinge.problems.svm.kernel_batch import BatchExpansion, Blocks, Errors, KernelBatch, LevelBatch, PackedBatch
 from hinge.problems.svm.kernel_duality import certificate_at, longer, width_of
 from hinge.problems.svm.levels import CLASSES, ONE_CLASS, TARGETS, level_gap, level_of, quantile, relative_gap
 from hinge.solvers.kernel.active_rounds import (
     FINEST,
     FIRST,
+    LARGEST_PAIR,
     MOST,
     PASSES,
     SHARPER,
@@ -24,12 +25,20 @@ from hinge.solvers.kernel.active_rounds import (
     most_pairs,
     steps_on_face,
 )
-from hinge.solvers.kernel.conjugate_steps import pair_steps, single_steps
+from hinge.solvers.kernel.conjugate_steps import pair_steps_of, single_steps
 from hinge.solvers.kernel.low_rank import DualBox, affordable_rank, improve_by_rank, is_due
+from hinge.solvers.kernel.member_rows import copy_all, member_values
 from hinge.solvers.kernel.stalling import STILL, count_idle, lacks_margin
 
 MANY = 128
 """Points from which on the Newton steps of a regression use LAPACK."""
+
+
+class SlowPairs(Exception):
+    """Pair steps are slow for a member so large that Newton steps over its points would be slower than `BlockDual`.
+
+    Its argument is the number of kernel values that have been computed.
+    """
 
 
 class BatchState(NamedTuple):
@@ -56,10 +65,12 @@ class BatchState(NamedTuple):
 class Together(NamedTuple):
     """A batch and its state, as compiled code takes them: the fields of `PackedBatch` and of `BatchState`.
 
-    K are the kernel values of one group of members, at the `places` of their points.
+    K and `blocks` have the kernel values of one group of members, at the `places` of their points: K all of them where
+    there is one bundle, and no blocks then.
     """
 
     K: np.ndarray
+    blocks: Blocks | None
     places: np.ndarray
     errors: Errors
     rows: np.ndarray
@@ -139,8 +150,10 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
     for group in problem.groups:
         if left == 0 or done[group.members].all():
             continue
+        blocks = problem.blocks(group)
         these = Together(
-            problem.values(group),
+            blocks.first,
+            blocks if len(problem.groups) > 1 else None,
             problem.places,
             problem.errors,
             problem.rows,
@@ -162,6 +175,8 @@ def advance_batch(problem: PackedBatch, state: BatchState, n_iter: int, tol: flo
             left -= made
             if stuck:
                 work, n = state.found["work"], sizes[k]
+                if n > LARGEST_PAIR and isinstance(problem, KernelBatch):
+                    raise SlowPairs(problem.kernel_evals)
                 before = float(work[k])
                 work[k] += most_pairs(n)
                 if sums is None and (n > MOST or _most_between(problem, k)):
@@ -193,8 +208,7 @@ def _most_between(problem: PackedBatch, k: int) -> bool:
 def _exchange(problem: PackedBatch, state: BatchState, k: int) -> float:
     """`exchange_and_move` of member k."""
     part, free = problem.parts[k], problem.bias == "free"
-    (K, at), level = problem.values_of(k), float(state.found["level"][k] * problem.spread[k])
-    K = K if len(at) == len(K) else K[np.ix_(at, at)]
+    K, level = problem.values_of(k), float(state.found["level"][k] * problem.spread[k])
     now, bounds = (state.beta[part], state.e[part]), (problem.lo[part], problem.hi[part])
     return exchange_and_move(K, *now, *bounds, level, free, problem.epsilon)
 
@@ -209,7 +223,8 @@ def _improve_by_rank(problem: PackedBatch, state: BatchState, k: int, tol: float
         total = float(problem.mass[k]) * (2.0 if free else 1.0)
     box = DualBox(c, problem.lo[part], problem.hi[part], free, problem.epsilon or 0.0, total)
     most = affordable_rank(work, part.stop - part.start)
-    K, at = (None, problem.rows[part]) if problem.weights is not None else problem.values_of(k)
+    K = None if problem.weights is not None else problem.values_of(k)
+    at = problem.rows[part] if K is None else np.arange(len(K))
     better = improve_by_rank(K, problem.weights, at, box, state.beta[part], most)
     if better is None:
         return
@@ -289,10 +304,10 @@ def _summed_anew(problem: PackedBatch, k: int, beta: np.ndarray) -> tuple[np.nda
     rows, used, exact = problem.rows[problem.parts[k]], np.flatnonzero(beta), problem.weights
     if exact is not None:
         return exact.norms[rows], *exact.again(rows[used], beta[used], rows)
-    K, at = problem.values_of(k)
-    own, off = np.sqrt(np.maximum(K[at, at].astype(np.float64), 0.0)), np.empty(len(rows))
-    r = beta[used] @ K[np.ix_(at[used], at)].astype(np.float64, copy=False)
-    _errors(K if len(K) == len(at) else K[np.ix_(at, at)], problem.errors, rows, beta, own, off)
+    K, off = problem.values_of(k), np.empty(len(rows))
+    own = np.sqrt(np.maximum(np.diagonal(K).astype(np.float64), 0.0))
+    r = beta[used] @ K[used].astype(np.float64, copy=False)
+    _errors(K, problem.errors, rows, beta, own, off)
     return own, r, off
 
 
@@ -327,7 +342,9 @@ def _solve(these, members, goal, n_iter, free, indefinite, epsilon, plain, sums)
         n, y, beta, box = end - at, these.y[at:end], these.beta[at:end], these.box[at:end]
         lo, hi, rows, e = these.lo[at:end], these.hi[at:end], these.rows[at:end], these.e[at:end]
         cut = n if sums is None else sums.positive[k]
-        K, own = _own_values(these.K, these.places[at:end])
+        K, own, source = member_values(these.K, these.blocks, these.places[at:end], beta)
+        if plain is None or not free:
+            copy_all(source, K)
         off, none = np.empty(n), np.zeros(n)
         finished, stuck, net = False, False, beta
         mass, spread = 0.0 if sums is None else sums.mass[k], _spread_of(K, sums)
@@ -345,7 +362,7 @@ def _solve(these, members, goal, n_iter, free, indefinite, epsilon, plain, sums)
                     steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
                 if steps < 0:
                     width = epsilon if epsilon > 0.0 else 0.0
-                    steps = pair_steps(K, beta, e, lo, hi, level, most, width, cut, indefinite is None)
+                    steps = pair_steps_of(K, source, beta, e, lo, hi, level, most, width, cut, indefinite is None)
                 stuck = indefinite is None and steps == most
             found.on_face = stuck
             if stuck:
@@ -395,33 +412,13 @@ def _move_on_face(these, k, free, epsilon, sums):
     """Newton steps of member k; the arithmetic done, in units of its points."""
     at, end = these.cuts[k], these.cuts[k + 1]
     y, beta, e = these.y[at:end], these.beta[at:end], these.e[at:end]
-    K, _ = _own_values(these.K, these.places[at:end])
+    K, _, source = member_values(these.K, these.blocks, these.places[at:end], beta)
+    copy_all(source, K)
     _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
     cut = len(y) if sums is None else sums.positive[k]
     work = steps_on_face(K, beta, e, these.lo[at:end], these.hi[at:end], free, epsilon, cut)
     _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)  # what the steps have added up is less exact
     return work
-
-
-@compiled(no_cpython_wrapper=True)
-def _own_values(values, rows):
-    """The kernel values of some points among themselves, and the norms of these points."""
-    n = len(rows)
-    own, ends = np.empty(n), np.empty(n, np.int64)
-    for i in range(n - 1, -1, -1):
-        own[i] = math.sqrt(values[rows[i], rows[i]]) if values[rows[i], rows[i]] > 0.0 else 0.0
-        ends[i] = ends[i + 1] if i + 1 < n and rows[i + 1] == rows[i] + 1 else i + 1
-    if ends[0] == n == len(values):
-        return values, own
-    K = np.empty((n, n), values.dtype)
-    for i in range(n):
-        row, out, first = values[rows[i]], K[i], 0
-        while first < n:  # points side by side, as in a class, are copied together
-            here, there = out[first : ends[first]], row[rows[first] : rows[first] + ends[first] - first]
-            for j in range(len(here)):
-                here[j] = there[j]
-            first = ends[first]
-    return K, own
 
 
 @compiled

@@ -11,6 +11,8 @@ from hinge.solvers.kernel.set_exchange import exchange_sets
 
 MOST = 1024
 """Points up to which the whole matrix is worked on; above, `BlockDual` spares what it can of it."""
+LARGEST_PAIR = 2 * MOST
+"""The same of pairs of many classes, of whose kernel values each serves several pairs."""
 ALONE = 3.0
 """Times the spread of the targets that a coefficient can add to its own response, where it is said to fit it alone."""
 FIRST = 0.1

@@ -34,6 +34,7 @@ import numpy as np
 
 from hinge.compiled import compiled, extends_compiler
 from hinge.problems.svm.kernel_duality import slope_above, slope_below
+from hinge.solvers.kernel.member_rows import copy_row
 
 LARGEST = 1e3
 """Where s or 1/s is larger than this, it becomes 1 again, and where τ is that many steps, it becomes 0: b and τa must
@@ -80,11 +81,6 @@ def new_line(beta):
 
 
 @compiled(inline="always")
-def _turned_to(line):
-    return line.some[1 : 1 + line.some[0]]
-
-
-@compiled(inline="always")
 def place(line, k):
     """β of point k."""
     return line.start[k] + line.at[0] * line.lean[k]
@@ -93,7 +89,8 @@ def place(line, k):
 @compiled
 def settle(line):
     """Begin at the present β."""
-    for k in _turned_to(line):
+    for m in range(1, 1 + line.some[0]):
+        k = line.some[m]
         line.start[k] += line.at[0] * line.lean[k]
     line.at[0] = line.at[2] = line.at[3] = 0.0
 
@@ -102,7 +99,8 @@ def settle(line):
 def point(line, i, j):
     """Take the direction eᵢ - eⱼ."""
     settle(line)
-    for k in _turned_to(line):
+    for m in range(1, 1 + line.some[0]):
+        k = line.some[m]
         line.lean[k], line.listed[k] = 0.0, False
     line.lean[i], line.lean[j], line.at[1] = 1.0, -1.0, 1.0
     line.some[0], line.some[1], line.some[2] = 2, i, j
@@ -139,7 +137,8 @@ def narrow(line, k, low, high):
 def _rescale(line, s):
     """Begin at the present β, with s·a in place of a; the ends are the same."""
     now, least, most = line.at[0], (line.at[2] - line.at[0]) / s, (line.at[3] - line.at[0]) / s
-    for k in _turned_to(line):
+    for m in range(1, 1 + line.some[0]):
+        k = line.some[m]
         line.start[k] += now * line.lean[k]
         line.lean[k] *= s
     line.at[0], line.at[2], line.at[3] = 0.0, min(least, most), max(least, most)
@@ -153,7 +152,8 @@ def reach(line, t, low, high):
     if line.at[2] <= there <= line.at[3]:
         return t, -1
     least, most, first, last = -np.inf, np.inf, -1, -1
-    for k in _turned_to(line):
+    for m in range(1, 1 + line.some[0]):
+        k = line.some[m]
         below, above = _ends_of(k, line, low, high)
         if below > least:
             least, first = below, k
@@ -298,8 +298,14 @@ def pair_steps(K, beta, e, lo, hi, tol, most, epsilon, cut, conjugate):
     is one sum. Steps are `conjugate` where K is positive semidefinite; else each pair moves alone, as in LIBSVM, since
     there is no least value in a plane. Returns the number of steps.
     """
-    old = beta.copy()
-    steps = pair_moves(K, np.arange(len(beta)), beta, e, lo, hi, tol, 0, tol, most, epsilon, cut, conjugate)
+    return pair_steps_of(K, None, beta, e, lo, hi, tol, most, epsilon, cut, conjugate)
+
+
+@compiled
+def pair_steps_of(K, source, beta, e, lo, hi, tol, most, epsilon, cut, conjugate):
+    """The same; with a `RowCopies`, that is not None, the rows of points that move are copied from it."""
+    old, lines = beta.copy(), np.arange(len(beta)) if source is None else source.lines
+    steps = _moves(K, lines, source, beta, e, lo, hi, tol, 0, tol, most, epsilon, cut, conjugate)
     for k in range(len(beta)):
         d, row = beta[k] - old[k], K[k]
         if d != 0.0:
@@ -314,18 +320,30 @@ def pair_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, co
 
     The values of point k with all others are in row `rows[k]` of K; where there is none, -1, its bounds must be β.
     """
+    return _moves(K, rows, None, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, conjugate)
+
+
+@compiled
+def _moves(K, rows, source, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, conjugate):
+    """`pair_moves`; if there is a `source`, rows that are not there are copied from it.
+
+    What every step calls takes no views of arrays and has one end, so that Numba counts no references to arrays there.
+    """
     n = len(beta)
-    diag, tiny = diagonal(K, rows, conjugate)
+    diag, tiny = diagonal(K, rows, source, conjugate)
     unit = _unit(tiny / (LEAST if conjugate else TINY))
     sides = Sides(np.empty(n, K.dtype), np.empty(n, K.dtype), np.empty(n), np.empty(n))
     for k in range(n):
         _set_sides(k, beta[k], lo, hi, epsilon, sides)
     slopes, line, curve, steps = _begin(K, e, sides, cut), new_line(beta), 0.0, 0
     while steps < most:
-        i, j, rise, violation = _pair(K, rows, sides, slopes, diag, curve, tiny, unit, cut)
+        i, j, least, violation = _pair(K, rows, source, sides, slopes, diag, curve, tiny, unit, cut)
         if j < 0 or violation <= (fine if steps < many else tol):
             break
+        if source is not None and rows[j] < 0:
+            copy_row(source, j, K)
         steps += 1
+        rise = np.float64(slopes.e[j] + sides.below[j] - least)
         both = np.float64(diag[i]) + diag[j]
         own = max(both - 2.0 * K[rows[i], j], 0.5 * TINY * abs(both), tiny)
         t, blocked = _alone(i, j, rise / own, line, sides)
@@ -350,20 +368,22 @@ def pair_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut, co
             _set_sides(k, place(line, k), lo, hi, epsilon, sides)
             if epsilon > 0.0:  # zero may have become an end
                 narrow(line, k, sides.low, sides.high)
-        _follow(K[rows[i]], K[rows[j]], share, t, sides, slopes, cut)
+        _follow(K, rows[i], rows[j], share, t, sides, slopes, cut)
     for k in range(n):
         beta[k] = min(max(place(line, k), lo[k]), hi[k])
     return steps
 
 
 @compiled
-def diagonal(K, rows, positive):
+def diagonal(K, rows, source, positive):
     """The diagonal in one piece, and the least curvature of a step: as in LIBSVM where K is not `positive`."""
     diag, largest = np.zeros(len(rows), K.dtype), 0.0
     for k in range(len(rows)):
-        if rows[k] >= 0:
+        if source is not None:
+            diag[k] = source.diag[k]
+        elif rows[k] >= 0:
             diag[k] = K[rows[k], k]
-            largest = max(largest, abs(diag[k]))
+        largest = max(largest, abs(diag[k]))
     least = LEAST if positive else TINY
     return diag, least * largest if largest > 0.0 else least
 
@@ -403,7 +423,7 @@ def _begin(K, e, sides, cut):
         for k in range(first, last):
             slopes.e[k] = e[k] - middle
     if n > 0:
-        _follow(K[0], K[0], 0.0, 0.0, sides, slopes, cut)
+        _follow(np.zeros((1, n), K.dtype), 0, 0, 0.0, 0.0, sides, slopes, cut)
     return slopes
 
 
@@ -420,10 +440,10 @@ def _gain(rise, curve, t):
 
 
 @compiled
-def _pair(K, rows, sides, slopes, diag, curve, tiny, unit, cut):
-    """The pair that gains most with p, its first point has the least slope; its rise, and the worst violation."""
+def _pair(K, rows, source, sides, slopes, diag, curve, tiny, unit, cut):
+    """The pair that gains most with p, its first point has the least slope; that slope, and the worst violation."""
     n = len(diag)
-    i, j, rise, violation, best, from_ = -1, -1, 0.0, -np.inf, np.float32(0.0), slopes.least[0]
+    i, j, violation, best, from_ = -1, -1, -np.inf, np.float32(0.0), slopes.least[0]
     root = np.sqrt(unit) / np.sqrt(curve) if curve > 0.0 else 0.0
     widest = np.float64(slopes.largest[0] - slopes.least[0])
     if cut < n:
@@ -436,21 +456,22 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, unit, cut):
         violation = max(violation, np.float64(apart))
         if not apart > 0.0:
             continue
-        row = K[rows[u]]
+        if source is not None and rows[u] < 0:
+            copy_row(source, u, K)
         for at in range(first, last, CHUNK):
             end = min(at + CHUNK, last)
-            gain = _set_gains(np.uint64(at), np.uint64(end), row, diag, sides, slopes, u, root, least, tiny, unit, size)
+            gain = _set_gains(
+                np.uint64(at), np.uint64(end), K, rows[u], diag, sides, slopes, u, root, least, tiny, unit, size
+            )
             if gain > best + TIE * best:
                 i, j, best, from_ = u, at, gain, least
-    if j >= 0:
-        while slopes.gains[j] < best - TIE * best:
-            j += 1
-        rise = np.float64(slopes.e[j] + sides.below[j] - from_)
-    return i, j, rise, violation
+    while j >= 0 and slopes.gains[j] < best - TIE * best:
+        j += 1
+    return i, j, from_, violation
 
 
-@compiled
-def _set_gains(first, last, row, diag, sides, slopes, u, root, least, tiny, unit, size):
+@compiled(inline="always")
+def _set_gains(first, last, K, row, diag, sides, slopes, u, root, least, tiny, unit, size):
     """rise²/curvature of point u with some others, without a branch, to half a percent; returns the largest.
 
     Rises are multiplied by `size`, a power of two by which none is larger than 1: a square could overflow.
@@ -465,7 +486,7 @@ def _set_gains(first, last, row, diag, sides, slopes, u, root, least, tiny, unit
         up, dot = np.float32(size * ((e[k] + below[k]) - least)), np.float32(root * (mine - q[k]))
         up = larger(up, zero)
         both = own + diag[k]
-        alone = larger(np.float32(unit * larger(both - two * row[k], share * abs(both))), tiny)
+        alone = larger(np.float32(unit * larger(both - two * K[row, k], share * abs(both))), tiny)
         gain = up * up * _inverse(larger(alone - dot * dot, larger(floor * alone, tiny)))
         gains[k] = gain
         best = larger(best, gain)
@@ -491,16 +512,16 @@ def _alone(i, j, t, line, sides):
 
 
 @compiled
-def _follow(row, other, share, t, sides, slopes, cut):
+def _follow(K, row, other, share, t, sides, slopes, cut):
     """Give q its rows, move e along it, and find the ends of the slopes."""
-    n = len(row)
+    n = K.shape[1]
     share, t = slopes.q.dtype.type(share), slopes.q.dtype.type(t)
     for part in range(1 if cut == n else 2):
         first, last = _span(part, n, cut)
         least, largest, place = np.inf, -np.inf, first
         for at in range(first, last, CHUNK):
             low, high = _follow_some(
-                np.uint64(at), np.uint64(min(at + CHUNK, last)), row, other, share, t, sides, slopes
+                np.uint64(at), np.uint64(min(at + CHUNK, last)), K, row, other, share, t, sides, slopes
             )
             slopes.lows[(at - first) // CHUNK] = low
             least, largest = min(least, low), max(largest, high)
@@ -515,11 +536,11 @@ def _follow(row, other, share, t, sides, slopes, cut):
 
 
 @compiled
-def _follow_some(first, last, row, other, share, t, sides, slopes):
+def _follow_some(first, last, K, row, other, share, t, sides, slopes):
     e, q, above, below = slopes.e, slopes.q, sides.above, sides.below
     least, largest = above.dtype.type(np.inf), above.dtype.type(-np.inf)
     for k in range(first, last):
-        turned = share * q[k] + (row[k] - other[k])
+        turned = share * q[k] + (K[row, k] - K[other, k])
         moved = e[k] + t * turned
         q[k], e[k] = turned, moved
         up, down = moved + above[k], moved + below[k]
@@ -535,7 +556,7 @@ def single_steps(K, beta, e, lo, hi, tol, most, epsilon):
     The one that gains most moves first. Without a width ε, `epsilon` is negative, a coordinate at zero has one slope.
     """
     n = len(beta)
-    diag, tiny = diagonal(K, np.arange(n), True)
+    diag, tiny = diagonal(K, np.arange(n), None, True)
     for step in range(most):
         i, best, violation = -1, 0.0, 0.0
         for k in range(n):

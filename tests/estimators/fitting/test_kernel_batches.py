@@ -10,6 +10,7 @@ from hinge.estimators.fitting.tasks import fits_in_batch, tasks_of
 from hinge.estimators.kernel import kernel_machine
 from hinge.kernels import Function, Gaussian
 from hinge.solvers import ActiveSet
+from hinge.solvers.kernel import active_batch
 from hinge.solvers.kernel.active_rounds import MOST
 
 
@@ -30,10 +31,10 @@ def test_together_they_are_what_they_are_one_by_one(shape, weighted):
     assert together.gap_ <= 1e-6
 
 
-def small(sizes, memory=1e9, one_vs_one=True, kernel=None):
+def small(sizes, memory=1e9, one_vs_one=True, kernel=None, rounded=False):
     codes = np.repeat(np.arange(len(sizes)), sizes)
     tasks = tasks_of(codes, len(sizes), None, None, None, one_vs_one=one_vs_one and len(sizes) > 2)
-    return fits_in_batch(tasks, len(codes), kernel or Gaussian(1.0), memory)
+    return fits_in_batch(tasks, len(codes), kernel or Gaussian(1.0), memory, rounded=rounded)
 
 
 def test_what_counts_as_small():
@@ -45,6 +46,19 @@ def test_what_counts_as_small():
     assert not small([5, 5], kernel=Function(lambda x, z: 1.0))
     assert small([MOST, MOST, 10, 10, 10])  # of many classes pairs may be larger
     assert not small([MOST, MOST + 1, 10, 10, 10]) and not small([MOST, MOST, 10, 10])
+    assert small([2 * MOST, 2 * MOST, 10, 10, 10], rounded=True)  # and yet larger in single precision
+    assert not small([2 * MOST, 2 * MOST + 1, 10, 10, 10], rounded=True)
+
+
+def test_large_pairs_whose_steps_are_slow_are_left_to_the_other_solver(monkeypatch):
+    """Points of five classes in one place, for a large C: the batch is given up, and its kernel values are counted."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 3)), np.arange(200) % 5
+    monkeypatch.setattr(active_batch, "LARGEST_PAIR", 50)
+    model, alone = (SVC(1e4, gamma=1.0, tol=0.1, solver=solver).fit(X, y) for solver in ("auto", ActiveSet()))
+    assert model.solver_ == ActiveSet() and model.gap_ <= 0.1  # of a batch it has a tolerance
+    assert model.n_kernel_evals_ == alone.n_kernel_evals_ + 200 * 201 // 2
+    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
 
 
 def made_up(classes, n=120):
