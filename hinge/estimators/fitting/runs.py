@@ -292,16 +292,18 @@ def run_in_batch(
     def run(k: int, own: Plan) -> Result:
         return run_one(batches[k], 0, own, keep_state=True)
 
-    with one_blas_thread():
-        results = [run(0, plan)] if len(groups) == 1 else run_each(len(groups), run, plan, 1)
-    if rounded and any(result.status is Status.STALLED for result in results):
-        rest = plan._replace(stop=replace(plan.stop, max_time=left_of(plan.stop.max_time, began)))
-        evals = sum(one.kernel_evals for one in batches)
-        try:
+    again, retry = None, False
+    try:
+        with one_blas_thread():
+            results = [run(0, plan)] if len(groups) == 1 else run_each(len(groups), run, plan, 1)
+        if retry := rounded and any(result.status is Status.STALLED for result in results):
+            rest = plan._replace(stop=replace(plan.stop, max_time=left_of(plan.stop.max_time, began)))
             again = run_in_batch(tasks, rest, X, kernel, batch_of, by_class=by_class, finer=finer)
-        except SlowPairs as slow:
-            raise SlowPairs(evals + slow.args[0]) from slow
-        return None if again is None else again._replace(evals=again.evals + evals)
+    except SlowPairs as slow:  # of one of these batches, or of those of the second run
+        own = sum(one.kernel_evals for one in batches)
+        raise SlowPairs(own + slow.evals if retry else own) from slow
+    if retry:
+        return None if again is None else again._replace(evals=again.evals + sum(one.kernel_evals for one in batches))
     parts = [_runs_of(*one, tol) for one in zip(batches, results, rows, strict=True)]
     return join_runs(cast(list[Runs], parts)) if all(part is not None for part in parts) else None
 

@@ -291,7 +291,8 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
             plan, runs = Plan(self._solver(len(tasks)), self._stop(began), None, seed, self.on_interrupt), None
             vain, rounded = 0, pairs and self._may_round and isinstance(kernel, Gaussian) and self.tol >= SINGLE
             rounded = rounded and shape_of(X)[0] > FLOAT64_POINTS
-            small = fits_in_batch(tasks, shape_of(X)[0], kernel, memory, copies=self._copies, rounded=rounded)
+            larger = rounded and plan.stop.max_iter is None  # else each pair is a batch, with values of its own
+            small = fits_in_batch(tasks, shape_of(X)[0], kernel, memory, copies=self._copies, rounded=larger)
             if small and self._needs_only_answer:
                 make = partial(self._batch, C=C)
                 sort = pairs or self._positive_first
@@ -299,7 +300,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
                 try:
                     runs = run_in_batch(tasks, plan, X, kernel, make, **options)
                 except SlowPairs as slow:
-                    (vain,), plan = slow.args, plan._replace(stop=self._stop(began))
+                    vain, plan = slow.evals, plan._replace(stop=self._stop(began))
                 if runs is not None and not runs.stalled:
                     if self.verbose:
                         report_histories(reports_of(self, X, y, names, None), runs.ends)

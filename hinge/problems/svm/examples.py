@@ -68,8 +68,12 @@ class Examples(Problem[Answer]):
 
     @cached_property
     def spread(self) -> float:
-        """The typical size of gᵢ at w = 0 and the best bias: 1 for labels, the mean deviation for targets."""
-        return spread_of(self.target) if self.loss.two_sided else 1.0
+        """The typical size of gᵢ at w = 0 and the best bias: 1 for labels, the mean deviation for targets.
+
+        Of a piecewise linear loss without a bias, or with a free one, no less than the objective of w = 0.
+        """
+        free = getattr(self, "bias", "free") != "none"
+        return spread_of(self.target, self.row_shares(), free=free) if self.loss.two_sided else 1.0
 
     @cached_property
     def unit(self) -> float:
@@ -188,9 +192,10 @@ def balance(positive: float, negative: float) -> tuple[int, float]:
     return 1 if positive > negative else -1, ratio
 
 
-def spread_of(target: np.ndarray) -> float:
-    """The mean absolute deviation of targets from their mean; 1 where they are all equal."""
-    return float(np.abs(target - target.mean()).mean()) or 1.0
+def spread_of(target: np.ndarray, weight: np.ndarray | None = None, *, free: bool = True) -> float:
+    """The mean absolute deviation of targets from their mean, if that is `free`, or from zero; 1 where it is zero."""
+    centre = np.average(target, weights=weight) if free else 0.0
+    return float(np.average(np.abs(target - centre), weights=weight)) or 1.0
 
 
 def sorted_bias(r: Array, y: Array, c: Array | float, epsilon: float | None = None) -> Any:

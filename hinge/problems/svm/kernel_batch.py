@@ -208,6 +208,7 @@ class PackedBatch(Problem[BatchExpansion]):
             return Blocks(own, own, own, room)
         across = between[: len(own) * len(other)].reshape(len(own), len(other))
         if self._held != (first, last):
+            self._held = None  # until all of them are there
             rows, columns = (np.arange(*self.bundles[b : b + 2]) for b in (first, last))
             for lo in range(0, len(rows), TILE_ROWS):
                 self.points.fill(rows[lo : lo + TILE_ROWS], columns, across[lo : lo + TILE_ROWS])
@@ -357,7 +358,10 @@ class KernelBatch(PackedBatch):
         self.unit, self.spread = np.zeros(len(self.lam)), np.ones(len(self.lam))
         for k, part in enumerate(self.parts) if loss.two_sided else ():
             s, t = weight[part], y[part]
-            self.unit[k], self.spread[k] = FAINT * float(s @ np.abs(t)) / float(s.sum()), spread_of(t)
+            self.unit[k], self.spread[k] = (
+                FAINT * float(s @ np.abs(t)) / float(s.sum()),
+                spread_of(t, s, free=bias == "free"),
+            )
 
     def best_multiple(self, answer: BatchExpansion) -> BatchExpansion:
         """The best multiple of each member's answer for another C: see `KernelRegularized.best_multiple`."""

@@ -37,8 +37,12 @@ MANY = 128
 class SlowPairs(Exception):
     """Pair steps are slow for a member so large that Newton steps over its points would be slower than `BlockDual`.
 
-    Its argument is the number of kernel values that have been computed.
+    `evals` is the number of kernel values that have been computed.
     """
+
+    def __init__(self, evals: int) -> None:
+        super().__init__(f"Pair steps are slow for more than {LARGEST_PAIR} points: solve the members by BlockDual.")
+        self.evals = evals
 
 
 class BatchState(NamedTuple):

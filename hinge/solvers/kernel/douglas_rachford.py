@@ -108,8 +108,9 @@ def solve_blocks(
         fixed = fixed + (_sum(beta) - _sum(fixed)) / total * g
         M = torch.baddbmm(M, g[:, :, None], (g / total)[:, None, :], alpha=-1.0)
     # The slopes that the bounds and the kink at zero take up.
-    least = torch.where(beta > lo, torch.where(beta > 0.0, epsilon, -epsilon), -torch.inf)
-    most = torch.where(beta < hi, torch.where(beta < 0.0, -epsilon, epsilon), torch.inf)
+    kink = torch.full_like(beta, epsilon)
+    least = torch.where(beta > 0.0, kink, -kink).masked_fill(beta <= lo, -torch.inf)
+    most = torch.where(beta < 0.0, -kink, kink).masked_fill(beta >= hi, torch.inf)
     first = beta + torch.clamp(-e - b, least, most) / rho
     width = epsilon / rho if epsilon else None
     low, high, narrow = lo.to(fast), hi.to(fast), None if width is None else width.to(fast)

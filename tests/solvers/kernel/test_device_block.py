@@ -12,7 +12,7 @@ from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian, Sigmoid
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized
-from hinge.problems.svm.losses import epsilon_insensitive
+from hinge.problems.svm.losses import HINGE, epsilon_insensitive
 from hinge.solvers import BlockDual, DeviceBlock, choose, solve
 
 torch = pytest.importorskip("torch")
@@ -60,6 +60,15 @@ def test_regression_has_the_optimum_of_the_host(points, where, bias, C, epsilon,
     assert ours.certificate.gap <= 1e-3
     assert ours.certificate.objective == pytest.approx(theirs.certificate.objective, rel=1.2e-3)
     assert isinstance(choose(problems[0]).solver, DeviceBlock)
+
+
+def test_many_points_of_a_regression_are_solved_without_landmarks():
+    """Landmarks on a device are for classification: a solver that is chosen is one that the problem takes."""
+    X = np.random.default_rng(0).standard_normal((32768, 2)).astype(np.float32)
+    gram = device.DeviceGram(X, Gaussian(0.3), "cpu")
+    for y, loss in ((X[:, 0].astype(float), epsilon_insensitive(0.1)), (np.where(X[:, 0] > 0, 1, -1), HINGE)):
+        problem = KernelRegularized(gram, y, 0.1, loss=loss)
+        assert choose(problem).solver.rejects(problem) is None
 
 
 @pytest.mark.slow
