@@ -6,20 +6,13 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 
 from hinge import LinearSVCCV, LinearSVRCV
 
-WEIGHTS = "folds are of rows, and a row of weight two is not two rows"
-EXPECTED = {
-    "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
-    "check_sample_weight_equivalence_on_sparse_data": WEIGHTS,
-}
-ESTIMATORS = [LinearSVCCV(Cs=[0.1, 1.0], cv=3, tol=1e-10), LinearSVRCV(Cs=[0.1, 1.0], cv=3)]
+ESTIMATORS = [LinearSVCCV(Cs=[0.1, 1.0], cv=3, tol=1e-10), LinearSVRCV(Cs=[0.1, 1.0], cv=3, tol=1e-10)]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The fit ended because")
 @pytest.mark.filterwarnings("ignore:Class .* has one row")
-@parametrize_with_checks(
-    ESTIMATORS, expected_failed_checks=lambda model: EXPECTED if isinstance(model, LinearSVRCV) else {}
-)
+@parametrize_with_checks(ESTIMATORS)
 def test_sklearn_compatible(estimator, check):
     check(estimator)
 
