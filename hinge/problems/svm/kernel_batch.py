@@ -358,10 +358,8 @@ class KernelBatch(PackedBatch):
         self.unit, self.spread = np.zeros(len(self.lam)), np.ones(len(self.lam))
         for k, part in enumerate(self.parts) if loss.two_sided else ():
             s, t = weight[part], y[part]
-            self.unit[k], self.spread[k] = (
-                FAINT * float(s @ np.abs(t)) / float(s.sum()),
-                spread_of(t, s, free=bias == "free"),
-            )
+            self.unit[k] = FAINT * float(s @ np.abs(t)) / float(s.sum())
+            self.spread[k] = spread_of(t, s, free=bias == "free")
 
     def best_multiple(self, answer: BatchExpansion) -> BatchExpansion:
         """The best multiple of each member's answer for another C: see `KernelRegularized.best_multiple`."""
