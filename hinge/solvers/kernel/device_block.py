@@ -29,6 +29,8 @@ MANY = 32768
 """Points from which on working sets begin twice as large, and runs with landmarks."""
 ROOM = 0.75
 """Share of the largest working set up to which all points between bounds are in it."""
+OF_A_VALUE = 40
+"""Bytes of a round for each kernel value of its working set."""
 GAINS = 0.2
 """Share of the gap that a round should close; where it does not, the next one takes more steps."""
 
@@ -76,14 +78,15 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
     On a GPU kernel values cost next to nothing and synchronising is expensive: a round waits for the device once, for
     the numbers of an evaluation. It costs :math:`|B|(|B| + n)` kernel values, :math:`\\tfrac43|B|^3`
     operations to invert K_BB + ρI, and :math:`2|B|^2` a step. ρ follows from one round to the next the ratio of both
-    residuals of the splitting; steps become more where a round closes little of the gap.
+    residuals of the splitting. Where a round closes little of the gap the next takes more steps in its block, and once
+    there are sixteen times as many a larger one: blocks take turns where they do not hold all points between bounds.
 
     Parameters
     ----------
     block : int, optional
         Points of the first working set, and most new ones of a later one; by default 1024, or 2048 of many points.
     most : int
-        Largest working set.
+        Largest working set; twice as many points where more steps in a block no longer help.
     steps : int
         Steps in a block, a multiple of 10.
 
@@ -180,7 +183,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         self, problem: KernelRegularized, state: DeviceBlockState, lines: Lines, b: "torch.Tensor"
     ) -> "torch.Tensor":
         gram, n = _gram(problem), problem.n
-        size, drawn = min(n, self.size(n, state.free, state.off)), state.gap > UNIFORM
+        size, drawn = self._size_of(problem, state), state.gap > UNIFORM
         if size == n:
             return gram.xp.arange(n, device=lines.r.device)[None]
         u = gram.array(draw_units(state.key, state.t * n, n))[None] if drawn else None
@@ -189,10 +192,18 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         draw, roomy = (gram.xp.full((1, 1), flag, device=b.device) for flag in (drawn, state.free <= ROOM * size))
         return working_sets(lines, b, size, u, draw, roomy, problem.loss.epsilon)
 
-    def size(self, n: int, free: int, off: int) -> int:
+    def _size_of(self, problem: KernelRegularized, state: DeviceBlockState) -> int:
+        """Points of the next working set: of the larger ones only where memory has room."""
+        size = self.size(problem.n, state.free, state.off, state.steps)
+        if size > self.most and _gram(problem).free() < 2 * OF_A_VALUE * size**2:
+            size = self.size(problem.n, state.free, state.off)
+        return min(problem.n, size)
+
+    def size(self, n: int, free: int, off: int, steps: int = 0) -> int:
         """A power of two that holds the points between bounds, and new ones; it may be more than n."""
-        block = min(self.most, self.block or (1024 if n < MANY else 2048))
-        return min(self.most, 1 << (max(block, free + min(block, off)) - 1).bit_length())
+        most = 2 * self.most if steps >= PATIENCE * self.steps else self.most
+        block = min(most, self.block or (1024 if n < MANY else 2048))
+        return min(most, 1 << (max(block, free + min(block, off)) - 1).bit_length())
 
     def solution(self, problem: KernelRegularized, state: DeviceBlockState) -> Expansion:
         """The best multiple of w."""
@@ -220,7 +231,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
 
     def cost(self, problem: KernelRegularized, state: DeviceBlockState | None = None) -> Cost:
         n = problem.n
-        size = min(n, self.size(n, *((0, 0) if state is None else (state.free, state.off))))
+        size = min(n, self.size(n, 0, 0)) if state is None else self._size_of(problem, state)
         return Cost(kernel_values=size * (size + n), a_pass=max(1, n // max(1, size)))
 
 

@@ -21,7 +21,7 @@ from hinge.problems.base import Certificate, Cost
 from hinge.problems.batch import Batch, BatchSolution, combine_certificates
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Solver
-from hinge.solvers.kernel.device_block import GAINS, PATIENCE, ROOM, UNIFORM, DeviceBlock, balanced
+from hinge.solvers.kernel.device_block import GAINS, OF_A_VALUE, PATIENCE, ROOM, UNIFORM, DeviceBlock, balanced
 from hinge.solvers.kernel.device_rounds import Lines, Seen, first_sets, look, move, working_sets
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 SURE = 0.9
 """Fraction of the tolerance that the gap should have before its rounding is known."""
-OF_A_POINT, OF_A_VALUE = 200, 40
-"""Bytes of a line for each point, and for each kernel value of its working set."""
+OF_A_POINT = 200
+"""Bytes of a line for each point."""
 
 
 class PairBatch(Batch):
@@ -171,7 +171,7 @@ class DevicePairs(Solver[PairBatch, PairsState]):
         """Pairs whose next working sets are equally large and take equally many steps, up to what fits into memory."""
         alike: dict[tuple[int, int], list[int]] = {}
         for q in left:
-            size = self.solver.size(problem.members[q].n, pairs[q].free, pairs[q].off)
+            size = self.solver.size(problem.members[q].n, pairs[q].free, pairs[q].off, pairs[q].steps)
             alike.setdefault((size, pairs[q].steps), []).append(q)
         for (size, _), some in alike.items():
             most = max(1, problem.gram.free() // 2 // (OF_A_VALUE * size**2))
@@ -191,7 +191,7 @@ class DevicePairs(Solver[PairBatch, PairsState]):
 
     def _values(self, member: KernelRegularized, pair: Pair) -> int:
         """Kernel values of the next round of a member."""
-        size = min(member.n, self.solver.size(member.n, pair.free, pair.off))
+        size = min(member.n, self.solver.size(member.n, pair.free, pair.off, pair.steps))
         return size * (size + member.n)
 
     def solution(self, problem: PairBatch, state: PairsState) -> BatchSolution:

@@ -78,6 +78,17 @@ def test_more_points_between_bounds_than_a_working_set_holds_take_turns(points):
     assert solve(problem, DeviceBlock(block=64, most=128), stop=Stop(1e-3, max_iter=200)).certificate.gap <= 1e-3
 
 
+def test_blocks_double_once_more_steps_no_longer_help_and_memory_has_room(points, monkeypatch):
+    X, y = points
+    problem = KernelRegularized.from_C(device.DeviceGram(X, Gaussian(10.0), "cpu"), y, 10.0, bias="free")
+    solver = DeviceBlock(block=32, most=64)
+    state = solver.init(problem)._replace(free=200, off=50)
+    late = state._replace(steps=16 * solver.steps)
+    assert [solver.cost(problem, one).kernel_values for one in (state, late)] == [64 * 464, 128 * 528]
+    monkeypatch.setattr(problem.gram, "free", lambda: 10_000)
+    assert solver.cost(problem, late).kernel_values == 64 * 464
+
+
 def test_it_is_what_auto_takes_where_it_can(points):
     X, y = points
     assert isinstance(SVC(device="cpu:0").fit(X, y).solver_, DeviceBlock)
