@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.access.arrays import to_host
 from hinge.access.gram.device import import_torch, tf32
 from hinge.access.matrix import Matrix
 from hinge.access.rows import DenseRows
@@ -89,9 +90,39 @@ def on_device(matrix: Matrix, device: str, *, checked: bool = True) -> "FullRows
     return placed[device]
 
 
+class DeviceMatrix(Matrix):
+    """A matrix whose rows lie on a device alone, where products with it are made: the host knows the shape."""
+
+    def __init__(self, n: int, d: int, device: str) -> None:
+        super().__init__(np.broadcast_to(np.zeros(1), (n, d)), checked=True)  # zeros that take no memory
+        self.device = device
+
+    def row_blocks(self) -> Iterator[tuple[int, int]]:
+        """One range: all rows are multiplied in one call."""
+        yield 0, self.shape[0]
+
+    def largest_norm(self) -> float:
+        """The largest norm of a row."""
+        return on_device(self, self.device).largest_norm
+
+    def responses(self, w: np.ndarray, lo: int, hi: int, billed: bool = True) -> np.ndarray:
+        """``X[lo:hi] @ w``, as exact as the rows are stored."""
+        rows = on_device(self, self.device)
+        V = np.zeros((rows.width, 1))
+        V[: len(w), 0] = w
+        return to_host(rows.responses(sent(rows.xp, V, self.device))[lo:hi, 0])
+
+    def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """``out += X[lo:hi].T @ coef``."""
+        rows = on_device(self, self.device)
+        every = np.zeros((rows.n, 1))
+        every[lo:hi, 0] = coef
+        out += to_host(rows.combine(sent(rows.xp, every, self.device))[: len(out), 0])
+
+
 def matrix_of_tensor(X: "torch.Tensor", device: str) -> Matrix:
-    """A matrix whose rows lie on the device alone, of which the host knows the shape."""
-    torch, matrix = import_torch(device), _without_memory(*X.shape)
+    """The matrix of rows that lie on a device."""
+    torch, matrix = import_torch(device), DeviceMatrix(len(X), X.shape[1], device)
     with _room_for(torch, matrix, device):
         rows = _extended(torch, X, matrix, device)
     _PLACED[matrix] = {device: rows}
@@ -109,14 +140,9 @@ def _room_for(torch: ModuleType, matrix: Matrix, device: str) -> Iterator[None]:
         ) from None
 
 
-def _without_memory(n: int, d: int) -> Matrix:
-    """A matrix of zeros that take no memory, for rows that are on a device."""
-    return Matrix(np.broadcast_to(np.zeros(1), (n, d)), checked=True)
-
-
 def keep_there(X: "torch.Tensor", d: int, device: str) -> Matrix:
-    """A matrix whose rows (xᵢ, 1), of d features, lie on the device alone: the host has zeros without memory."""
-    matrix = _without_memory(len(X), d)
+    """The matrix of rows (xᵢ, 1), of d features, that lie on a device."""
+    matrix = DeviceMatrix(len(X), d, device)
     rows = FullRows(import_torch(device), X, d, matrix.n_cells, matrix.rows.reads)
     rows.forms_squares = True
     _PLACED[matrix] = {device: rows}

@@ -30,7 +30,8 @@ from hinge.problems.svm.losses import HINGE
 from hinge.problems.svm.penalized import lam_of
 from hinge.sampling import key_of
 from hinge.solvers import Nystroem
-from hinge.solvers.kernel.nystroem import SHARE, eigenvalue_error, independent
+from hinge.solvers.kernel.features import eigenvalue_error, independent
+from hinge.solvers.kernel.nystroem import SHARE
 from hinge.solvers.newton.systems import MOST_DIRECT
 from hinge.types import Items
 

@@ -78,7 +78,7 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
         if problem.gram.on_device and problem.certifiable:
             from hinge.solvers.kernel.device_block import MANY, DeviceBlock
 
-            if problem.n >= MANY and not problem.loss.two_sided:
+            if problem.n >= MANY:
                 return Choice(FromLandmarks(DeviceBlock()), "landmarks tell most of many support vectors")
             return Choice(DeviceBlock(), "large blocks, solved where their kernel values are")
         if _rows_exceed_cache(problem):

@@ -21,6 +21,8 @@ from hinge.solvers.kernel.stalling import STILL, gains
 if TYPE_CHECKING:
     import torch
 
+LARGER = 4
+"""Blocks are twice as large once there are this many times as many steps in them."""
 PATIENCE = 16
 """Steps in a block may become this many times as many where rounds gain little."""
 NEAR = 100.0
@@ -79,7 +81,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
     the numbers of an evaluation. It costs :math:`|B|(|B| + n)` kernel values, :math:`\\tfrac43|B|^3`
     operations to invert K_BB + ρI, and :math:`2|B|^2` a step. ρ follows from one round to the next the ratio of both
     residuals of the splitting. Where a round closes little of the gap the next takes more steps in its block, and once
-    there are sixteen times as many a larger one: blocks take turns where they do not hold all points between bounds.
+    there are four times as many a larger one: blocks take turns where they do not hold all points between bounds.
 
     Parameters
     ----------
@@ -183,7 +185,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         self, problem: KernelRegularized, state: DeviceBlockState, lines: Lines, b: "torch.Tensor"
     ) -> "torch.Tensor":
         gram, n = _gram(problem), problem.n
-        size, drawn = self._size_of(problem, state), state.gap > UNIFORM
+        size, drawn = _next_size(self, problem, state), state.gap > UNIFORM
         if size == n:
             return gram.xp.arange(n, device=lines.r.device)[None]
         u = gram.array(draw_units(state.key, state.t * n, n))[None] if drawn else None
@@ -192,16 +194,9 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         draw, roomy = (gram.xp.full((1, 1), flag, device=b.device) for flag in (drawn, state.free <= ROOM * size))
         return working_sets(lines, b, size, u, draw, roomy, problem.loss.epsilon)
 
-    def _size_of(self, problem: KernelRegularized, state: DeviceBlockState) -> int:
-        """Points of the next working set: of the larger ones only where memory has room."""
-        size = self.size(problem.n, state.free, state.off, state.steps)
-        if size > self.most and _gram(problem).free() < 2 * OF_A_VALUE * size**2:
-            size = self.size(problem.n, state.free, state.off)
-        return min(problem.n, size)
-
     def size(self, n: int, free: int, off: int, steps: int = 0) -> int:
         """A power of two that holds the points between bounds, and new ones; it may be more than n."""
-        most = 2 * self.most if steps >= PATIENCE * self.steps else self.most
+        most = 2 * self.most if steps >= LARGER * self.steps else self.most
         block = min(most, self.block or (1024 if n < MANY else 2048))
         return min(most, 1 << (max(block, free + min(block, off)) - 1).bit_length())
 
@@ -231,13 +226,21 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
 
     def cost(self, problem: KernelRegularized, state: DeviceBlockState | None = None) -> Cost:
         n = problem.n
-        size = min(n, self.size(n, 0, 0)) if state is None else self._size_of(problem, state)
+        size = min(n, self.size(n, 0, 0)) if state is None else _next_size(self, problem, state)
         return Cost(kernel_values=size * (size + n), a_pass=max(1, n // max(1, size)))
 
 
 def _gram(problem: KernelRegularized) -> DeviceGram:
     assert isinstance(problem.gram, DeviceGram)
     return problem.gram
+
+
+def _next_size(solver: DeviceBlock, problem: KernelRegularized, state: DeviceBlockState) -> int:
+    """Points of the next working set: more than `most` only where memory has room."""
+    size = solver.size(problem.n, state.free, state.off, state.steps)
+    if size > solver.most and _gram(problem).free() < 2 * OF_A_VALUE * size**2:
+        size = solver.size(problem.n, state.free, state.off)
+    return min(problem.n, size)
 
 
 def _lines(problem: KernelRegularized, state: DeviceBlockState) -> Lines:

@@ -2,32 +2,24 @@
 
 import math
 import warnings
-import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpstrf
 
-from hinge.access import BaseGram, Matrix
-from hinge.access.arrays import doubled
+from hinge.access import BaseGram
 from hinge.access.streams.base import free_memory
 from hinge.constraints import Constraints, count
 from hinge.monitoring import Status, Stop
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, Solution
 from hinge.problems.base import Cost
-from hinge.problems.svm.levels import KernelLevels
 from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.driver import solve
+from hinge.solvers.kernel.features import Features, coefficients, features_of
 from hinge.solvers.kernel.level_root import FeatureAnswer, LevelProblem, solve_levels
 from hinge.solvers.newton.newton import Newton
-from hinge.threads import each, stretches
-
-if TYPE_CHECKING:  # imported when a device is asked for
-    from hinge.access.gram.device import DeviceGram
 
 Landmarked = KernelRegularized | KernelOneClass | LevelProblem
 """The problems that have a form over the features of landmarks: `on_features`, `feasible` and `lost`."""
@@ -37,29 +29,6 @@ SHARE = 0.2
 """Part of the gap that the linear solver may leave: the rest is the approximation's."""
 STEPS = 1000
 """Limit of the linear solver's steps in a round, as of the linear machines; it takes some tens."""
-BLOCK = 4096
-"""Rows whose features are computed together; a device takes more."""
-
-
-class Features(NamedTuple):
-    """The features :math:`z_i = L^{-1}K_{mi}` of all points, by landmarks none of which depends on the others.
-
-    ============ =======================================================
-    `asked`      the landmarks that were asked for
-    `landmarks`  those that are kept
-    `factor`     L, of :math:`K_{mm} = LL^T`; on a device with a ridge, which the rounding of kernel values needs
-    `rows`       Z, of shape (n, m), and on a device the constant feature, and zeros
-    `matrix`     the same as the matrix of a linear problem
-    `rest`       :math:`K_{ii} - \\|z_i\\|^2`, what they leave of a point
-    ============ =======================================================
-    """
-
-    asked: np.ndarray
-    landmarks: np.ndarray
-    factor: Any
-    rows: Any
-    matrix: Matrix
-    rest: np.ndarray
 
 
 class NystroemState(NamedTuple):
@@ -99,8 +68,8 @@ class Nystroem(Solver[Landmarked, NystroemState]):
     .. math:: \\min_{u, b}\\ \\frac\\lambda2\\|u\\|^2 + \\sum_i c_i\\,\\ell(y_i, \\langle u, z_i\\rangle + b), \\qquad
               z_i = L^{-1}K_{mi}, \\quad K_{mm} = LL^T
 
-    is solved by `Newton`, and so is the one-class SVM; the ν-SVMs of two classes and of regression are solved by a
-    sequence of such problems, see :mod:`hinge.solvers.kernel.level_root`. The answer
+    is solved by `Newton`, on a GPU by `DeviceNewton`, and so is the one-class SVM; the ν-SVMs of two classes and of
+    regression are solved by a sequence of such problems, see :mod:`hinge.solvers.kernel.level_root`. The answer
     :math:`w = \\sum_j\\beta_j\\phi(x_j)`, :math:`\\beta = L^{-T}u`, is a function in the space of the exact kernel, so
     that its objective there is an upper bound; its dual weights are feasible for the exact kernel too, so that their
     dual objective there is a lower bound.
@@ -158,11 +127,6 @@ class Nystroem(Solver[Landmarked, NystroemState]):
             return (
                 "Nystroem needs a positive semidefinite kernel, which this one is not: use another kernel, or fit "
                 "without n_components."
-            )
-        if problem.gram.on_device and (problem.loss.two_sided or isinstance(problem, KernelLevels)):
-            return (
-                "Nystroem on a device is for classification with a given C or λ: use device='cpu', or fit without "
-                "n_components."
             )
         return None
 
@@ -222,14 +186,14 @@ class Nystroem(Solver[Landmarked, NystroemState]):
 def _solve_with(problem: Landmarked, state: NystroemState, m: int, tol: float) -> NystroemState:
     """A round: the linear problem in the features of m landmarks, solved to a relative gap, and its exact responses."""
     gram, n = problem.gram, problem.n
-    features = _features_of(gram, _landmarks(problem, state.key, m))
+    features = features_of(gram, _landmarks(problem, state.key, m))
     if isinstance(problem, LevelProblem):
         found = solve_levels(problem, features.matrix, _newton(gram, tol), tol, STEPS, state.dual, state.r)
         u, dual, left, bound, still = found
     else:
         u, dual, left, bound, still = _solve_once(problem, features, state, tol)
     beta = np.zeros(n)
-    beta[features.landmarks] = _solved(gram, features.factor, u)
+    beta[features.landmarks] = coefficients(gram, features.factor, u)
     r, off = gram.again(features.landmarks, beta[features.landmarks], np.arange(n))
     b = 0.0 if isinstance(problem, KernelRegularized) and problem.bias == "none" else problem.best_bias(r)
     lost = problem.lost(dual, features.rest, bound)
@@ -240,14 +204,13 @@ def _solve_once(
     problem: KernelRegularized | KernelOneClass, features: Features, state: NystroemState, tol: float
 ) -> FeatureAnswer:
     """The answer of the linear problem to a relative gap, from the projection of the last answer."""
-    gram, n, box = problem.gram, problem.n, problem.boxes
-    linear, start = problem.on_features(features.matrix), None
-    if state.t:  # the projection of the last answer
-        used = np.flatnonzero(state.beta)
-        alpha = np.divide(state.dual * linear.y, box, out=np.zeros(n), where=box > 0.0)
-        projected = gram.host(doubled(features.rows[gram.array(used)]).T @ gram.array(state.beta[used]))
-        start = Solution(projected[: linear.d] / linear.scale, state.b / linear.scale, alpha)
-    found = solve(linear, _newton(gram, tol), stop=Stop(tol, STEPS), start=start)
+    linear, start, box = problem.on_features(features.matrix), None, problem.boxes
+    if state.t:
+        alpha = np.divide(state.dual * linear.y, box, out=np.zeros(problem.n), where=box > 0.0)
+        projected = np.zeros(linear.d)
+        features.matrix.combine(state.beta, 0, problem.n, projected)
+        start = Solution(projected / linear.scale, state.b / linear.scale, alpha)
+    found = solve(linear, _newton(problem.gram, tol), stop=Stop(tol, STEPS), start=start)
     dual = problem.feasible(found.solution.alpha * linear.y * box)
     certificate, ended = found.certificate, found.status is not Status.CONVERGED
     return FeatureAnswer(found.solution.w * linear.scale, dual, certificate.gap, certificate.bound, ended)
@@ -268,95 +231,3 @@ def _landmarks(problem: Landmarked, key: np.uint64, m: int) -> np.ndarray:
     drawn = draw_units(key, 0, total)
     own = np.where(problem.weight > 0.0, drawn[numbers], np.inf)
     return np.flatnonzero(own <= max(np.partition(drawn, min(m, total) - 1)[min(m, total) - 1], own.min()))
-
-
-_FEATURES: "weakref.WeakKeyDictionary[BaseGram, Features]" = weakref.WeakKeyDictionary()
-
-
-def _features_of(gram: BaseGram, asked: np.ndarray) -> Features:
-    """The features by some landmarks, kept while the Gram lives: problems of other labels and weights share them."""
-    known = _FEATURES.get(gram)
-    if known is not None and np.array_equal(known.asked, asked):
-        return known
-    _FEATURES.pop(gram, None)  # frees its memory
-    found = (_features_there if gram.on_device else _features_here)(cast(Any, gram), asked)
-    rest = found.rest
-    if rest.min() < -math.sqrt(eigenvalue_error(gram, len(asked)) * float(gram.diag.max())):
-        raise ValueError(
-            "The kernel is not positive semidefinite, as landmarks need: the features of row "
-            f"{rest.argmin()} are longer than K(x, x) allows. Use another kernel, or fit without n_components."
-        )
-    _FEATURES[gram] = found._replace(rest=np.maximum(rest, 0.0))
-    return _FEATURES[gram]
-
-
-def _features_here(gram: BaseGram, asked: np.ndarray) -> Features:
-    landmarks, L = independent(gram, asked)
-    back = solve_triangular(L, np.eye(len(L)), lower=True).T.astype(gram.dtype)
-    Z = np.empty((gram.n, len(landmarks)), gram.dtype)
-    for lo in range(0, gram.n, BLOCK):
-        some = np.arange(lo, min(lo + BLOCK, gram.n))
-        _multiply(gram.values(some, landmarks), back, Z[lo : lo + BLOCK], gram.threads)
-    rest = gram.diag - np.einsum("ij,ij->i", Z, Z)
-    return Features(asked, landmarks, L, Z, Matrix(Z, checked=True), rest)
-
-
-def _features_there(gram: "DeviceGram", asked: np.ndarray) -> Features:
-    """The same on a device: nothing comes back but what they leave of each point.
-
-    A ridge takes the place of pivots, which are slow there: landmarks that depend on others share their weight.
-    """
-    from hinge.access.device_rows import keep_there, product, width_of
-    from hinge.access.gram.device import TILE_ROWS
-
-    torch, m, device = gram.xp, len(asked), str(gram.device)
-    landmarks, exact = gram.array(asked), gram.finer or gram
-    K = exact.values(landmarks, landmarks).to(torch.float64)
-    gram.evals += K.numel() if exact is not gram else 0
-    K.diagonal().add_(eigenvalue_error(gram, m) or 1.0)
-    L, failed = torch.linalg.cholesky_ex(K)
-    if int(failed) or not bool(L.isfinite().all()):
-        raise ValueError("The kernel gave values that are not finite, or that no positive semidefinite kernel has.")
-    unit = torch.eye(m, dtype=torch.float64, device=gram.device)
-    back = torch.linalg.solve_triangular(L, unit, upper=False).T.to(gram.xp_type)
-    Z = torch.zeros((gram.n, width_of(m)), dtype=gram.xp_type, device=gram.device)
-    Z[:, m] = 1.0
-    rest = gram.array(gram.diag)
-    every = torch.arange(gram.n, device=gram.device)
-    for some, part, left in zip(*(one.split(TILE_ROWS) for one in (every, Z[:, :m], rest)), strict=True):
-        product(torch, gram.values(some, landmarks), back, part)
-        left -= (part.to(torch.float64) ** 2).sum(1)
-    return Features(asked, asked, L, Z, keep_there(Z, m, device), gram.host(rest))
-
-
-def _solved(gram: BaseGram, L: Any, u: np.ndarray) -> np.ndarray:
-    """L⁻ᵀu."""
-    if not gram.on_device:
-        return solve_triangular(L, u, lower=True, trans="T")
-    there = cast(Any, gram)
-    return there.host(there.xp.linalg.solve_triangular(L.T, there.array(u)[:, None], upper=True)[:, 0])
-
-
-def _multiply(K: np.ndarray, back: np.ndarray, out: np.ndarray, threads: int) -> None:
-    """out ← K · back, rows spread over threads: BLAS has one."""
-    ends = [slice(*one) for one in stretches(len(K), threads)]
-    each(lambda k: np.matmul(K[ends[k]], back, out=out[ends[k]]), len(ends), threads)
-
-
-def independent(gram: BaseGram, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Landmarks that do not depend on others but for the rounding of kernel values, and their Cholesky factor."""
-    exact = gram.finer if isinstance(gram.finer, BaseGram) else gram
-    K = exact.host(exact.values(asked, asked)).astype(np.float64)
-    gram.evals += K.size if exact is not gram else 0
-    if not np.isfinite(K).all():
-        i, j = asked[np.argwhere(~np.isfinite(K))[0]]
-        raise ValueError(f"The kernel gave a value that is not finite, for the points of rows {i} and {j}.")
-    L, order, rank, _ = dpstrf(K, tol=eigenvalue_error(gram, len(K)), lower=1)
-    if rank == 0:  # all values are zero
-        return asked[:1], np.ones((1, 1))
-    return asked[order[:rank] - 1], np.tril(L[:rank, :rank])
-
-
-def eigenvalue_error(gram: BaseGram, m: int) -> float:
-    """By how much rounding of kernel values may move the eigenvalues of a matrix of m landmarks."""
-    return m * float(np.finfo(gram.dtype).eps) * float(gram.diag.max())

@@ -18,7 +18,7 @@ from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.base import Cost, rounding
 from hinge.problems.batch import Batch, BatchSolution, combine_certificates, members_of
 from hinge.problems.svm.losses import Loss
-from hinge.problems.svm.penalized import primal_value, relative_gap
+from hinge.problems.svm.penalized import primal_value
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.newton.newton import GROWTH, NARROWEST, PROGRESS, STALLED, begins_with, sample_tolerance
 from hinge.solvers.newton.pass_sums import bound_of_sides, center_of
@@ -35,16 +35,18 @@ SAMPLE_STEPS = 20  # steps on the sample at most
 
 
 class Placed(NamedTuple):
-    """A problem on a device, its tasks as columns: rows, labels, shares :math:`c_i` and penalties.
+    """A problem on a device, its tasks as columns: rows, labels, targets, shares :math:`c_i` and penalties.
 
-    `largest` is the largest norm of a row.
+    `largest` is the largest norm of a row, and `farthest` the largest target of each task.
     """
 
     rows: FullRows | CompressedRows
     y: "torch.Tensor"
+    target: "torch.Tensor"
     share: "torch.Tensor"
     penalty: "torch.Tensor"
     largest: float
+    farthest: np.ndarray
 
 
 class Stage(NamedTuple):
@@ -52,6 +54,7 @@ class Stage(NamedTuple):
 
     ========== ==============================================================================
     `mu`       width of the smoothing
+    `unit`     typical size of a residual at w = 0, in which widths are measured
     `leaving`  whether the next step begins a new stage
     `slope`    derivative of the objective along the last step, at its start
     `gap`      the rows' part of the gap
@@ -64,6 +67,7 @@ class Stage(NamedTuple):
     """
 
     mu: np.ndarray
+    unit: np.ndarray
     leaving: np.ndarray
     slope: np.ndarray
     gap: np.ndarray
@@ -105,18 +109,19 @@ class DeviceNewtonState(NamedTuple):
 class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     """Newton steps on `Regularized`, or on several such problems over the same rows, where torch computes.
 
-    The steps of `Newton`, for all tasks jointly and on all rows: with :math:`e_i = 1 - y_i\\langle w, x_i\\rangle`, and
-    the constant feature in x,
+    The steps of `Newton`, for all tasks jointly and on all rows: with :math:`e_i = t_i - y_i\\langle w, x_i\\rangle`,
+    of which the targets t are 1 for labels y and the labels 1 for targets, and the constant feature in x,
 
     .. math:: \\alpha_i = \\Pi_{[0,h]}\\Big(\\frac{e_i + \\mu\\hat\\alpha_i}{\\mu + q}\\Big),\\qquad
               g = \\lambda w - \\sum_i c_i\\alpha_iy_ix_i,\\qquad
               w \\leftarrow w - \\tau\\Big(\\lambda I + \\frac1{\\mu + q}\\sum_{0<\\alpha_i<h} c_ix_ix_i^T\\Big)^{-1}g,
 
     where q = ½ and μ = 0 for the squared hinge, and q = 0 for the hinge, whose μ falls, and whose centres
-    :math:`\\hat\\alpha` move in the end. The columns of W are the w of all tasks, so that a step is three products with
-    X, for all of them together: the responses to W and to the directions, and the sums of rows. Up to 2,048 features
-    the Hessian of each task is formed, of the rows on its parabola, and factored; of more, conjugate gradients with a
-    diagonal preconditioner run for all tasks jointly, over the rows that are on the parabola of any task.
+    :math:`\\hat\\alpha` move in the end; losses of regression move :math:`e_i + \\mu\\hat\\alpha_i` towards zero by
+    ε. The columns of W are the w of all tasks, so that a step is three products with X, for all of them together:
+    the responses to W and to the directions, and the sums of rows. Up to 2,048 features the Hessian of each task is
+    formed, of the rows on its parabola, and factored; of more, conjugate gradients with a diagonal preconditioner
+    run for all tasks jointly, over the rows that are on the parabola of any task.
 
     A run begins at the answer of a sample of the rows. All numbers on the device are in float64, which cards for
     computing do at full speed; what they are worth is decided on the host by the sums that come back, rounding
@@ -151,6 +156,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     shrink: float = 0.4
 
     any_loss = True
+    free_level = True
     joint = True
     exact_estimate = True
     status_at_end = Status.STALLED
@@ -159,20 +165,19 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
 
     solves, instead = Regularized, "SGD for a norm bound"
 
-    def _limits(self, problem: Regularized) -> str | None:
-        classifies = not (problem.loss.two_sided or problem.pull)
-        return None if classifies else "DeviceNewton is for classification; use Newton."
-
     def init(self, problem: Regularized | Batch, seed: int = 0, start: Any = None) -> DeviceNewtonState:
         torch, tasks = import_torch(self.device), members_of(problem)
-        n, k, width = problem.n, len(tasks), width_of(tasks[0].d)
-        W, mu = np.zeros((width, k)), np.full(k, 0.0 if tasks[0].loss.curvature else self.width)
+        k, width, loss = len(tasks), width_of(tasks[0].d), tasks[0].loss
+        unit = np.array([task.spread for task in tasks])
+        W, mu = np.zeros((width, k)), np.zeros(k) if loss.curvature else self.width * unit
         for j, answer in enumerate([start] if isinstance(start, Solution) else start or [None] * k):
             if answer is not None:
                 W[: len(answer.w), j], W[len(answer.w), j] = answer.w, answer.b
-            while 0.0 < mu[j] <= 2.0 and answer is None:  # from w = 0 every row has e = 1, as in `Newton`
+            elif loss.two_sided and tasks[j].bias == "free":
+                W[tasks[j].d, j] = tasks[j].best_bias(np.zeros(problem.n))  # targets may lie far from 0
+            while 0.0 < mu[j] <= 2.0 * unit[j] and answer is None:  # from w = 0 every row has e = 1, as in `Newton`
                 mu[j] /= self.shrink
-        return _initial_state(sent(torch, W, self.device), mu, n, center_of(tasks[0].loss))
+        return _initial_state(sent(torch, W, self.device), mu, unit, problem.n, center_of(loss))
 
     def advance(self, problem: Regularized | Batch, state: DeviceNewtonState, n_iter: int) -> DeviceNewtonState:
         if n_iter == 0:
@@ -192,18 +197,21 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         every = n // max(begins_with(members_of(problem)[0]), n // 16)
         # Without a Hessian a step takes about a hundred multiplications a cell.
         cells = n * rows.width**2 if rows.forms_squares else 100 * members_of(problem)[0].matrix.n_cells
-        if every < GROWTH or cells * state.W.shape[1] < WORTH or bool(state.W.any()):
+        if every < GROWTH or cells * state.W.shape[1] < WORTH or bool(state.W[:d].any()):
             return
         on = placed.y.new_zeros(n, dtype=rows.xp.bool)
         on[::every] = True
         few, used = rows.some(on)
         share = placed.share[used]
-        sample = Placed(few, placed.y[used], share / share.sum(0).clamp(min=1e-300), placed.penalty, placed.largest)
-        within = _initial_state(state.W, state.stage.mu, few.n, center_of(members_of(problem)[0].loss))
+        sample = placed._replace(
+            rows=few, y=placed.y[used], target=placed.target[used], share=share / share.sum(0).clamp(min=1e-300)
+        )
+        stage, center = state.stage, center_of(members_of(problem)[0].loss)
+        within = _initial_state(state.W, stage.mu, stage.unit, few.n, center)
         tol = sample_tolerance(d, few.n)
         _evaluate(problem, sample, within)
         for _ in range(SAMPLE_STEPS):
-            if (_gaps(within.stage) <= tol).all():
+            if (_gaps(problem, within.stage) <= tol).all():
                 break
             self._iterate(problem, sample, within, tol)
         if bool(within.W.isfinite().all()):
@@ -212,13 +220,13 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
 
     def _iterate(self, problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, tol: float) -> None:
         """A step of the tasks whose gap is too large, or of all tasks if none is."""
-        wanting = _gaps(state.stage) > tol
+        wanting = _gaps(problem, state.stage) > tol
         on = wanting if wanting.any() else ~wanting
         self._next_stage(problem, placed, state, on)
         _step(problem, placed, state, on)
         _evaluate(problem, placed, state)
         stage = state.stage  # which is left where smoothing hides more than what there is to gain in it
-        wide = stage.mu > self.width * 1.01
+        wide = stage.mu > self.width * 1.01 * stage.unit
         stage.leaving[:] = (stage.distance <= stage.gap) | (wide & (-stage.slope <= stage.gap))
 
     def _next_stage(
@@ -228,11 +236,11 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         stage, on = state.stage, state.stage.leaving & on
         if not on.any() or not stage.mu.any():
             return
-        narrow = on & (stage.mu <= self.width * 1.01)
+        narrow = on & (stage.mu <= self.width * 1.01 * stage.unit)
         if narrow.any():
             moved = sent(placed.rows.xp, narrow, self.device)
             state.center.copy_(placed.rows.xp.where(moved, state.alpha, state.center))
-        least = np.where(narrow, NARROWEST, 1.0) * self.width
+        least = np.where(narrow, NARROWEST, 1.0) * self.width * stage.unit
         stage.mu[on] = np.maximum(stage.mu * self.shrink, least)[on]
         _duals(problem, placed, state)
 
@@ -256,10 +264,12 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     def pause(self, problem: Regularized | Batch, state: DeviceNewtonState) -> int:
         return int(state.stage.still.min() < STALLED)
 
-    def estimate(self, problem: Regularized | Batch, state: DeviceNewtonState) -> Certificate:
-        """The certificate of the best answer, or of each member's best answer, combined."""
+    def estimate(self, problem: Regularized | Batch, state: DeviceNewtonState) -> Certificate | float:
+        """The certificate of the best answer, or of each member's best answer, combined; with a free level its gap."""
+        if not isinstance(problem, Batch) and problem.pull:
+            return float(_gaps(problem, state.stage)[0])
         stage, biases = state.stage, state.best[members_of(problem)[0].d].tolist()
-        numbers = zip(stage.primal.tolist(), stage.bound.tolist(), _gaps(stage).tolist(), biases, strict=True)
+        numbers = zip(stage.primal.tolist(), stage.bound.tolist(), _gaps(problem, stage).tolist(), biases, strict=True)
         every = [Certificate(p, *rest) if np.isfinite(p) else Certificate.unknown(rest[-1]) for p, *rest in numbers]
         return combine_certificates(every) if isinstance(problem, Batch) else every[0]
 
@@ -274,18 +284,22 @@ def placed_on(problem: Regularized | Batch, device: str) -> Placed:
         tasks, torch = members_of(problem), import_torch(device)
         rows = on_device(tasks[0].matrix, device)
         y = sent(torch, np.stack([task.y for task in tasks], 1), device).to(torch.float64)
-        if all(len(task.weight) == 1 for task in tasks):
-            shares = np.array([[task.share() for task in tasks]])
-        else:
-            shares = np.stack([np.broadcast_to(task.share(), (task.n,)) for task in tasks], 1)
+
+        def columns(every: list[Any]) -> Any:
+            """The numbers of each task and row; where they are the same for all rows they take no memory."""
+            even = all(np.size(own) == 1 for own in every)
+            own = [np.reshape(one, 1) if even else np.broadcast_to(one, (problem.n,)) for one in every]
+            return sent(torch, np.stack(own, 1), device).expand(problem.n, len(tasks))
+
         penalty = np.stack([np.full(rows.width, task.lam) for task in tasks], 1)
         penalty[: rows.d + 1] = np.stack([penalty_of(task) for task in tasks], 1)
-        share = sent(torch, shares, device).expand(problem.n, len(tasks))
-        placed[device] = Placed(rows, y, share, sent(torch, penalty, device), rows.largest_norm)
+        target, share = columns([task.target for task in tasks]), columns([task.share() for task in tasks])
+        farthest = np.array([float(np.abs(task.target).max()) for task in tasks])
+        placed[device] = Placed(rows, y, target, share, sent(torch, penalty, device), rows.largest_norm, farthest)
     return placed[device]
 
 
-def _initial_state(W: "torch.Tensor", mu: np.ndarray, n: int, center: float) -> DeviceNewtonState:
+def _initial_state(W: "torch.Tensor", mu: np.ndarray, unit: np.ndarray, n: int, center: float) -> DeviceNewtonState:
     """The state of a run over n rows that is to begin at W."""
     k = W.shape[1]
     far, none = np.full(k, np.inf), np.zeros(k)
@@ -299,14 +313,15 @@ def _initial_state(W: "torch.Tensor", mu: np.ndarray, n: int, center: float) -> 
         W.new_full((n, k), center),
         W.clone(),
         dual,
-        Stage(mu.copy(), none > 0, none, *known),
+        Stage(mu.copy(), unit, none > 0, none, *known),
         0,
     )
 
 
-def _gaps(stage: Stage) -> np.ndarray:
+def _gaps(problem: Regularized | Batch, stage: Stage) -> np.ndarray:
     """The relative gap of each task."""
-    return np.array([relative_gap(p, b, 0.0) for p, b in zip(stage.primal.tolist(), stage.bound.tolist(), strict=True)])
+    numbers = zip(members_of(problem), stage.primal.tolist(), stage.bound.tolist(), strict=True)
+    return np.array([task.relative(primal, bound) for task, primal, bound in numbers])
 
 
 def _duals(
@@ -318,7 +333,8 @@ def _duals(
     """
     torch, mu = placed.rows.xp, sent(placed.rows.xp, state.stage.mu, state.W.device)
     loss = members_of(problem)[0].loss
-    signed, sums = dual_sums(loss, mu, state.M, state.center, placed.y, placed.share, state.alpha)
+    given = placed.y, placed.target, placed.share
+    signed, sums = dual_sums(loss, mu, state.M, state.center, *given, state.alpha)
     if not apart:
         state.z.copy_(placed.rows.combine(signed))
         return state.z[:0], sums
@@ -338,49 +354,44 @@ def _evaluate(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonS
     better, tighter = np.zeros(len(tasks), bool), np.zeros(len(tasks), bool)
     for j, task in enumerate(tasks):
         x, z, ups = np.split(numbers[: -len(sums), j], [width, 2 * width])
-        primal, bound = _certified(task, placed, x, z, ups if free else None, *numbers[-len(sums) :, j].tolist())
-        better[j], tighter[j] = primal < stage.primal[j], bound > stage.bound[j]
-        stage.primal[j] = primal if better[j] else stage.primal[j]  # nan is never better
+        penalty, task_sums = penalty_of(task), numbers[-len(sums) :, j]
+        g, paid = penalty * x[: task.d + 1] - z[: task.d + 1], penalty > 0.0  # a free bias costs nothing
+        stage.gap[j], stage.distance[j] = task_sums[1], 0.5 * float((g[paid] ** 2 / penalty[paid]).sum())
+        if task.pull:  # no bounds until the mean of α is right, but both parts of the gap between them
+            bound = -0.5 * float(z[: task.d] @ z[: task.d]) / task.lam
+            primal = bound + stage.gap[j] + stage.distance[j]
+            better[j] = tighter[j] = True
+        else:
+            primal, bound = _certified(task, placed, j, x, z, ups if free else None, task_sums)
+            better[j], tighter[j] = primal < stage.primal[j], bound > stage.bound[j]  # nan is never better
+        stage.primal[j] = primal if better[j] else stage.primal[j]
         stage.bound[j] = bound if tighter[j] else stage.bound[j]
-        penalty = penalty_of(task)
-        g, paid = penalty * x[: task.d + 1] - z[: task.d + 1], penalty > 0.0
-        stage.gap[j], stage.distance[j] = numbers[-len(sums) + 1, j], 0.5 * float((g[paid] ** 2 / penalty[paid]).sum())
     for mask, now, best in ((better, state.W, state.best), (tighter, state.alpha, state.dual)):
         if mask.any():
             best.copy_(now if mask.all() else torch.where(sent(torch, mask, now.device), now, best))
-    gaps = _gaps(stage)
+    gaps = _gaps(problem, stage)
     gains = gaps < PROGRESS * stage.least
     stage.still[:] = np.where(gains, 0, stage.still + 1)
     stage.least[:] = np.where(gains, gaps, stage.least)
 
 
 def _certified(
-    task: Regularized,
-    placed: Placed,
-    x: np.ndarray,
-    z: np.ndarray,
-    ups: np.ndarray | None,
-    loss: float,
-    gap: float,
-    up: float,
-    down: float,
-    square_up: float,
-    square_down: float,
-    largest: float,
+    task: Regularized, placed: Placed, j: int, x: np.ndarray, z: np.ndarray, ups: np.ndarray | None, sums: np.ndarray
 ) -> tuple[float, float]:
-    """Bounds on P and D from sums of n terms that were added in any order.
+    """Bounds on P and D of the j-th task, from sums of n terms that were added in any order: those of `dual_sums`.
 
     Where every response may be off by ε, the mean loss is larger by ε at most, and the mean of squares L, of which the
     root is at least the mean, by :math:`2\\varepsilon\\sqrt L + \\varepsilon^2`.
     """
-    n, d, w, b = task.n, task.d, x[: task.d], float(x[task.d])
-    off = rounding(task.matrix.max_row_cells, placed.largest * float(np.linalg.norm(w)) + abs(b) + 1.0)
+    n, d, w, b, loss = task.n, task.d, x[: task.d], float(x[task.d]), float(sums[0])
+    size = placed.largest * float(np.linalg.norm(w)) + abs(b) + float(placed.farthest[j])
+    off = rounding(task.matrix.max_row_cells, size)
     more = (2.0 * float(np.sqrt(loss + rounding(n, loss))) + off) * off if task.loss.curvature else off
     primal = primal_value(task.lam, task.penalty(w, b), d, loss + more, n)
     apart = np.stack([z, np.zeros_like(z)] if ups is None else [ups, z - ups])[:, :d]
-    masses = (up, square_up), (down, square_down)
-    sides = np.array([[mass, mass * placed.largest, mass, mass, square] for mass, square in masses])
-    return primal, bound_of_sides(apart, sides, largest, task.lam, task.loss, task.constant_sq, ups is not None, n)
+    sides = np.insert(sums[2:-1].reshape(2, 4), 1, placed.largest * sums[[2, 6]], axis=1)
+    free, largest = ups is not None, float(sums[-1])
+    return primal, bound_of_sides(apart, sides, largest, task.lam, task.loss, task.constant_sq, free, n)
 
 
 def _step(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, on: np.ndarray) -> None:
@@ -389,20 +400,27 @@ def _step(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState
     loss, mu = task.loss, sent(torch, state.stage.mu, state.W.device)
     sharpness = 1.0 / (mu + loss.curvature)
     g = placed.penalty * state.W - state.z
+    g[task.d] += task.pull
     if task.bias == "none":
         g[task.d] = 0.0
     g *= sent(torch, on, state.W.device)
-    curved = placed.share * ((state.alpha > loss.low) & (state.alpha < loss.high))
+    on_parabola = (state.alpha > loss.low) & (state.alpha < loss.high)
+    curved = placed.share * (on_parabola & (state.alpha != 0.0) if loss.two_sided else on_parabola)
     if isinstance(placed.rows, FullRows) and placed.rows.forms_squares:
         p = -_by_features(placed.rows, curved * sharpness, placed.penalty, g, task.bias, on)
     else:
         p = -_by_products(placed.rows, curved * sharpness, placed.penalty, g, task.bias)
-    tau = _lengths(task.loss, placed, state, mu, g, p)
+    tau = _lengths(task, placed, state, mu, g, p)
     state.W.addcmul_(p, sent(torch, tau, state.W.device).expand_as(p))
 
 
 def _lengths(
-    loss: Loss, placed: Placed, state: DeviceNewtonState, mu: "torch.Tensor", g: "torch.Tensor", p: "torch.Tensor"
+    task: Regularized,
+    placed: Placed,
+    state: DeviceNewtonState,
+    mu: "torch.Tensor",
+    g: "torch.Tensor",
+    p: "torch.Tensor",
 ) -> np.ndarray:
     """The minimum of F along each direction, as `search` finds it: the host decides by two sums a task and trial.
 
@@ -410,9 +428,11 @@ def _lengths(
     """
     torch, q, paid = placed.rows.xp, placed.y * placed.rows.responses(p), placed.penalty * p
     known = torch.stack([paid * state.W, paid * p, g * p]).sum(1)
+    known[0] += task.pull * p[task.d]
     trials, tau = [FIRST] * p.shape[1], np.ones(p.shape[1])
     while not all(trial.over for trial in trials):
-        sums = trial_sums(loss, mu, state.M, state.center, placed.share, q, sent(torch, tau, p.device))
+        given = placed.target, placed.share
+        sums = trial_sums(task.loss, mu, state.M, state.center, *given, q, sent(torch, tau, p.device))
         numbers = to_host(torch.cat([sums, known]))
         for j, trial in enumerate(trials):
             *found, start = numbers[:, j].tolist()
@@ -504,29 +524,32 @@ def dual_sums(
     M: "torch.Tensor",
     center: "torch.Tensor",
     y: "torch.Tensor",
+    target: "torch.Tensor",
     share: "torch.Tensor",
     alpha: "torch.Tensor",
 ) -> "tuple[torch.Tensor, torch.Tensor]":
     """The dual weights at margins M, which go to `alpha`: the :math:`c_i\\alpha_iy_i`, and sums of each task.
 
-    These are of the losses, of what the gap has of them, of α and of α² over positive and negative rows, and the
-    largest α. Sums of squares are zero where the loss has no curvature. On a GPU with Triton all are made in one pass,
-    as are `trial_sums` (see `fused_sums`).
+    These are of the losses, of what the gap has of them, and over the rows where αy is positive, and those where it is
+    negative, of :math:`|c\\alpha|`, its product with the target less ε, its product with what these are at most, and
+    cα²; and the largest |α|. Sums of squares are zero where the loss has no curvature. On a GPU with Triton all are
+    made in one pass, as are `trial_sums` (see `fused_sums`).
     """
     if M.is_cuda and _has_triton():
         from hinge.solvers.newton import fused_sums
 
-        return fused_sums.dual_sums(loss, mu, M, center, y, share, alpha)
-    e = 1.0 - M
-    alpha.copy_(((e + mu * center) / (mu + loss.curvature)).clamp_(loss.low, loss.high))
-    mass, short, positive = share * alpha, e.clamp(min=0.0), y > 0.0
-    losses = short * short if loss.curvature else short
-    rest = losses - alpha * e + 0.5 * loss.curvature * alpha * alpha
-    sums = [share * losses, share * rest]
-    for part in (mass, mass * alpha if loss.curvature else 0.0 * mass):
-        sums += [part * positive, part * ~positive]
-    torch = import_torch(str(M.device))
-    return mass * y, torch.stack([*(one.sum(0) for one in sums), alpha.amax(0)])
+        return fused_sums.dual_sums(loss, mu, M, center, y, target, share, alpha)
+    torch, e = import_torch(str(M.device)), target - M
+    alpha.copy_(_slopes(loss, e, mu, center).clamp_(loss.low, loss.high))
+    short = ((e.abs() if loss.two_sided else e) - loss.epsilon).clamp(min=0.0)
+    losses, signed, size = short * short if loss.curvature else short, share * alpha * y, alpha.abs()
+    mass = share * size
+    gap = losses - alpha * e + loss.epsilon * size + 0.5 * loss.curvature * alpha * alpha
+    linear, extent = share * alpha * target - loss.epsilon * mass, mass * (target.abs() + loss.epsilon)
+    sums = [share * losses, share * gap]
+    for side in (signed > 0.0, signed < 0.0):
+        sums += [part * side for part in (mass, linear, extent, mass * size if loss.curvature else 0.0 * mass)]
+    return signed, torch.stack([*(one.sum(0) for one in sums), size.amax(0)])
 
 
 def trial_sums(
@@ -534,6 +557,7 @@ def trial_sums(
     mu: "torch.Tensor",
     M: "torch.Tensor",
     center: "torch.Tensor",
+    target: "torch.Tensor",
     share: "torch.Tensor",
     q: "torch.Tensor",
     tau: "torch.Tensor",
@@ -542,9 +566,16 @@ def trial_sums(
     if M.is_cuda and _has_triton():
         from hinge.solvers.newton import fused_sums
 
-        return fused_sums.trial_sums(loss, mu, M, center, share, q, tau)
-    a = (1.0 - M - tau * q + mu * center) / (mu + loss.curvature)
-    curved, slopes = (a > loss.low) & (a < loss.high), share * q
+        return fused_sums.trial_sums(loss, mu, M, center, target, share, q, tau)
+    torch, a = import_torch(str(M.device)), _slopes(loss, target - M - tau * q, mu, center)
+    curved, slopes = (a > loss.low) & (a < loss.high) & (a != 0.0), share * q
     bends = (slopes * q * curved).sum(0) / (mu + loss.curvature)
-    torch = import_torch(str(M.device))
     return torch.stack([-(slopes * a.clamp(loss.low, loss.high)).sum(0), bends])
+
+
+def _slopes(loss: Loss, e: "torch.Tensor", mu: "torch.Tensor", center: "torch.Tensor") -> "torch.Tensor":
+    """The slopes of the smoothed loss at e, which are not yet clipped to those of the loss."""
+    z = e + mu * center
+    if loss.epsilon:
+        z = z - z.clamp(-loss.epsilon, loss.epsilon)
+    return z / (mu + loss.curvature)

@@ -96,8 +96,8 @@ def _answer(rng, problem, X, y, weight):
         )
         return type(model).__name__, answer, certificate
     every = [SDCA(), CoCoA(2, least=1), BlockAscent(), BlockNewton(30), Newton()]
-    if not loss.two_sided:
-        every += [Frugal(), DeviceNewton(device="cpu") if find_spec("torch") else Newton()]
+    every += [DeviceNewton(device="cpu")] if find_spec("torch") else [Newton()]
+    every += [] if loss.two_sided else [Frugal()]
     solver = every[rng.integers(len(every))]
     passes = int(10 ** rng.uniform(0, 2)) * solver.cost(problem).a_pass
     stop = Stop(tol, max_iter=max(1, int(passes * rng.uniform(0.1, 1))), **cut(rng, n * d))

@@ -13,7 +13,7 @@ from hinge.kernels import Gaussian, Sigmoid
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized
 from hinge.problems.svm.losses import HINGE, epsilon_insensitive
-from hinge.solvers import BlockDual, DeviceBlock, choose, solve
+from hinge.solvers import BlockDual, DeviceBlock, FromLandmarks, choose, solve
 
 torch = pytest.importorskip("torch")
 device = importlib.import_module("hinge.access.gram.device")
@@ -62,13 +62,13 @@ def test_regression_has_the_optimum_of_the_host(points, where, bias, C, epsilon,
     assert isinstance(choose(problems[0]).solver, DeviceBlock)
 
 
-def test_many_points_of_a_regression_are_solved_without_landmarks():
-    """Landmarks on a device are for classification: a solver that is chosen is one that the problem takes."""
+def test_many_points_begin_with_landmarks():
     X = np.random.default_rng(0).standard_normal((32768, 2)).astype(np.float32)
     gram = device.DeviceGram(X, Gaussian(0.3), "cpu")
     for y, loss in ((X[:, 0].astype(float), epsilon_insensitive(0.1)), (np.where(X[:, 0] > 0, 1, -1), HINGE)):
         problem = KernelRegularized(gram, y, 0.1, loss=loss)
-        assert choose(problem).solver.rejects(problem) is None
+        solver = choose(problem).solver
+        assert isinstance(solver, FromLandmarks) and solver.rejects(problem) is None
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_blocks_double_once_more_steps_no_longer_help_and_memory_has_room(points
     problem = KernelRegularized.from_C(device.DeviceGram(X, Gaussian(10.0), "cpu"), y, 10.0, bias="free")
     solver = DeviceBlock(block=32, most=64)
     state = solver.init(problem)._replace(free=200, off=50)
-    late = state._replace(steps=16 * solver.steps)
+    late = state._replace(steps=4 * solver.steps)
     assert [solver.cost(problem, one).kernel_values for one in (state, late)] == [64 * 464, 128 * 528]
     monkeypatch.setattr(problem.gram, "free", lambda: 10_000)
     assert solver.cost(problem, late).kernel_values == 64 * 464

@@ -8,7 +8,8 @@ from hinge import Stop, solve
 from hinge.access import Gram, as_points
 from hinge.kernels import Function, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from hinge.monitoring import Status
-from hinge.problems import KernelRegularized, KernelSlackConstrained
+from hinge.problems import KernelNuClassification, KernelNuRegression, KernelRegularized, KernelSlackConstrained
+from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.solvers import ActiveSet, BlockDual, LevelBlocks, Nystroem
 from hinge.solvers.kernel import nystroem
@@ -72,19 +73,6 @@ def test_as_many_landmarks_as_points_give_the_exact_answer():
     assert result.status is Status.CONVERGED and result.state.m == 120
 
 
-def test_points_that_occur_twice_are_kept_once():
-    X, y = make_moons(60, noise=0.3, random_state=0)
-    X, y = np.concatenate([X] * 3), np.concatenate([y] * 3)
-    problem = KernelRegularized(X, 2.0 * y - 1, 0.01, Gaussian(2.0), bias="free")
-    beta = solve(problem, Nystroem(180), stop=Stop(1e-6)).solution.beta
-    assert len(np.unique(X[beta != 0], axis=0)) == np.count_nonzero(beta) <= 60
-
-
-def test_a_kernel_of_low_rank_keeps_as_many_landmarks():
-    problem = moons(kernel=Linear())
-    assert np.count_nonzero(solve(problem, Nystroem(50), stop=Stop(1e-6)).solution.beta) == 2
-
-
 def test_the_answer_of_a_kernel_that_is_zero_is_constant():
     problem = KernelRegularized(np.zeros((6, 2)), [1, 1, 1, 1, -1, -1], 0.1, Linear(), bias="free")
     result = solve(problem, Nystroem(3))
@@ -108,15 +96,6 @@ def test_parts_of_one_set_draw_the_same_landmarks():
         drawn.append(rows[nystroem._landmarks(problem, np.uint64(7), 50)])
     assert np.array_equal(np.intersect1d(*drawn), drawn[0][drawn[0] >= 100])
     assert len(np.union1d(*drawn)) == 50
-
-
-def test_problems_of_one_gram_share_features():
-    problem = moons()
-    solve(problem, Nystroem(20), stop=Stop(0.5, max_iter=1))
-    spent = problem.kernel_evals
-    other = KernelRegularized(problem.gram, -problem.y, problem.lam)
-    solve(other, Nystroem(20), stop=Stop(0.0, max_iter=1))
-    assert problem.kernel_evals - spent < spent  # no values of landmarks
 
 
 def test_a_certificate_that_is_not_affordable_is_not_made():
@@ -148,12 +127,6 @@ def test_other_problems_are_refused():
         solve(problem, Nystroem())
 
 
-def test_values_that_are_not_finite_are_refused():
-    bad = Function(lambda A, B: np.where(A @ B.T > 0.5, np.nan, 1.0), on="blocks")
-    with pytest.raises(ValueError, match="finite"):
-        solve(moons(kernel=bad), Nystroem(60))
-
-
 @pytest.mark.parametrize("solver", [BlockDual(), ActiveSet()])
 def test_its_dual_point_starts_an_exact_run(solver):
     problem = moons(600)
@@ -162,17 +135,27 @@ def test_its_dual_point_starts_an_exact_run(solver):
     assert np.array_equal(dual, problem.feasible(start.dual)) and not np.array_equal(dual, problem.feasible(start.beta))
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(2.0), Linear()])
-def test_a_device_gives_the_same_bounds(kernel):
+MADE = {
+    "classes": lambda gram, y: KernelRegularized(gram, y, 1.0 / 400, bias="free"),
+    "targets": lambda gram, y: KernelRegularized(gram, y + 0.5, 1.0 / 400, bias="free", loss=epsilon_insensitive(0.1)),
+    "one class": lambda gram, y: KernelOneClass(gram, 0.3),
+    "nu, classes": lambda gram, y: KernelNuClassification(gram, y, 0.5),
+    "nu, targets": lambda gram, y: KernelNuRegression(gram, y + 0.1 * np.arange(400), 0.5),
+}
+
+
+@pytest.mark.parametrize("form", MADE)
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), Linear()], ids=str)
+def test_a_device_gives_the_same_bounds(kernel, form):
     pytest.importorskip("torch")
     from hinge.access.gram.device import DeviceGram
 
     X, y = make_moons(400, noise=0.3, random_state=0)
+    X = X + 1.0  # of one class
     X[1::2], y[1::2] = X[::2], y[::2]  # landmarks depend on others
-    problems = [
-        KernelRegularized(gram, 2.0 * y - 1, 1.0 / 400, bias="free")
-        for gram in (DeviceGram(X.astype(np.float32), kernel, "cpu"), Gram(as_points(X, kernel)))
-    ]
+    grams = DeviceGram(X.astype(np.float32), kernel, "cpu"), Gram(as_points(X, kernel))
+    problems = [MADE[form](gram, 2.0 * y - 1) for gram in grams]
     there, here = (solve(problem, Nystroem(60), stop=Stop(1e-3)).certificate for problem in problems)
-    assert there.bound <= here.objective and here.bound <= there.objective
-    assert there.objective == pytest.approx(here.objective, rel=1e-2) and there.gap <= here.gap + 1e-2
+    assert there.bound <= here.objective + 1e-6 * abs(here.objective)
+    assert here.bound <= there.objective + 1e-6 * abs(there.objective)
+    assert there.objective == pytest.approx(here.objective, rel=1e-2) and there.gap <= 1.2 * here.gap + 1e-2
