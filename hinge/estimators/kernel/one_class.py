@@ -342,7 +342,7 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
     def _keep_run(self, ends: Ends) -> None:
         """Set the fitted attributes that describe the run, and warn if it was cut off."""
         self.n_iter_, self.fit_status_ = int(ends.rounds[0]), int(not ends.statuses[0].is_success)
-        lost = ends.gaps[0] >= 1.0 and self.n_components is None
+        lost = ends.gaps[0] >= (1.0 if self.n_components is None else np.inf)
         describe_runs(self, ends, self.max_iter, self._without_margin if lost else STALLED_ADVICE)
 
 

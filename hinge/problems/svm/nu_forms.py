@@ -439,7 +439,7 @@ class KernelOneClass(KernelLevels):
 
         P is strongly convex: :math:`P(w) - D(\\alpha) \\ge \\tfrac12\\|w - w^*\\|^2` for any w and any feasible α.
         """
-        return math.sqrt(2.0 * max(slack, 0.0) / sq_norm) if sq_norm > 0.0 else np.inf
+        return np.inf if self.vanishes(sq_norm) else math.sqrt(2.0 * max(slack, 0.0) / sq_norm)
 
     def radius(self, answer: Expansion) -> float:
         """The radius of the ball about :math:`w/(\\nu S)`, where K(x, x) is the same for all x.

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 import hinge
@@ -284,16 +285,42 @@ def test_what_does_not_go_together_is_said_of_nu_machines(machine, options, mess
         machine(**{"n_components": 20, **options}).fit(X, y)
 
 
-def test_a_device_is_refused_by_nu_machines():
+@pytest.mark.parametrize("machine", [SVC, SVR, NuSVC, NuSVR, OneClassSVM])
+@pytest.mark.parametrize("m", [40, 10**6, "auto"])
+def test_a_device_has_the_landmarks_and_nearly_the_answer_of_the_host(machine, m):
     pytest.importorskip("torch")
-    from hinge.access.gram.device import DeviceGram
-    from hinge.problems import KernelNuClassification
-
-    problem = KernelNuClassification(
-        DeviceGram(X.astype(np.float32), hinge.kernels.Gaussian(1.0), "cpu"), 2 * y - 1, 0.5
+    targets, rows = T if machine in (SVR, NuSVR) else y, X.astype(np.float32)
+    nu = {} if machine in (SVC, SVR) else {"nu": 0.5}
+    here, there = (
+        machine(gamma=1.0, tol=2e-2, n_components=m, device=where, **nu).fit(rows, targets)
+        for where in ("cpu", "cpu:0")
     )
-    with pytest.raises(ValueError, match="use device='cpu', or fit without n_components"):
-        hinge.solve(problem, Nystroem(20))
+    assert isinstance(there.solver_, Nystroem) and there.gap_ == pytest.approx(here.gap_, rel=0.3, abs=1e-2)
+    assert there.objective_ == pytest.approx(here.objective_, rel=2.5e-2)
+    scale = np.abs(here.decision_function(rows) if machine not in (SVR, NuSVR) else T).max()
+    apart = (there._scores(rows) - here._scores(rows)).ravel()
+    assert np.abs(apart).max() <= 0.1 * scale
+
+
+@pytest.mark.parametrize("machine", [SVR, NuSVC, NuSVR, OneClassSVM])
+def test_a_device_refuses_what_the_host_does(machine):
+    pytest.importorskip("torch")
+    targets, options = T if machine in (SVR, NuSVR) else y, {"n_components": 20, "device": "cpu:0"}
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        machine(kernel="sigmoid", coef0=1.0, gamma=1.0, **options).fit(X, targets)
+    with pytest.raises(ValueError, match="evaluated on the host"):
+        machine(kernel="precomputed", **options).fit(X @ X.T, targets)
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        machine(**options).fit(bad, targets)
+
+
+def test_one_class_around_the_origin_has_no_certificate_and_says_so():
+    rows = np.random.default_rng(0).standard_normal((200, 3))
+    with pytest.warns(ConvergenceWarning, match="The best w is zero"):
+        model = OneClassSVM(kernel="poly", n_components=20).fit(rows)
+    assert model.gap_ == np.inf
 
 
 def test_nu_machines_are_cloned_and_written(tmp_path):
