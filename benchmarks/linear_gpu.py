@@ -26,7 +26,7 @@ from gpu import HOME, archive  # noqa: E402
 from hinge import LinearSVC, datasets  # noqa: E402
 from hinge.access import as_matrix  # noqa: E402
 from hinge.access.device_rows import on_device  # noqa: E402
-from hinge.estimators import checks  # noqa: E402
+from hinge.estimators.data import validation  # noqa: E402
 
 HINGE = {"loss": "hinge", "lam": 1e-4, "tol": 1e-3}
 SETTINGS = {"hinge, lam=1e-4, tol=1e-3": HINGE, "hinge, lam=1e-5, tol=1e-3": {**HINGE, "lam": 1e-5}, "as it comes": {}}
@@ -99,8 +99,8 @@ def parts(X, y, device):
     rows = on_device(matrices[1], device)
     settled()
     took = {"sending": 1e3 * (time.perf_counter() - before)}
-    _, took["checks on the host"] = of(lambda: checks.validated(LinearSVC(), X, y), 1)
-    _, took["and if sound"] = of(lambda: checks.validated(LinearSVC(), X, y, sound=True), 1)
+    _, took["checks on the host"] = of(lambda: validation.validated(LinearSVC(), X, y), 1)
+    _, took["and if sound"] = of(lambda: validation.validated(LinearSVC(), X, y, sound=True), 1)
     for k in (1, 10):
         V = torch.randn((rows.width, k), dtype=torch.float64, device=device)
         R, took[f"responses to {k}"] = of(lambda V=V: rows.responses(V))

@@ -1,5 +1,7 @@
-"""The table of scikit-learn's examples with hinge's classes: what is run, and how outputs are compared."""
+"""The scripts: their imports; of the table of scikit-learn's examples what is run, and how outputs are compared."""
 
+import ast
+import importlib
 import importlib.util
 from pathlib import Path
 
@@ -9,6 +11,17 @@ PLACE = Path(__file__).resolve().parents[1] / "benchmarks" / "scripts.py"
 SPEC = importlib.util.spec_from_file_location("scripts_benchmark", PLACE)
 scripts = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(scripts)
+
+
+def test_what_scripts_import_is_there():
+    """Scripts for a GPU or a peer are not run by tests: at least the names that they take from hinge exist."""
+    for path in sorted(PLACE.parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "hinge":
+                module = importlib.import_module(node.module)
+                for name in (alias.name for alias in node.names):
+                    inside = hasattr(module, name) or importlib.util.find_spec(f"{node.module}.{name}")
+                    assert inside, f"{path.name} imports {name} from {node.module}"
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,9 @@ class FromLandmarks(Solver[KernelRegularized, FromLandmarksState]):
     on. Once the exact solver has solved the subset roughly, all other points get their responses, in such pieces too,
     and the nearer ones enter.
 
+    On a device a round of the exact solver comes first. If no more points are to move than a working set holds, it goes
+    on, without landmarks; else all points of positive weight enter in one step.
+
     The answer is the one of both with the smaller objective, and its gap is that to the larger dual objective.
 
     It costs S²/2 kernel values and the features of landmarks, and saves a visit to each support vector at its bound.
@@ -56,7 +59,7 @@ class FromLandmarks(Solver[KernelRegularized, FromLandmarksState]):
     Parameters
     ----------
     exact : Solver
-        `BlockDual` or `DeviceBlock`, which takes all points of positive weight in one step.
+        `BlockDual` or `DeviceBlock`.
     landmarks : Nystroem
         Of which one round is made.
 
@@ -114,6 +117,10 @@ class FromLandmarks(Solver[KernelRegularized, FromLandmarksState]):
         return state
 
     def _begin(self, problem: KernelRegularized, state: FromLandmarksState) -> FromLandmarksState:
+        if problem.gram.on_device:
+            state = state._replace(exact=self.exact.advance(problem, state.exact, 1))
+            if _fit_into_a_block(self.exact, state.exact):
+                return state
         landmarks = self.landmarks.advance(problem, state.landmarks, 1)
         answer = self.landmarks.solution(problem, landmarks)
         state = state._replace(landmarks=landmarks, primal=problem.objective(answer))
@@ -185,6 +192,13 @@ def _widens(problem: KernelRegularized, state: FromLandmarksState) -> bool:
     if state.waiting or not isinstance(exact, BlockState):
         return False
     return exact.rough and widens(problem, exact)
+
+
+def _fit_into_a_block(solver: Solver, state: Any) -> bool:
+    """Whether one working set on a device can hold all points that are to move: a few rounds are enough then."""
+    from hinge.solvers.kernel.device_block import DeviceBlock
+
+    return isinstance(solver, DeviceBlock) and state.free + state.off <= 2 * solver.most
 
 
 def _is_dear(solver: FromLandmarks, problem: KernelRegularized, state: FromLandmarksState) -> bool:

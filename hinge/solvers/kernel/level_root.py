@@ -21,7 +21,7 @@ SHARE = 0.3
 NARROW, WIDER = 1e-3, 1.2
 """Relative width at which a bracket is closed, and the factor by which it is opened for more exact solves."""
 LEAST = 1e-2
-"""Share of the sum that is asked for, below which the secant is not told how small a sum is."""
+"""Sums below this share of ν count as this share: the logarithm of next to nothing would mislead the secant."""
 FINEST = 1e-11
 """Relative gap below which no regularised problem is solved."""
 

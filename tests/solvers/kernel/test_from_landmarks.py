@@ -98,14 +98,18 @@ def test_a_fit_that_is_cut_off_says_what_its_coefficients_are():
     assert isinstance(model.solver_, BlockDual)  # whose coefficients are dual weights at any time
 
 
-def test_on_a_device_the_landmarks_are_one_step():
+@pytest.mark.parametrize("most", [64, 512])
+def test_on_a_device_the_landmarks_are_one_step_if_a_block_does_not_hold_all_points(most):
     pytest.importorskip("torch")
     from hinge.access.gram.device import DeviceGram
     from hinge.solvers import DeviceBlock
 
     X, y = make_moons(600, noise=0.3, random_state=0)
     gram = DeviceGram(X, Gaussian(2.0), "cpu", "float64")
-    problem, solver = KernelRegularized(gram, 2.0 * y - 1.0, 1.0 / 600, bias="free"), FromLandmarks(DeviceBlock())
+    problem = KernelRegularized(gram, 2.0 * y - 1.0, 1.0 / 600, bias="free")
+    solver = FromLandmarks(DeviceBlock(block=32, most=most))
     first = solve(problem, solver, stop=Stop(1e-3, max_iter=1))
     assert np.isfinite(first.certificate.gap) and first.state.waiting == 0
+    assert (first.state.landmarks.t == 1) == (most == 64)
+    assert (first.solution.dual is not None) == (most == 64)
     assert solve(problem, solver, stop=Stop(1e-3)).status is Status.CONVERGED
