@@ -101,6 +101,17 @@ class DeviceMatrix(Matrix):
         """One range: all rows are multiplied in one call."""
         yield 0, self.shape[0]
 
+    def fork(self) -> "DeviceMatrix":
+        """The same rows with counters of its own."""
+        other = cast(DeviceMatrix, super().fork())
+        _PLACED[other] = _PLACED[self]
+        return other
+
+    def typical_sq_norm(self, sample: int = 64) -> float:
+        """Median squared norm of a few evenly spaced rows."""
+        some = cast(FullRows, on_device(self, self.device)).spaced(sample)
+        return float(np.median((to_host(some).astype(np.float64) ** 2).sum(1)))
+
     def largest_norm(self) -> float:
         """The largest norm of a row."""
         return on_device(self, self.device).largest_norm
@@ -259,7 +270,11 @@ class FullRows:
     def responses(self, V: "torch.Tensor") -> "torch.Tensor":
         """⟨v, (xᵢ, 1)⟩ of each row, for each column v of V."""
         self._reads[0] += self._cells
-        return (self._X @ V.to(self._X.dtype)).to(V.dtype)
+        if self._X.dtype == V.dtype:
+            return self._X @ V
+        constant, V = V[self.d].clone(), V.clone()  # a bias may be far larger than what is left of the responses
+        V[self.d] = 0.0
+        return (self._X @ V.to(self._X.dtype)).to(V.dtype) + constant
 
     def combine(self, A: "torch.Tensor") -> "torch.Tensor":
         """Σ aᵢ(xᵢ, 1) for each column a of A."""
@@ -305,6 +320,10 @@ class FullRows:
         cells = self._cells * len(used) // self.n  # an average
         self._reads[0] += cells
         return FullRows(self.xp, self._X[used], self.d, cells, self._reads), used
+
+    def spaced(self, sample: int) -> "torch.Tensor":
+        """A few evenly spaced xᵢ."""
+        return self._X[:: max(1, self.n // sample), : self.d]
 
     @cached_property
     def largest_norm(self) -> float:

@@ -81,6 +81,8 @@ class Batch(Problem[BatchSolution]):
         self.n, self.matrix, self.loss = members[0].n, members[0].matrix, members[0].loss
         if any(member.matrix is not self.matrix for member in members):
             raise ValueError("The problems of a batch must have the same matrix.")
+        if any((one.loss, one.bias, one.pull) != (self.loss, members[0].bias, 0.0) for one in members):
+            raise ValueError("The problems of a batch must have the same loss and the same kind of bias.")
 
     @cached_property
     def stacked(self) -> Stacked:

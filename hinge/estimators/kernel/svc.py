@@ -229,8 +229,8 @@ class NuSVC(
     n_components : int or "auto", optional
         As for `SVC`: solve in the span of this many landmarks, or of as many as `tol` takes, and certify the answer
         against the exact kernel. Regularised problems in their span are solved for a sequence of λ until the dual
-        weights have the sum that ν asks for. Not on a GPU. The smaller ν is, the more landmarks it takes; with too few
-        there is no margin, the gap is infinite, and a warning says so. By default None, the exact answer.
+        weights have the sum that ν asks for. The smaller ν is, the more landmarks it takes; with too few there is no
+        margin, the gap is infinite, and a warning says so. By default None, the exact answer.
     max_time : float, optional
         Time limit in seconds; compilation does not count.
     max_kernel_evals : int, optional

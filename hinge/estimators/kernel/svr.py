@@ -173,7 +173,7 @@ class NuSVR(
     n_components : int or "auto", optional
         As for `SVR`: solve in the span of this many landmarks, or of as many as `tol` takes, and certify the answer
         against the exact kernel. Regularised problems in their span are solved for a sequence of ε until the dual
-        weights have the sum that ν asks for. Not on a GPU. By default None, the exact answer.
+        weights have the sum that ν asks for. By default None, the exact answer.
     max_time : float, optional
         Time limit in seconds; compilation does not count.
     max_kernel_evals : int, optional

@@ -78,8 +78,8 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
         if problem.gram.on_device and problem.certifiable:
             from hinge.solvers.kernel.device_block import MANY, DeviceBlock
 
-            if problem.n >= MANY:
-                return Choice(FromLandmarks(DeviceBlock()), "landmarks tell most of many support vectors")
+            if problem.n >= MANY and (begins := FromLandmarks(DeviceBlock())).rejects(problem) is None:
+                return Choice(begins, "landmarks tell most of many support vectors")
             return Choice(DeviceBlock(), "large blocks, solved where their kernel values are")
         if _rows_exceed_cache(problem):
             return Choice(FromLandmarks(), "rows of support vectors exceed the cache: landmarks spare visits to most")

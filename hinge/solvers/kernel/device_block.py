@@ -185,7 +185,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         self, problem: KernelRegularized, state: DeviceBlockState, lines: Lines, b: "torch.Tensor"
     ) -> "torch.Tensor":
         gram, n = _gram(problem), problem.n
-        size, drawn = _next_size(self, problem, state), state.gap > UNIFORM
+        size, drawn = min(n, next_size(self, gram, n, state)), state.gap > UNIFORM
         if size == n:
             return gram.xp.arange(n, device=lines.r.device)[None]
         u = gram.array(draw_units(state.key, state.t * n, n))[None] if drawn else None
@@ -226,7 +226,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
 
     def cost(self, problem: KernelRegularized, state: DeviceBlockState | None = None) -> Cost:
         n = problem.n
-        size = min(n, self.size(n, 0, 0)) if state is None else _next_size(self, problem, state)
+        size = min(n, self.size(n, 0, 0) if state is None else next_size(self, _gram(problem), n, state))
         return Cost(kernel_values=size * (size + n), a_pass=max(1, n // max(1, size)))
 
 
@@ -235,12 +235,11 @@ def _gram(problem: KernelRegularized) -> DeviceGram:
     return problem.gram
 
 
-def _next_size(solver: DeviceBlock, problem: KernelRegularized, state: DeviceBlockState) -> int:
-    """Points of the next working set: more than `most` only where memory has room."""
-    size = solver.size(problem.n, state.free, state.off, state.steps)
-    if size > solver.most and _gram(problem).free() < 2 * OF_A_VALUE * size**2:
-        size = solver.size(problem.n, state.free, state.off)
-    return min(problem.n, size)
+def next_size(solver: DeviceBlock, gram: DeviceGram, n: int, state: Any) -> int:
+    """As `DeviceBlock.size`, but more than `most` only where memory has room."""
+    size = solver.size(n, state.free, state.off, state.steps)
+    crowded = size > solver.most and gram.free() < 2 * OF_A_VALUE * size**2
+    return solver.size(n, state.free, state.off) if crowded else size
 
 
 def _lines(problem: KernelRegularized, state: DeviceBlockState) -> Lines:

@@ -21,7 +21,16 @@ from hinge.problems.base import Certificate, Cost
 from hinge.problems.batch import Batch, BatchSolution, combine_certificates
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Solver
-from hinge.solvers.kernel.device_block import GAINS, OF_A_VALUE, PATIENCE, ROOM, UNIFORM, DeviceBlock, balanced
+from hinge.solvers.kernel.device_block import (
+    GAINS,
+    OF_A_VALUE,
+    PATIENCE,
+    ROOM,
+    UNIFORM,
+    DeviceBlock,
+    balanced,
+    next_size,
+)
 from hinge.solvers.kernel.device_rounds import Lines, Seen, first_sets, look, move, working_sets
 
 if TYPE_CHECKING:
@@ -171,7 +180,7 @@ class DevicePairs(Solver[PairBatch, PairsState]):
         """Pairs whose next working sets are equally large and take equally many steps, up to what fits into memory."""
         alike: dict[tuple[int, int], list[int]] = {}
         for q in left:
-            size = self.solver.size(problem.members[q].n, pairs[q].free, pairs[q].off, pairs[q].steps)
+            size = next_size(self.solver, problem.gram, problem.members[q].n, pairs[q])
             alike.setdefault((size, pairs[q].steps), []).append(q)
         for (size, _), some in alike.items():
             most = max(1, problem.gram.free() // 2 // (OF_A_VALUE * size**2))
@@ -191,7 +200,7 @@ class DevicePairs(Solver[PairBatch, PairsState]):
 
     def _values(self, member: KernelRegularized, pair: Pair) -> int:
         """Kernel values of the next round of a member."""
-        size = min(member.n, self.solver.size(member.n, pair.free, pair.off, pair.steps))
+        size = min(member.n, next_size(self.solver, _gram(member), member.n, pair))
         return size * (size + member.n)
 
     def solution(self, problem: PairBatch, state: PairsState) -> BatchSolution:

@@ -111,7 +111,7 @@ class FromLandmarks(Solver[KernelRegularized, FromLandmarksState]):
                 state = state._replace(waiting=problem.n - state.exact.m)
             if state.waiting:
                 state = self._enter(problem, state)
-            else:
+            elif state.t or not problem.gram.on_device:
                 state = state._replace(exact=self.exact.advance(problem, state.exact, 1))
             state = state._replace(t=state.t + 1)
         return state
@@ -175,7 +175,7 @@ class FromLandmarks(Solver[KernelRegularized, FromLandmarksState]):
         return -(-state.waiting // CHUNK) or self.exact.pause(problem, state.exact)
 
     def cost(self, problem: KernelRegularized, state: FromLandmarksState | None = None) -> Cost:
-        """Features and the first points; or points that enter, with all that are inside; or a round."""
+        """Features (on a device after a round) and the first points; or what enters, with all inside; or a round."""
         if state is None or state.t == 0:
             first, other = (solver.cost(problem).kernel_values for solver in (self.landmarks, self.exact))
             start = problem.n**2 if problem.gram.on_device else CHUNK**2

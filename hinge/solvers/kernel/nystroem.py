@@ -128,6 +128,8 @@ class Nystroem(Solver[Landmarked, NystroemState]):
                 "Nystroem needs a positive semidefinite kernel, which this one is not: use another kernel, or fit "
                 "without n_components."
             )
+        if problem.gram.on_device and cast(Any, problem.gram).precision in ("tf32", "bf16"):
+            return "Nystroem needs precision='float32' or 'float64': features of landmarks amplify rounding."
         return None
 
     def init(self, problem: Landmarked, seed: int = 0, start: Expansion | None = None) -> NystroemState:

@@ -316,6 +316,19 @@ def test_a_device_refuses_what_the_host_does(machine):
         machine(**options).fit(bad, targets)
 
 
+def test_targets_far_from_zero_cost_no_accuracy_on_a_device():
+    pytest.importorskip("torch")
+    options = {"gamma": 0.1, "C": 10.0, "n_components": 100, "device": "cpu:0"}
+    near, far = (SVR(**options).fit(X.astype(np.float32), T + offset) for offset in (0.0, 1e6))
+    assert far.gap_ <= 1.5 * near.gap_ + 1e-3
+
+
+def test_products_of_few_digits_are_refused():
+    pytest.importorskip("torch")
+    with pytest.raises(ValueError, match="precision='float32' or 'float64'"):
+        SVR(n_components=20, device="cpu:0", precision="bf16").fit(X, T)
+
+
 def test_one_class_around_the_origin_has_no_certificate_and_says_so():
     rows = np.random.default_rng(0).standard_normal((200, 3))
     with pytest.warns(ConvergenceWarning, match="The best w is zero"):

@@ -86,6 +86,47 @@ def test_regression_reaches_the_optimum_of_newton(three, loss, bias, scale, wher
     assert problem.certificate(result.solution).gap <= 2e-5
 
 
+@needs_torch
+@pytest.mark.parametrize("seed", range(24))
+def test_no_bound_of_a_random_regression_is_false(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 300)), int(rng.integers(1, 20))
+    X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-2, 2)
+    y = (X[:, 0] + rng.standard_normal(n)) * 10.0 ** rng.uniform(-3, 3) + rng.choice([0.0, 1e4])
+    loss = [epsilon_insensitive, squared_epsilon_insensitive][seed % 2](rng.choice([0.0, 0.1, 1.0]) * np.abs(y).mean())
+    weight = None if seed % 3 else rng.integers(0, 3, n) + (np.arange(n) == 0)
+    bias = str(rng.choice(["none", "free", "penalized"]))
+    problem = Regularized(X, y, 10.0 ** rng.uniform(-5, 1), weight=weight, bias=bias, loss=loss)
+    best = solve(problem, Newton(), stop=Stop(1e-9, max_iter=3000)).certificate
+    for steps in (1, 4, 500):
+        found = solve(problem, DeviceNewton(tol=1e-4, device="cpu"), stop=Stop(1e-4, max_iter=steps)).certificate
+        assert found.bound <= best.objective * (1 + 1e-9) and best.bound * (1 - 1e-9) <= found.objective
+    assert found.gap <= 1e-4
+
+
+def test_members_of_a_batch_have_one_loss_and_one_bias(three):
+    matrix, y = hinge.access.as_matrix(three[0]), np.where(three[1] == 1, 1, -1)
+    first = Regularized(matrix, y, 0.1, bias="free")
+    others = [Regularized(matrix, y, 0.1, bias="none"), Regularized(matrix, y, 0.1, bias="free", loss=SQUARED_HINGE)]
+    for other in (*others, OneClass(matrix, 0.5)):
+        with pytest.raises(ValueError, match="same loss and the same kind of bias"):
+            Batch([first, other])
+    with pytest.raises(ValueError, match="same loss and the same kind of bias"):
+        Batch([OneClass(matrix, 0.1), OneClass(matrix, 0.5)])
+
+
+@needs_torch
+@pytest.mark.parametrize(("n", "tol"), [(3, 0.0465), (21, 1.8e-4)])
+def test_one_class_of_few_rows_goes_on_until_the_certificate_is_reached(n, tol):
+    for seed in range(20):
+        X = np.random.default_rng(seed).standard_normal((n, 2)) + 1.5
+        problem = OneClass(X, 1.0 / 3.0)
+        found, best = (
+            solve(problem, one, stop=Stop(tol, max_iter=10**4)) for one in (DeviceNewton(tol, "cpu"), Newton())
+        )
+        assert found.certificate.gap <= tol or best.certificate.gap > tol
+
+
 @pytest.mark.parametrize("where", DEVICES)
 @pytest.mark.parametrize("nu", [0.05, 0.5, 1.0])
 def test_one_class_has_the_answer_of_newton(three, nu, where):
