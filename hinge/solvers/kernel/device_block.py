@@ -11,6 +11,7 @@ from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.base import Cost, rounded_gap
 from hinge.problems.svm.kernel_duality import WORTH, best_scale
+from hinge.problems.svm.kernelized import dual_multiple
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.block_dual import UNIFORM
@@ -141,6 +142,9 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
             beta = problem.dual_point(start)
             used = np.flatnonzero(beta)
             r = gram.pass_over(used, beta[used], np.arange(n))
+            # A dual point of landmarks may be so long that its objective is negative.
+            s = dual_multiple(beta, gram.host(r), problem.boxes, problem.aims, problem.loss.epsilon, least=0.0)
+            beta, r = s * beta, s * r
         rho = float(gram.diag.mean()) or 1.0
         state = DeviceBlockState(
             gram.array(beta),

@@ -113,3 +113,21 @@ def test_on_a_device_the_landmarks_are_one_step_if_a_block_does_not_hold_all_poi
     assert (first.state.landmarks.t == 1) == (most == 64)
     assert (first.solution.dual is not None) == (most == 64)
     assert solve(problem, solver, stop=Stop(1e-3)).status is Status.CONVERGED
+
+
+def test_on_a_device_a_dual_point_that_is_too_long_is_shortened():
+    pytest.importorskip("torch")
+    from hinge.access.gram.device import DeviceGram
+    from hinge.solvers import DeviceBlock
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 8)).astype(np.float32)
+    y = X[:, 0] + 0.3 * rng.standard_normal(1000)
+    gram = DeviceGram(X, Gaussian(0.1), "cpu")
+    problem = KernelRegularized.from_C(gram, y, 10.0, bias="free", loss=epsilon_insensitive(0.1))
+    solver = FromLandmarks(DeviceBlock(block=32, most=64))
+    state = solver.advance(problem, solver.init(problem), 1)
+    dual = problem.feasible(state.landmarks.dual)
+    r = gram.pass_over(np.flatnonzero(dual), dual[dual != 0.0], np.arange(1000)).numpy()
+    assert y @ dual - 0.1 * np.abs(dual).sum() < 0.5 * dual @ r  # a negative dual objective
+    assert state.exact.dual > 0.0 and solver.estimate(problem, state) < 1e3
