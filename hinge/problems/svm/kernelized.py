@@ -480,15 +480,15 @@ class KernelRegularized(GivenLambda[Expansion], KernelProblem):
 
 
 def dual_multiple(
-    beta: np.ndarray, responses: np.ndarray, boxes: np.ndarray, aims: np.ndarray, epsilon: float, least: float = 1.0
+    beta: np.ndarray, responses: np.ndarray, boxes: np.ndarray, aims: np.ndarray, epsilon: float
 ) -> float:
-    """The s, at least `least`, for which the dual of sβ is largest, reduced until sβ is within the bounds `boxes`."""
+    """The s in [1, ...] for which the dual of sβ is largest, reduced until sβ is within the bounds `boxes`."""
     sq, used = float(beta @ responses), np.flatnonzero(beta)
     if sq <= 0.0:
         return 1.0
     most = float((boxes[used] / np.abs(beta[used])).min(initial=np.inf)) * (1.0 - 1e-12)  # within bounds after rounding
     gain = float(beta @ aims) - epsilon * float(np.abs(beta).sum())
-    return min(max(gain / sq, least), most)
+    return min(max(gain / sq, 1.0), most)
 
 
 class KernelSlackConstrained(GivenSlack[Expansion], KernelProblem):

@@ -11,7 +11,6 @@ from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.base import Cost, rounded_gap
 from hinge.problems.svm.kernel_duality import WORTH, best_scale
-from hinge.problems.svm.kernelized import dual_multiple
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.block_dual import UNIFORM
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     import torch
 
 LARGER = 4
-"""Blocks are twice as large once there are this many times as many steps in them."""
+"""Blocks are twice as large once there are this many times as many steps in them (`gpu.py --only machines`)."""
 PATIENCE = 16
 """Steps in a block may become this many times as many where rounds gain little."""
 NEAR = 100.0
@@ -142,9 +141,10 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
             beta = problem.dual_point(start)
             used = np.flatnonzero(beta)
             r = gram.pass_over(used, beta[used], np.arange(n))
-            # A dual point of landmarks may be so long that its objective is negative.
-            s = dual_multiple(beta, gram.host(r), problem.boxes, problem.aims, problem.loss.epsilon, least=0.0)
-            beta, r = s * beta, s * r
+            gain = float(problem.aims @ beta) - problem.loss.epsilon * float(np.abs(beta).sum())
+            sq = float(beta @ gram.host(r))
+            if 0.0 < 2.0 * gain < sq:  # so long that the dual objective is negative, as landmarks may give it
+                beta, r = gain / sq * beta, gain / sq * r
         rho = float(gram.diag.mean()) or 1.0
         state = DeviceBlockState(
             gram.array(beta),
