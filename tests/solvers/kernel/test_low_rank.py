@@ -11,7 +11,13 @@ from hinge.problems.svm.nu_forms import KernelOneClass
 from hinge.solvers import ActiveSet, BlockDual, LevelBlocks
 from hinge.solvers.kernel.low_rank import DualBox, affordable_rank, find_factor, improve_problem, is_due, solve_low_rank
 
-RNG = np.random.default_rng(0)
+RNG = np.random.default_rng()
+
+
+@pytest.fixture(autouse=True)
+def same_draws():
+    """The draws of a test depend on no other test."""
+    RNG.bit_generator.state = np.random.default_rng(1).bit_generator.state
 
 
 def duplicated(n, scales, noise=1.0):
