@@ -45,7 +45,6 @@ def test_all_of_them_are_registered():
         "Solver",
         "OneRow",
         "SideBySide",
-        "DevicePairs",
         "GramSplitting",
         "JointNewton",
         "KernelRowSolver",

@@ -32,7 +32,6 @@ from hinge.monitoring.checkpoint import Checkpoint
 from hinge.monitoring.interrupts import called_off_by, calling_off, left_of, now, within
 from hinge.problems import (
     KernelProblem,
-    KernelRegularized,
     KernelSlackConstrained,
     LinearProblem,
     Multiclass,
@@ -49,7 +48,7 @@ from hinge.threads import cores, each, one_blas_thread, threads_of
 
 if TYPE_CHECKING:
     from hinge.access.gram.device import DeviceGram
-    from hinge.solvers.kernel.device_pairs import PairBatch
+    from hinge.solvers.kernel.device_block import DeviceBatch
 
 
 class Plan(NamedTuple):
@@ -467,8 +466,7 @@ def run_pairs(
 
     Not if callbacks are set, or if earlier answers are to be started from; and pairs that stall continue alone.
     """
-    from hinge.solvers.kernel.device_block import DeviceBlock
-    from hinge.solvers.kernel.device_pairs import DevicePairs, batches_of
+    from hinge.solvers.kernel.device_block import DeviceBlock, batches_of
 
     stop, began, known = plan.stop, now(), list[Result]()
     if not plan.reports and not plan.starts:
@@ -476,9 +474,9 @@ def run_pairs(
         problems = [problem_of(gram.part(task.rows), task) for task in tasks if task.rows is not None]
         solver = plan.solver or choose(problems[0], tol=stop.tol).solver
         solver = solver.exact if plan.solver is None and isinstance(solver, FromLandmarks) else solver
-        if isinstance(solver, DeviceBlock) and all(isinstance(one, KernelRegularized) for one in problems):
-            batches = list(batches_of(cast(Sequence[KernelRegularized], problems), solver))
-            own = plan._replace(solver=DevicePairs(solver, stop.tol))
+        if isinstance(solver, DeviceBlock):
+            batches = list(batches_of(cast(Any, problems), solver))
+            own = plan._replace(solver=replace(solver, tol=stop.tol))
             if stop.max_kernel_evals is not None:
                 own = own._replace(stop=replace(stop, max_kernel_evals=stop.max_kernel_evals // len(batches)))
             results = run_each(len(batches), lambda k, one: run_one(batches[k], 0, one, keep_state=True), own, 1)
@@ -491,22 +489,21 @@ def run_pairs(
     return run_tasks(tasks, plan, part, problem_of, known=known)
 
 
-def _split(batch: "PairBatch", result: Result, tol: float) -> Iterator[Result]:
+def _split(batch: "DeviceBatch", result: Result, tol: float) -> Iterator[Result]:
     """The run of a batch as one run for each member, with the member's own rounds, objective and gap."""
     certificates = getattr(result.certificate, "members", [result.certificate] * len(batch.members))
     earlier, last = list(result.history)[:-1], result.history[-1]
-    every = zip(batch.members, result.solution.members, certificates, result.state.pairs, strict=True)
-    for member, answer, one, pair in every:
-        own = last._replace(iteration=pair.t, objective=one.objective, gap=one.gap)
+    every = zip(batch.members, result.solution.members, certificates, result.state.known, strict=True)
+    for member, answer, one, line in every:
+        own = last._replace(iteration=line.t, objective=one.objective, gap=one.gap)
         yield replace(
             result,
             solution=answer,
             certificate=one,
             status=Status.CONVERGED if one.gap <= tol else result.status,
-            n_iter=pair.t,
+            n_iter=line.t,
             history=History([*earlier, own._replace(kernel_evals=member.kernel_evals)]),
             state=None,
-            solver=getattr(result.solver, "solver", result.solver),  # whose rounds they were
         )
 
 

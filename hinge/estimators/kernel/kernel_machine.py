@@ -550,15 +550,16 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
 
 
 class NuMachine(KernelMachine):
-    """A kernel estimator with the parameter ν, whose default solver is `LevelBlocks`, or `Nystroem` with landmarks."""
+    """A kernel estimator with the parameter ν."""
 
     nu: float
     fit_intercept = True
     _may_round = False
 
     def _solver(self, n_tasks: int) -> Solver | None:
-        of_default = self.solver == "auto" and self.n_components is None
-        return LevelBlocks() if of_default else super()._solver(n_tasks)
+        if self.solver != "auto" or self.n_components is not None:
+            return super()._solver(n_tasks)
+        return None if on_a_device(self.device) else LevelBlocks()
 
     def _needs_double(self, kernel: Kernel) -> bool:
         # Values of a Gaussian are at most 1; sums of others may cancel. A run restarts if float32 is too coarse.

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from hinge.problems import KernelRegularized, KernelSlackConstrained, L1Regularized, Multiclass, Problem, Regularized
+from hinge.problems.svm.levels import KernelLevels
 from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCA
 from hinge.solvers.ascent.sdca import SDCA
 from hinge.solvers.base import Solver
@@ -24,6 +25,7 @@ from hinge.solvers.kernel.active_rounds import MOST, fit_alone
 from hinge.solvers.kernel.active_set import LARGEST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
 from hinge.solvers.kernel.from_landmarks import FromLandmarks
+from hinge.solvers.kernel.level_blocks import LevelBlocks
 from hinge.solvers.l1.cdn import CDN
 from hinge.solvers.newton.central_path import CentralPath
 from hinge.solvers.newton.finite_newton import FiniteNewton
@@ -57,8 +59,9 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
     milliseconds, `CentralPath` where another loss does, dual ascent (`SDCA`) alone where features are too many for
     Newton's method. If `few_reads` are wanted rather than little time, as under any limit of reads, or if the data is
     not in memory, the frugal learner, which keeps the cells it has read and needs no second pass. For kernel problems
-    the block dual method, with a form for GPUs, after landmarks where kernel rows exceed the cache; with a given slack
-    the Stochastic Batch Perceptron, with batches that grow with n. For the 1-norm coordinate descent over columns.
+    the block dual method, with a form for GPUs, after landmarks where kernel rows exceed the cache; with ν in place of
+    C `LevelBlocks`, and the same form for GPUs; with a given slack the Stochastic Batch Perceptron, with batches that
+    grow with n. For the 1-norm coordinate descent over columns.
 
     Examples
     --------
@@ -84,6 +87,12 @@ def choose(problem: Problem, *, few_reads: bool = False, tol: float = 1e-3) -> C
         if _rows_exceed_cache(problem):
             return Choice(FromLandmarks(), "rows of support vectors exceed the cache: landmarks spare visits to most")
         return Choice(BlockDual(), "blocks of kernel rows, to a certified gap")
+    if isinstance(problem, KernelLevels):
+        if problem.gram.on_device and problem.certifiable:
+            from hinge.solvers.kernel.device_block import DeviceBlock
+
+            return Choice(DeviceBlock(), "large blocks, solved where their kernel values are")
+        return Choice(LevelBlocks(), "blocks of kernel rows, on a subset that grows")
     if isinstance(problem, KernelSlackConstrained):
         from hinge.solvers.papers.sbp import SBP
 

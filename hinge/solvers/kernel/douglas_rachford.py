@@ -1,18 +1,20 @@
 """The dual problem of a block by splitting, for devices that multiply matrices fast and branch slowly.
 
 .. math:: \\min_\\beta\\ \\tfrac12\\beta^\\top K\\beta + c^\\top\\beta + \\varepsilon\\|\\beta\\|_1, \\qquad
-          lo \\le \\beta \\le hi, \\quad \\textstyle\\sum_i\\beta_i = s \\text{ with a free bias}
+          lo \\le \\beta \\le hi, \\quad \\textstyle\\sum_{i\\in G}\\beta_i = s_G \\text{ for each group } G
 
-is a quadratic function on a plane, and a box with a norm; ε is zero for the hinge. Let e be the slopes of the former at
-the β where the block is. With a pull of strength ρ towards v the best point of the box is v, shrunk and then clipped,
+is a quadratic function on planes, and a box with a norm; ε is zero for the hinge. With a free bias all points are a
+group, and each class of a ν-SVM is one. Let e be the slopes of the former at the β where the block is. With a pull of
+strength ρ towards v the best point of the box is v, shrunk and then clipped,
 
 .. math:: \\Pi(v) = \\min(\\max(u, lo), hi), \\qquad
           u = v - \\min(\\max(v, -\\varepsilon/\\rho), \\varepsilon/\\rho);
 
-where the quadratic function, with such a pull towards w, is least in the plane is linear in w,
+where the quadratic function, with such a pull towards w, is least in the planes is linear in w,
 
-.. math:: R(w) = \\beta + \\Big(M - \\frac{gg^\\top}{\\mathbf 1^\\top g}\\Big)(\\rho(w - \\beta) - e),
-          \\qquad M = (K + \\rho I)^{-1},\\quad g = M\\mathbf 1,
+.. math:: R(w) = \\beta + M(\\rho(w - \\beta) - e),
+          \\qquad M = (K + \\rho I)^{-1} \\text{, and then } M - \\frac{gg^\\top}{\\mathbf 1_G^\\top g},\\quad
+          g = M\\mathbf 1_G, \\text{ for one group after the other,}
 
 and the method of Douglas and Rachford goes back and forth between the two,
 
@@ -24,7 +26,7 @@ together, on a GPU as one recorded graph. Pairs of points, one after the other, 
 for the last one.
 Blocks of one size of several problems are solved together: a line each of every array.
 
-Of few steps Π(v) is not quite in the plane and may overshoot: it is moved into the plane, and the answer is the best
+Of few steps Π(v) is not quite in the planes and may overshoot: it is moved into them, and the answer is the best
 point on the way there from where the block was, so that no block makes the dual worse. R is written by how far it is
 from β: what rounding does to M is relative to that, and less from one round to the next.
 
@@ -32,6 +34,7 @@ J. Eckstein, D. P. Bertsekas, *On the Douglas-Rachford splitting method and the 
 S. Boyd, N. Parikh, E. Chu, B. Peleato, J. Eckstein, *Distributed Optimization ... via ADMM*, 2011, 3.4 and 5.2.
 """
 
+from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
 RELAXATION = 1.6
 """τ."""
 SECTIONS, CUTS = 5, 64
-"""The shift into the plane is found by this number of cuts of its range, each into this many parts."""
+"""The shift into a plane is found by this number of cuts of its range, each into this many parts."""
 WHOLE = 0.9
 """Share of the best gain on the way from which on all of it is gone: points then stop at their bounds, not before."""
 AT_ONCE = 10
@@ -82,7 +85,8 @@ def solve_blocks(
     b: "torch.Tensor",
     rho: "torch.Tensor",
     steps: int,
-    free: bool,
+    groups: "torch.Tensor",
+    sums: "torch.Tensor",
     epsilon: float = 0.0,
 ) -> Solved:
     """Go `steps` steps towards the optimum of each block, on the device of its arrays and without waiting for it.
@@ -92,20 +96,25 @@ def solve_blocks(
     K : tensor of shape (p, m, m)
     beta, e, lo, hi : tensor of shape (p, m)
         Where the blocks are, the slopes Kβ + c there, and their bounds.
-    b : tensor of shape (p, 1)
+    b : tensor of shape (p, 1) or (p, m)
         The biases, which separate slopes at bounds from slopes that are to vanish.
     rho : tensor of shape (p, 1)
-    steps, free, epsilon
-        The number of steps, whether the sums are kept, and ε.
+    steps : int
+    groups : tensor of shape (p, m, k)
+        1 where a point is of a group, else 0; a point is of one group at most.
+    sums : tensor of shape (p, k)
+        What the β of each group are to sum to; they do so already but for rounding.
+    epsilon : float
     """
     torch, fast = import_torch(str(K.device)), K.dtype
     strength = rho.to(fast)[:, :, None]
     M = _inverse(torch, K, strength)
     fixed = beta - _product(M, rho * beta + e)
-    if free:
-        g = M.sum(2)
-        total = g.sum(1, keepdim=True)
-        fixed = fixed + (_sum(beta) - _sum(fixed)) / total * g
+    for own, s in _each(groups, sums):
+        g = _product(M, own)
+        total = _sum(own * g).clamp(min=1e-300)  # zero where no point of the block is of the group
+        fixed = fixed + (s - _sum(own * fixed)) / total * g
+        g, total = g.to(fast), total.to(fast).clamp(min=torch.finfo(fast).tiny)
         M = torch.baddbmm(M, g[:, :, None], (g / total)[:, None, :], alpha=-1.0)
     # The slopes that the bounds and the kink at zero take up.
     kink = torch.full_like(beta, epsilon)
@@ -120,14 +129,23 @@ def solve_blocks(
     size = K.diagonal(dim1=1, dim2=2).mean(1)
     balance = (off * size / (rho[:, 0] * moved).clamp(min=1e-30)).sqrt()
     v = v.to(e.dtype)
-    way = (_into_plane(torch, v, lo, hi, width, _sum(beta)) if free else _best(torch, v, lo, hi, width)) - beta
+    way = _into_planes(torch, v, lo, hi, width, groups, sums) - beta
     falls, curve = -_sum(e * way), _sum(way * _product(K, way))
     if epsilon:  # a chord of the norm is above it
         falls -= epsilon * _sum((beta + way).abs() - beta.abs())
     best = (falls / curve.clamp(min=1e-300)).clamp(0.0, 1.0)
     whole = falls - 0.5 * curve >= WHOLE * best * (falls - 0.5 * best * curve)
     length = torch.where(falls > 0.0, torch.where(whole, 1.0, best), 0.0)
-    return Solved((beta + length * way).clamp(lo, hi), balance)
+    beta = (beta + length * way).clamp(lo, hi)
+    for own, s in _each(groups, sums):  # what rounding has left of the sums goes to points between bounds
+        room = own * torch.minimum(hi - beta, beta - lo)
+        beta = (beta + (s - _sum(own * beta)) * room / _sum(room).clamp(min=1e-300)).clamp(lo, hi)
+    return Solved(beta, balance)
+
+
+def _each(groups: "torch.Tensor", sums: "torch.Tensor") -> "Iterator[tuple[torch.Tensor, torch.Tensor]]":
+    """Which points each group has, of shape (p, m), and its sums, of shape (p, 1)."""
+    return zip(groups.unbind(2), sums[:, :, None].unbind(1), strict=True)
 
 
 def _sum(x: "torch.Tensor") -> "torch.Tensor":
@@ -176,27 +194,31 @@ def _product(K: "torch.Tensor", x: "torch.Tensor") -> "torch.Tensor":
     return (K @ x.to(K.dtype)[:, :, None])[:, :, 0].to(x.dtype)
 
 
-def _into_plane(
+def _into_planes(
     torch: ModuleType,
     v: "torch.Tensor",
     lo: "torch.Tensor",
     hi: "torch.Tensor",
     width: "torch.Tensor | None",
-    s: "torch.Tensor",
+    groups: "torch.Tensor",
+    sums: "torch.Tensor",
 ) -> "torch.Tensor":
-    """The best point of the box whose sum is s: Π of v less a number, which the sum falls with."""
+    """The best point of the box with these sums: Π of v less a number for each group, which its sum falls with."""
     reach = 0.0 if width is None else width
-    low, high = (v - hi).amin(1, keepdim=True) - reach, (v - lo).amax(1, keepdim=True) + reach
     blocks = lo[:, None, :], hi[:, None, :], None if width is None else width[:, :, None]
     parts = torch.linspace(0.0, 1.0, CUTS + 1, dtype=v.dtype, device=v.device)
-    for _ in range(SECTIONS):
-        shifts = low + (high - low) * parts
-        sums = _best(torch, v[:, None, :] - shifts[:, :, None], *blocks).sum(2)
-        at = _sum(sums > s).clamp(1, CUTS)
-        (low, high), (more, less) = ((a.gather(1, at - 1), a.gather(1, at)) for a in (shifts, sums))
-    # No bend is left in between, or hardly one.
-    shift = low + (high - low) * ((more - s) / (more - less).clamp(min=1e-300)).clamp(0.0, 1.0)
-    return _best(torch, v - shift, lo, hi, width)
+    for own, s in _each(groups, sums):
+        low = (v - hi).masked_fill(own == 0.0, torch.inf).amin(1, keepdim=True) - reach
+        high = (v - lo).masked_fill(own == 0.0, -torch.inf).amax(1, keepdim=True) + reach
+        for _ in range(SECTIONS):
+            shifts = low + (high - low) * parts
+            found = (_best(torch, v[:, None, :] - shifts[:, :, None], *blocks) * own[:, None, :]).sum(2)
+            at = _sum(found > s).clamp(1, CUTS)
+            (low, high), (more, less) = ((a.gather(1, at - 1), a.gather(1, at)) for a in (shifts, found))
+        # No bend is left in between, or hardly one.
+        shift = low + (high - low) * ((more - s) / (more - less).clamp(min=1e-300)).clamp(0.0, 1.0)
+        v = torch.where(own > 0.0, v - shift, v)
+    return _best(torch, v, lo, hi, width)
 
 
 def _best(

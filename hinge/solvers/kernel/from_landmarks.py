@@ -198,7 +198,10 @@ def _fit_into_a_block(solver: Solver, state: Any) -> bool:
     """Whether one working set on a device can hold all points that are to move: a few rounds are enough then."""
     from hinge.solvers.kernel.device_block import DeviceBlock
 
-    return isinstance(solver, DeviceBlock) and state.free + state.off <= 2 * solver.most
+    if not isinstance(solver, DeviceBlock):
+        return False
+    (line,) = state.known
+    return line.free + line.off <= 2 * solver.most
 
 
 def _is_dear(solver: FromLandmarks, problem: KernelRegularized, state: FromLandmarksState) -> bool:

@@ -147,9 +147,9 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
         m = min(n, self.first) if start is None and problem.gram.narrows else n
         order = np.arange(n)
         if m < n:
-            order = _mixed(problem, draw_units(key_of(seed), 0, n))
+            order = mixed_order(problem, draw_units(key_of(seed), 0, n))
         alpha = np.zeros(problem.sign.shape)
-        alpha[:, :m] = _beginning(problem, order[:m]) if start is None else completed(problem, start.beta)
+        alpha[:, :m] = first_weights(problem, order[:m]) if start is None else completed(problem, start.beta)
         known, r, path = np.zeros((3, n))
         levels = np.zeros(len(problem.signs))
         return LevelState(order, alpha, known, r, path, 0, m, m, np.inf, levels, -np.inf, 0, 0.0, 0)
@@ -184,7 +184,7 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
             first = _before(problem.n, state.m, self.first, self.growth)
             rows, r = state.order[first:end], state.r[first:end]
             # As responses will be once the new points share the mass.
-            state.alpha[:, first:end] = _beginning(problem, rows, r * (end / first))
+            state.alpha[:, first:end] = first_weights(problem, rows, r * (end / first))
         return state._replace(scored=end)
 
     def _take_in(self, problem: KernelLevels, state: LevelState) -> LevelState:
@@ -365,7 +365,7 @@ def _complete(problem: KernelLevels, state: LevelState) -> bool:
     return state.scored == problem.n and np.array_equal(_beta(problem, state), state.known)
 
 
-def _mixed(problem: KernelLevels, draws: np.ndarray) -> np.ndarray:
+def mixed_order(problem: KernelLevels, draws: np.ndarray) -> np.ndarray:
     """A random order in which every beginning has its share of either sign, and one point at least."""
     sign, place = problem.sign[0], np.empty(problem.n)
     for one in problem.signs:
@@ -374,7 +374,7 @@ def _mixed(problem: KernelLevels, draws: np.ndarray) -> np.ndarray:
     return np.argsort(place, kind="stable")
 
 
-def _beginning(problem: KernelLevels, rows: np.ndarray, r: np.ndarray | None = None) -> np.ndarray:
+def first_weights(problem: KernelLevels, rows: np.ndarray, r: np.ndarray | None = None) -> np.ndarray:
     """First α of some points: the same share for all, or as if each were alone, given what the others respond."""
     sign = problem.sign[:, rows]
     s = np.broadcast_to(problem.boxes[rows], sign.shape)

@@ -10,13 +10,15 @@ from sklearn.exceptions import ConvergenceWarning
 from hinge import SVC
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian, Sigmoid
-from hinge.monitoring import Stop
-from hinge.problems import KernelRegularized
+from hinge.monitoring import Status, Stop
+from hinge.problems import KernelNuClassification, KernelNuRegression, KernelRegularized
 from hinge.problems.svm.losses import HINGE, epsilon_insensitive
-from hinge.solvers import BlockDual, DeviceBlock, FromLandmarks, choose, solve
+from hinge.problems.svm.nu_forms import KernelOneClass
+from hinge.solvers import BlockDual, DeviceBlock, FromLandmarks, LevelBlocks, choose, solve
 
 torch = pytest.importorskip("torch")
 device = importlib.import_module("hinge.access.gram.device")
+device_block = importlib.import_module("hinge.solvers.kernel.device_block")
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
 DEVICES = ["cpu", pytest.param("cuda", marks=[pytest.mark.gpu, needs_gpu])]
 
@@ -82,8 +84,10 @@ def test_blocks_double_once_more_steps_no_longer_help_and_memory_has_room(points
     X, y = points
     problem = KernelRegularized.from_C(device.DeviceGram(X, Gaussian(10.0), "cpu"), y, 10.0, bias="free")
     solver = DeviceBlock(block=32, most=64)
-    state = solver.init(problem)._replace(free=200, off=50)
-    late = state._replace(steps=4 * solver.steps)
+    state = solver.init(problem)
+    (line,) = state.known
+    state = state._replace(known=(line._replace(free=200, off=50),))
+    late = state._replace(known=(line._replace(free=200, off=50, steps=4 * solver.steps),))
     assert [solver.cost(problem, one).kernel_values for one in (state, late)] == [64 * 464, 128 * 528]
     monkeypatch.setattr(problem.gram, "free", lambda: 10_000)
     assert solver.cost(problem, late).kernel_values == 64 * 464
@@ -133,3 +137,124 @@ def test_a_fit_that_rounding_ends_goes_on_in_float64(points):
 def test_bad_settings_are_refused(options):
     with pytest.raises(ValueError, match="must be"):
         DeviceBlock(**options)
+
+
+# --- several problems together ------------------------------------------------------------------
+
+SIZES = 150, 120, 90
+
+
+@pytest.fixture(scope="module")
+def classes():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((sum(SIZES), 4)).astype(np.float32) + np.repeat(np.eye(3, 4), SIZES, axis=0)
+
+
+def pairs_of(gram, bias="free", C=1.0, weighted=False, nu=None):
+    """The three pairs of three classes, of different numbers of points."""
+    cuts, problems = np.concatenate([[0], np.cumsum(SIZES)]), []
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        rows = np.concatenate([np.arange(cuts[k], cuts[k + 1]) for k in (i, j)])
+        y = np.repeat([1, -1], [SIZES[i], SIZES[j]])
+        weight = np.random.default_rng(i + j).integers(0, 3, len(y)).astype(float) if weighted else None
+        part = gram.part(rows) if isinstance(gram, device.DeviceGram) else gram(rows)
+        if nu is None:
+            problems.append(KernelRegularized.from_C(part, y, C, bias=bias, weight=weight))
+        else:
+            problems.append(KernelNuClassification(part, y, nu, weight=weight))
+    return problems
+
+
+def run(problems, tol, block=32, **limits):
+    """The results of the batches of some problems."""
+    solver = DeviceBlock(block=block, tol=tol)
+    return [solve(batch, solver, stop=Stop(tol=tol, **limits)) for batch in device_block.batches_of(problems, solver)]
+
+
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize(("bias", "C", "weighted"), [("free", 1.0, False), ("none", 1.0, True), ("free", 10.0, True)])
+def test_each_pair_has_the_optimum_of_the_host(classes, where, bias, C, weighted):
+    kernel = Gaussian(0.2)
+    problems = pairs_of(device.DeviceGram(classes, kernel, where), bias, C, weighted)
+    theirs = pairs_of(lambda rows: Gram(as_points(classes[rows], kernel, exact=True)), bias, C, weighted)
+    (result,) = run(problems, 1e-3)
+    assert result.status is Status.CONVERGED and result.n_iter > 1
+    assert result.history[-1].kernel_evals == sum(problem.kernel_evals for problem in problems) > 0
+    for answer, certificate, problem, other in zip(
+        result.solution.members, result.certificate.members, problems, theirs, strict=True
+    ):
+        best = solve(other, BlockDual(), stop=Stop(1e-4)).certificate.objective
+        assert certificate.gap <= 1e-3 and certificate.objective == pytest.approx(best, rel=1.2e-3)
+        assert other.objective(answer) == pytest.approx(certificate.objective, rel=1e-6)
+        assert (answer.beta * problem.y >= 0).all()
+        assert not {"_points", "_given"} & set(vars(problem.gram))  # no pair keeps a copy of its points
+
+
+def test_memory_for_one_pair_at_a_time_does(classes, monkeypatch):
+    gram = device.DeviceGram(classes, Gaussian(0.2), "cpu")
+    expected = [one.objective for one in run(pairs_of(gram), 1e-4)[0].certificate.members]
+    monkeypatch.setattr(device.DeviceGram, "free", lambda self: 1)
+    found = run(pairs_of(gram), 1e-4)
+    assert len(found) == 3 and all(one.status is Status.CONVERGED for one in found)
+    assert [one.certificate.objective for one in found] == pytest.approx(expected, rel=2e-4)
+
+
+def test_limits_and_stalling_are_said(classes):
+    gram = device.DeviceGram(classes, Gaussian(0.2), "cpu")
+    (result,) = run(pairs_of(gram, C=100.0), 1e-6, block=16, max_iter=1)
+    assert result.status is Status.MAX_ITER and result.n_iter == 1
+    assert all(1e-6 < one.gap < np.inf for one in result.certificate.members)
+    (result,) = run(pairs_of(gram, C=100.0), 1e-15, block=16)
+    assert result.status is Status.STALLED and result.n_iter == device_block.ROUNDS
+
+
+def nu_problem(kind, gram, X, weighted):
+    """A ν-SVM of the points X."""
+    rng = np.random.default_rng(2)
+    weight = rng.integers(0, 3, len(X)).astype(float) if weighted else None
+    if kind == "one class":
+        return KernelOneClass(gram, 0.3, weight=weight)
+    if kind == "targets":
+        return KernelNuRegression(gram, np.sin(X[:, 0]) + 0.2 * rng.standard_normal(len(X)), 0.4, 2.0, weight=weight)
+    y = np.where(X[:, 0] * X[:, 1] + 2 * rng.standard_normal(len(X)) > 9, 1, -1)
+    return KernelNuClassification(gram, y, 0.4, weight=weight)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize("kind", ["classes", "targets", "one class"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("most", [8192, 128])
+def test_nu_svms_have_the_optimum_of_the_host(points, where, kind, weighted, most):
+    """Whether all points are one working set, or take turns after the answer for a subset of 32."""
+    X, _ = points
+    grams = device.DeviceGram(X, Gaussian(0.3), where), Gram(as_points(X, Gaussian(0.3), exact=True))
+    ours, theirs = (nu_problem(kind, gram, X, weighted) for gram in grams)
+    found = solve(ours, DeviceBlock(block=64, most=most), stop=Stop(1e-3, max_iter=300))
+    best = solve(theirs, LevelBlocks(), stop=Stop(1e-5))
+    assert found.status is Status.CONVERGED and found.certificate.gap <= 1e-3
+    assert found.certificate.objective == pytest.approx(best.certificate.objective, rel=2e-3)
+    assert theirs.objective(found.solution) == pytest.approx(found.certificate.objective, rel=1e-4)
+    alpha = ours.weights_of(found.solution.beta)
+    assert (alpha <= ours.boxes).all() and alpha.sum() <= len(ours.signs) * ours.mass * (1.0 + 1e-9)
+    assert isinstance(choose(ours).solver, DeviceBlock) and isinstance(choose(theirs).solver, LevelBlocks)
+
+
+def test_a_run_of_a_nu_svm_begins_where_an_answer_is(points):
+    X, _ = points
+    for kind in ("classes", "targets", "one class"):
+        problem = nu_problem(kind, device.DeviceGram(X, Gaussian(0.3), "cpu"), X, False)
+        first = solve(problem, DeviceBlock(), stop=Stop(1e-4))
+        again = solve(problem, DeviceBlock(), stop=Stop(1e-3), start=first.solution)
+        assert again.n_iter <= 1 and again.certificate.gap <= 1e-3
+
+
+def test_pairs_of_nu_svms_are_solved_together(classes):
+    gram = device.DeviceGram(classes, Gaussian(0.2), "cpu")
+    problems = pairs_of(gram, nu=0.4)
+    (result,) = run(problems, 1e-3)
+    theirs = pairs_of(lambda rows: Gram(as_points(classes[rows], Gaussian(0.2), exact=True)), nu=0.4)
+    assert result.status is Status.CONVERGED
+    for other, certificate in zip(theirs, result.certificate.members, strict=True):
+        best = solve(other, LevelBlocks(), stop=Stop(1e-5)).certificate.objective
+        assert certificate.gap <= 1e-3 and certificate.objective == pytest.approx(best, rel=2e-3)

@@ -18,7 +18,9 @@ def lines():
     box = 1.0 * rng.integers(1, 3, (2, 40))
     y[1, 30:] = box[1, 30:] = 0.0
     beta = y * box * rng.choice([0.0, 0.5, 1.0], (2, 40))
-    made = y, np.where(y < 0, -box, 0.0), np.where(y > 0, box, 0.0), beta, rng.standard_normal((2, 40)), np.abs(beta)
+    bounds = np.where(y < 0, -box, 0.0), np.where(y > 0, box, 0.0)
+    free = np.ones((2, 40, 1)), np.zeros((2, 1))
+    made = y, *bounds, *free, beta, rng.standard_normal((2, 40)), np.abs(beta)
     return Lines(*map(torch.from_numpy, made))
 
 
@@ -64,7 +66,7 @@ def test_biases_are_those_of_one_line_at_a_time(lines, epsilon):
     whole = lines if epsilon is None else regression(lines)
     for q, n in enumerate((40, 30)):
         own = Lines(*(one[q : q + 1, :n] for one in whole))
-        y, lo, hi, _, r, _ = (one[0].numpy() for one in own)
+        y, lo, hi, r = (one[0].numpy() for one in (own.y, own.lo, own.hi, own.r))
         expected = sorted_bias(r, y, np.maximum(hi, -lo), epsilon)
         assert float(best_biases(whole, epsilon or 0.0)[q]) == pytest.approx(expected, rel=1e-12)
         assert float(best_biases(own, epsilon or 0.0)) == pytest.approx(expected, rel=1e-12)
@@ -73,11 +75,12 @@ def test_biases_are_those_of_one_line_at_a_time(lines, epsilon):
 def test_an_evaluation_of_regression_is_its_definition(lines):
     from hinge.solvers.kernel.device_rounds import Seen, look
 
-    own = regression(lines)
-    y, _, hi, beta, r, _ = (one.numpy() for one in own)
+    own = regression(lines)._replace(groups=lines.groups[:, :, :0], sums=lines.sums[:, :0])
+    y, hi, beta, r = (one.numpy() for one in (own.y, own.hi, own.beta, own.r))
     for q in range(2):
-        seen = Seen(*look(own, False, 0.3)[q].tolist())
-        g = y[q] - r[q] - seen.b
+        seen = Seen.of(look(own, 0.3)[q].tolist())
+        g = y[q] - r[q]
+        assert seen.b == ()
         assert seen.loss == pytest.approx(hi[q] @ np.maximum(np.abs(g) - 0.3, 0.0))
         assert seen.linear == pytest.approx(y[q] @ beta[q] - 0.3 * np.abs(beta[q]).sum())
         slope = np.where(np.abs(g) > 0.3, np.sign(g), 0.0)
@@ -93,7 +96,32 @@ def test_a_move_goes_down_and_is_written_down(lines):
     b, rho = torch.zeros(2, 1, dtype=torch.float64), torch.ones(2, 1, dtype=torch.float64)
     K, work = torch.eye(40, dtype=torch.float64).expand(2, 40, 40), torch.arange(40).expand(2, 40)
     before, path, e = lines.beta.clone(), lines.path.clone(), lines.r - lines.y
-    change, _ = move(lines, work, K, b, rho, 40, True)
+    lines = lines._replace(sums=(lines.groups * lines.beta[:, :, None]).sum(1))
+    change, _ = move(lines, work, K, b, rho, 40)
     assert torch.equal(lines.beta, before + change) and torch.equal(lines.path, path + change.abs())
     assert ((e * change).sum(1) + 0.5 * (change**2).sum(1) < 0.0).all()
     assert change.sum(1).abs().max() < 1e-9 and not change[1, 30:].any()
+
+
+def test_classes_with_sums_of_their_own_have_levels_of_their_own(lines):
+    """Biases of two groups are those of each alone, and their products with the sums are part of the loss."""
+    from hinge.problems.svm.levels import optimal_level
+    from hinge.solvers.kernel.device_rounds import Seen, best_biases, look
+
+    up = lines.y > 0.0
+    own = lines._replace(
+        y=0.0 * lines.y,
+        groups=torch.stack([up, lines.y < 0.0], 2).to(torch.float64),
+        sums=torch.tensor([[5.0, -4.0], [3.0, -6.0]], dtype=torch.float64),
+    )
+    b, found = best_biases(own), look(own)
+    for q in range(2):
+        r, box = own.r[q].numpy(), (own.hi - own.lo)[q].numpy()
+        seen, loss = Seen.of(found[q].tolist()), 0.0
+        for g, sign in ((0, 1.0), (1, -1.0)):
+            at, mass = own.groups[q, :, g].numpy() > 0.0, sign * float(own.sums[q, g])
+            m = sign * r[at]
+            level = optimal_level(m, np.zeros(at.sum()), box[at], mass / box[at].sum())
+            assert -sign * float(b[q, g]) == pytest.approx(level) == -sign * seen.b[g]
+            loss += box[at] @ np.maximum(level - m, 0.0) - mass * level
+        assert seen.loss == pytest.approx(loss)

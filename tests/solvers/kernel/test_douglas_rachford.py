@@ -16,12 +16,17 @@ def block():
     return K, np.where(y > 0, 0.0, -2.0), np.where(y > 0, 2.0, 0.0), -y
 
 
+def planes(shape, free):
+    """Groups and sums: of all points zero with a free bias, else none."""
+    return torch.ones((*shape, int(free)), dtype=torch.float64), torch.zeros((shape[0], int(free)), dtype=torch.float64)
+
+
 def solved(block, steps, free=True):
     from hinge.solvers.kernel.douglas_rachford import solve_blocks
 
     K, lo, hi, e = (torch.from_numpy(a.copy())[None] for a in block)
     b, rho = torch.zeros((1, 1)), torch.ones((1, 1))
-    beta = solve_blocks(K, torch.zeros_like(e), e, lo, hi, b, rho, steps, free).beta[0].numpy()
+    beta = solve_blocks(K, torch.zeros_like(e), e, lo, hi, b, rho, steps, *planes(e.shape, free)).beta[0].numpy()
     return beta, 0.5 * beta @ block[0] @ beta + block[3] @ beta
 
 
@@ -56,7 +61,7 @@ def test_the_norm_of_regression_is_part_of_the_problem(block, free, epsilon):
     given = (torch.from_numpy(a.copy())[None] for a in (K, 0.0 * e, e, lo, hi))
     arrays, values = [*given, torch.zeros((1, 1)), torch.ones((1, 1))], []
     for steps in (10, 40, 160, 3000):
-        beta = solve_blocks(*arrays, steps, free, epsilon).beta[0].numpy()
+        beta = solve_blocks(*arrays, steps, *planes((1, 60), free), epsilon).beta[0].numpy()
         values.append(0.5 * beta @ K @ beta + e @ beta + epsilon * np.abs(beta).sum())
         assert not free or abs(beta.sum()) < 1e-9
     assert 0.0 > values[0] >= values[1] - 1e-12 >= values[2] - 2e-12
@@ -86,8 +91,31 @@ def test_several_blocks_are_solved_as_each_alone(block, free):
     zeros, b = torch.zeros_like(e), torch.zeros((3, 1), dtype=torch.float64)
     rho = torch.tensor([[1.0], [0.5], [2.0]], dtype=torch.float64)
     given = K, zeros, e, lo, hi, b, rho
-    together = solve_blocks(*given, 40, free)
+    groups, sums = planes(e.shape, free)
+    together = solve_blocks(*given, 40, groups, sums)
     for q in range(3):
-        alone = solve_blocks(*(one[q : q + 1] for one in given), 40, free)
+        alone = solve_blocks(*(one[q : q + 1] for one in given), 40, groups[:1], sums[:1])
         torch.testing.assert_close(together.beta[q], alone.beta[0])
         torch.testing.assert_close(together.balance[q], alone.balance[0])
+
+
+def test_the_sums_of_two_groups_are_kept_and_the_optimum_found(block):
+    """As of a ν-SVM of two classes: each class has a sum and a bias of its own, and a third group is empty."""
+    from hinge.solvers.kernel.douglas_rachford import solve_blocks
+
+    K, lo, hi, e = block
+    up = hi > 0.0
+    beta = np.where(up, 12.0 / up.sum(), -12.0 / (~up).sum())
+    exact, slopes = beta.copy(), K @ beta + 0.0 * e
+    order = np.argsort(~up, kind="stable")
+    part = [np.ascontiguousarray(a[order]) for a in (exact, slopes, lo, hi)]
+    pair_steps(np.ascontiguousarray(K[np.ix_(order, order)]), *part, 1e-10, 10**6, 0.0, int(up.sum()), True)
+    groups = torch.from_numpy(np.stack([up, ~up, 0 * up], 1).astype(float))[None]
+    sums = torch.tensor([[12.0, -12.0, 0.0]], dtype=torch.float64)
+    given = (torch.from_numpy(a.copy())[None] for a in (K, beta, K @ beta, lo, hi))
+    zeros = torch.zeros((1, 60), dtype=torch.float64)
+    found = solve_blocks(*given, zeros, torch.ones((1, 1), dtype=torch.float64), 2000, groups, sums).beta[0].numpy()
+    assert found[up].sum() == pytest.approx(12.0, abs=1e-12) and found[~up].sum() == pytest.approx(-12.0, abs=1e-12)
+    assert (found >= lo).all() and (found <= hi).all()
+    assert found @ K @ found == pytest.approx(part[0] @ K[np.ix_(order, order)] @ part[0], rel=1e-6)
+    assert found @ K @ found < 0.99 * beta @ K @ beta

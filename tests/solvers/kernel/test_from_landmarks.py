@@ -133,5 +133,5 @@ def test_on_a_device_a_dual_point_that_is_too_long_is_shortened():
     assert state.exact.dual > 0.0 and solver.estimate(problem, state) < 1e3
     start = solve(problem, DeviceBlock(), stop=Stop(1e-2)).solution
     # Any other start is left as it is, so that points at their bounds stay there.
-    assert np.array_equal(gram.host(DeviceBlock().init(problem, 0, start).beta), problem.dual_point(start))
+    assert np.array_equal(gram.host(DeviceBlock().init(problem, 0, start).lines.beta[0]), problem.dual_point(start))
     assert (np.abs(problem.dual_point(start)) == problem.boxes).any()
