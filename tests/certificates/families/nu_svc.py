@@ -1,5 +1,7 @@
 """`NuSVC`: relative duality gaps, of w before it is divided by the margin."""
 
+from importlib.util import find_spec
+
 import clarabel
 import numpy as np
 
@@ -66,7 +68,9 @@ def case(rng):
     max_iter = -1 if rng.random() < 0.8 else int(rng.integers(1, 10))
     solver = LevelBlocks() if rng.random() < 0.6 else LevelBlocks(first=4, block=8, growth=2)
     solver = "auto" if rng.random() < 0.5 else solver  # all in one compiled call, where nothing else is asked for
-    model = NuSVC(kernel=kernel, nu=nu, tol=tol, max_iter=max_iter, solver=solver, max_time=3.0)
+    device = "cpu:0" if find_spec("torch") and not callable(kernel) and rng.random() < 0.2 else "cpu"
+    solver = solver if device == "cpu" else "auto"
+    model = NuSVC(kernel=kernel, nu=nu, tol=tol, max_iter=max_iter, solver=solver, device=device, max_time=3.0)
     model.fit(data.X, y, sample_weight=data.weight)
     alpha = np.zeros(n, LONG)
     alpha[model.support_] = np.abs(model._dense_dual[0])
@@ -84,7 +88,7 @@ def case(rng):
     # Coefficients are rounded once more, when they are divided by the margin.
     stored = 8 * np.finfo(float).eps * np.sqrt(max(sq, LONG(0))) * (alpha @ sizes)
     off = stored + 64 * n * EPS * (alpha @ np.abs(K) @ alpha + best @ np.abs(K) @ best)
-    what = f"{kernel}, nu={nu!r}, tol={tol}, n={n}, {data.X.dtype}, max_iter={max_iter}, {solver}"
+    what = f"{kernel}, nu={nu!r}, tol={tol}, n={n}, {data.X.dtype}, max_iter={max_iter}, {solver}, {device}"
     if not largest > 0:
         return [Claim(what, np.inf, model.gap_)]
     return [Claim(what, max(ours - theirs, LONG(0)) / largest, model.gap_, off / largest, gap=True)]
