@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 RELAXATION = 1.6
 """τ."""
-SECTIONS, CUTS = 5, 64
-"""The shift into a plane is found by this number of cuts of its range, each into this many parts."""
 WHOLE = 0.9
 """Share of the best gain on the way from which on all of it is gone: points then stop at their bounds, not before."""
 AT_ONCE = 10
@@ -204,19 +202,22 @@ def _into_planes(
     sums: "torch.Tensor",
 ) -> "torch.Tensor":
     """The best point of the box with these sums: Π of v less a number for each group, which its sum falls with."""
-    reach = 0.0 if width is None else width
-    blocks = lo[:, None, :], hi[:, None, :], None if width is None else width[:, :, None]
-    parts = torch.linspace(0.0, 1.0, CUTS + 1, dtype=v.dtype, device=v.device)
+    last = 2 * v.shape[1] - 1 if width is None else 4 * v.shape[1] - 1
     for own, s in _each(groups, sums):
-        low = (v - hi).masked_fill(own == 0.0, torch.inf).amin(1, keepdim=True) - reach
-        high = (v - lo).masked_fill(own == 0.0, -torch.inf).amax(1, keepdim=True) + reach
-        for _ in range(SECTIONS):
-            shifts = low + (high - low) * parts
-            found = (_best(torch, v[:, None, :] - shifts[:, :, None], *blocks) * own[:, None, :]).sum(2)
-            at = _sum(found > s).clamp(1, CUTS)
-            (low, high), (more, less) = ((a.gather(1, at - 1), a.gather(1, at)) for a in (shifts, found))
-        # No bend is left in between, or hardly one.
-        shift = low + (high - low) * ((more - s) / (more - less).clamp(min=1e-300)).clamp(0.0, 1.0)
+        # The shifts at which a point leaves its upper bound and reaches the lower one; between them it stays at zero.
+        if width is None:
+            bends, steeper = [v - hi, v - lo], [-own, own]
+        else:
+            bends, steeper = [v - hi - width, v - width, v + width, v - lo + width], [-own, own, -own, own]
+        at, order = torch.cat(bends, 1).sort(1)
+        slopes = torch.cat(steeper, 1).gather(1, order).cumsum(1)
+        fallen = (slopes[:, :-1] * at.diff(dim=1)).cumsum(1)
+        excess = _sum(own * hi) - s  # of the sum at the first bend
+        k = _sum(excess + fallen > 0.0).clamp(max=last - 1)
+        left = (excess + fallen).gather(1, (k - 1).clamp(min=0))
+        left = torch.where(k > 0, left, excess)
+        low, high = at.gather(1, k), at.gather(1, k + 1)
+        shift = torch.clamp(low + left / (-slopes.gather(1, k)).clamp(min=1e-300), low, high)
         v = torch.where(own > 0.0, v - shift, v)
     return _best(torch, v, lo, hi, width)
 
