@@ -16,11 +16,11 @@ def some_rows(n=400, d=6, seed=0):
     return X, y
 
 
-def parts_of(X, y, count, blocks=1, targets=False, weight=None):
-    """So many parts of so many blocks each; every other part is sparse."""
+def parts_of(X, y, count, chunks=1, targets=False, weight=None):
+    """So many parts of so many chunks each; every other part is sparse."""
     classes, parts = (None if targets else np.unique(y)), []
     for k, rows in enumerate(np.array_split(np.arange(len(y)), count)):
-        pieces = np.array_split(rows, blocks)
+        pieces = np.array_split(rows, chunks)
         Xs = [sp.csr_array(X[piece]) if k % 2 else X[piece] for piece in pieces]
         weights = None if weight is None else [weight[piece] for piece in pieces]
         parts.append(part_of(prepared(k, targets, Xs, [y[piece] for piece in pieces], weights), classes))
@@ -32,7 +32,7 @@ def task_of(total, parts, lam=1e-2, loss=HINGE, bias="none", kappa=0.0):
     return ClusterTask(1, None, lam, float(total), loss, bias, 1.0, kappa, parts)
 
 
-def message_of(task, d, *, sigma, passes=2, v=None, u=0.0, beta=0.0, growing=False, number=0):
+def message_of(task, d, *, sigma, passes=2, v=None, u=0.0, beta=0.0, number=0):
     """For one task."""
     return Message(
         number,
@@ -46,5 +46,4 @@ def message_of(task, d, *, sigma, passes=2, v=None, u=0.0, beta=0.0, growing=Fal
         np.array([beta]),
         np.array([task.kappa]),
         np.array([float(sigma)]),
-        np.array([growing]),
     )

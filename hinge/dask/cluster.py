@@ -3,8 +3,9 @@
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import dask
@@ -110,12 +111,8 @@ class OnClient(Cluster):
     def submit(self, name: str, function: Callable[..., Any], *args: Any) -> Future:
         """A task that Dask runs where its largest argument is, if it can."""
         self.count += 1
-        with dask.config.set(GRAPHS):
-            try:
-                return self.client.submit(function, *args, key=f"hinge-{name}-{self.run}-{self.count}", pure=False)
-            except Exception as error:
-                self._explain(error)
-                raise
+        with dask.config.set(GRAPHS), self._explained(Exception):
+            return self.client.submit(function, *args, key=f"hinge-{name}-{self.run}-{self.count}", pure=False)
 
     def gather(self, jobs: Sequence[Future], ends: float = float("inf")) -> list[Any]:
         """Looks at them often, and at the clock and the workers now and then; Ctrl-C is heard.
@@ -124,7 +121,7 @@ class OnClient(Cluster):
         """
         began = looked = time.perf_counter()
         alone = began
-        try:
+        with self._explained(CancelledError, OSError):
             while any(job.status == "pending" for job in jobs):
                 now = time.perf_counter()
                 if now >= ends:
@@ -135,9 +132,6 @@ class OnClient(Cluster):
                     self._check(found, alone)
                 time.sleep(min(0.02, 0.001 + 0.05 * (now - began)))
             return self.client.gather(list(jobs))
-        except (CancelledError, OSError) as error:
-            self._explain(error)
-            raise
 
     def drop(self, jobs: Sequence[Future]) -> None:
         """Cancelled, if the cluster is still there."""
@@ -146,11 +140,8 @@ class OnClient(Cluster):
 
     def _workers(self) -> Mapping[str, int]:
         """The workers, from the scheduler."""
-        try:
+        with self._explained(Exception):
             return self.client.nthreads()
-        except Exception as error:
-            self._explain(error)
-            raise
 
     def _check(self, workers: Mapping[str, int], since: float) -> None:
         if not workers and time.perf_counter() - since > PATIENCE:
@@ -159,8 +150,14 @@ class OnClient(Cluster):
                 "(cluster.scale(2)), and wait for them (client.wait_for_workers(1)) before the fit."
             )
 
-    def _explain(self, error: BaseException) -> None:
-        if self.client.status != "running":
+    @contextmanager
+    def _explained(self, *errors: type[Exception]) -> Iterator[None]:
+        """What the client raises, of these kinds, explained where it is not connected any more."""
+        try:
+            yield
+        except errors as error:
+            if self.client.status == "running":
+                raise
             raise RuntimeError(
                 "The client was closed, or lost its scheduler, during the fit: make a new client and fit again."
             ) from error

@@ -16,14 +16,13 @@ for bit.
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import Gram, as_points
-from hinge.dask.parts import ClusterTask, LabelledBlock, Part, problems_of, stacked
+from hinge.dask.parts import ClusterTask, Part, problem_of, stacked
 from hinge.estimators.kernel.expansions import kernel_values
 from hinge.kernels import Kernel
 from hinge.problems import Certificate, Regularized
@@ -82,13 +81,15 @@ class DualPlaces(NamedTuple):
 
 
 class DualChoice(NamedTuple):
-    """Of each task the place, with one width, whose dual weights are best, and the factors that balance both signs.
+    """Of each task w, b and the width whose dual weights are best, and the factors that balance both signs.
 
-    `value` is its dual objective, by an estimate of the exact kernel's, and `lost` by how much that is below the one of
-    the features.
+    `value` is their dual objective, by an estimate of the exact kernel's, and `lost` by how much that is below the one
+    of the features.
     """
 
-    places: DualPlaces
+    w: np.ndarray
+    b: np.ndarray
+    widths: np.ndarray
     factors: np.ndarray
     value: np.ndarray
     lost: np.ndarray
@@ -128,14 +129,11 @@ class BoundedSums(NamedTuple):
 
 def spread_of_cells(part: Part) -> tuple[float, float, float]:
     """Number, mean, and sum of squares about it, of all cells of a part."""
-    cells = float(sum(block.X.shape[0] * block.X.shape[1] for block in part.blocks))
-    mean = sum(float(block.X.sum(dtype=np.float64)) for block in part.blocks) / cells
-    squares = 0.0
-    for block in part.blocks:
-        values: Any = block.X.data if sp.issparse(block.X) else block.X
-        squares += float(((values.astype(np.float64) - mean) ** 2).sum())
-        squares += (block.X.shape[0] * block.X.shape[1] - values.size) * mean**2
-    return cells, mean, squares
+    cells = float(part.X.shape[0] * part.X.shape[1])
+    values: Any = part.X.data if sp.issparse(part.X) else part.X
+    mean = float(values.sum(dtype=np.float64)) / cells
+    squares = float(((values.astype(np.float64) - mean) ** 2).sum())
+    return cells, mean, squares + (cells - values.size) * mean**2
 
 
 def variance_of(found: Sequence[tuple[float, float, float]]) -> float:
@@ -147,69 +145,58 @@ def variance_of(found: Sequence[tuple[float, float, float]]) -> float:
 
 def drawn(part: Part, first: int, key: np.uint64, count: int) -> Drawn:
     """The least of its rows, which are numbered from `first` on; none of rows that weigh nothing."""
-    units, at = draw_units(key, first, part.n), 0
-    for block in part.blocks:
-        if block.weight is not None:
-            units[at : at + len(block.y)][block.weight <= 0.0] = np.inf
-        at += len(block.y)
+    units = draw_units(key, first, part.n)
+    if part.weight is not None:
+        units[part.weight <= 0.0] = np.inf
     rows = np.argsort(units, kind="stable")[:count]
     rows = rows[np.isfinite(units[rows])]
     return Drawn(units[rows], rows)
 
 
 def rows_at(part: Part, rows: np.ndarray) -> tuple[Stored, np.ndarray]:
-    """Some rows in their order, and their codes."""
-    cuts = np.cumsum([0, *(len(block.y) for block in part.blocks)])
-    own = [rows[(rows >= lo) & (rows < hi)] - lo for lo, hi in pairwise(cuts)]
-    pairs = list(zip(part.blocks, own, strict=True))
-    return stacked([block.X[at] for block, at in pairs]), np.concatenate([block.y[at] for block, at in pairs])
+    """Some rows, and their codes."""
+    return part.X[rows], part.y[rows]
 
 
 def featured(part: Part, landmarks: Landmarks) -> Featured:
     """The features of a part, in single precision: what they give is certified by exact kernel values."""
-    blocks, rests = [], []
-    for block in part.blocks:
-        Z, at = np.empty((len(block.y), len(landmarks.back)), np.float32), 0
-        diag, rest = _diagonal(landmarks.kernel, block.X), np.empty(len(block.y))
-        for K in kernel_values(landmarks.kernel, block.X, landmarks.points, step=ROWS):
-            some = slice(at, at + len(K))
-            z = K @ landmarks.back
-            Z[some], rest[some], at = z, diag[some] - np.einsum("ij,ij->i", z, z), at + len(K)
-        if rest.min() < -math.sqrt(landmarks.rounding * float(diag.max())):
-            raise ValueError(
-                "The kernel is not positive semidefinite, as landmarks need: some features are longer than K(x, x) "
-                "allows. Use another kernel."
-            )
-        blocks.append(LabelledBlock(Z, block.y, block.weight, np.zeros(0)))
-        rests.append(np.maximum(rest, 0.0))
-    return Featured(Part(part.number, tuple(blocks)), np.concatenate(rests))
+    Z, at = np.empty((part.n, len(landmarks.back)), np.float32), 0
+    diag, rest = _diagonal(landmarks.kernel, part.X), np.empty(part.n)
+    for K in kernel_values(landmarks.kernel, part.X, landmarks.points, step=ROWS):
+        some = slice(at, at + len(K))
+        z = K @ landmarks.back
+        Z[some], rest[some], at = z, diag[some] - np.einsum("ij,ij->i", z, z), at + len(K)
+    if rest.min() < -math.sqrt(landmarks.rounding * float(diag.max())):
+        raise ValueError(
+            "The kernel is not positive semidefinite, as landmarks need: some features are longer than K(x, x) "
+            "allows. Use another kernel."
+        )
+    return Featured(part._replace(X=Z, sq=np.zeros(0)), np.maximum(rest, 0.0))
 
 
 def dual_sums(features: Featured, places: DualPlaces) -> DualSums:
     """What the choice of dual weights needs of a part."""
     found = DualSums(*(np.zeros((*places.widths.shape, 2, *shape)) for shape in (places.w.shape[1:], (), ())))
     for k, task in enumerate(places.tasks):
-        for _, here, problem in problems_of(features.part, task):
-            r, rest, n = problem.responses(places.w[k]), features.rest[here], problem.n
-            for lo in range(0, n, ROWS):
-                some = slice(lo, min(lo + ROWS, n))
-                a, y = _weights(problem, r, places.b[k], places.widths[k][:, None], some), problem.y[some]
-                Z = problem.matrix.whole()[some]
-                for side, sign in enumerate((1, -1)):
-                    own = np.flatnonzero(y == sign)
-                    found.z[k, :, side] += sign * (a[:, own] @ Z[own])
-                    found.mass[k, :, side] += a[:, own].sum(axis=1)
-                    found.rest[k, :, side] += a[:, own] ** 2 @ rest[some][own]
+        if (problem := problem_of(features.part, task)) is None:
+            continue
+        r = problem.responses(places.w[k])
+        for lo in range(0, problem.n, ROWS):
+            some = slice(lo, min(lo + ROWS, problem.n))
+            a = _weights(problem, r, places.b[k], places.widths[k][:, None], some)
+            Z, rest = problem.matrix.whole()[some], features.rest[some]
+            for side, sign in enumerate((1, -1)):
+                own = np.flatnonzero(problem.y[some] == sign)
+                found.z[k, :, side] += sign * (a[:, own] @ Z[own])
+                found.mass[k, :, side] += a[:, own].sum(axis=1)
+                found.rest[k, :, side] += a[:, own] ** 2 @ rest[own]
     return found
 
 
 def chosen(sums: DualSums, places: DualPlaces) -> DualChoice:
     """The best width for each task."""
-    widths, factors, (value, lost) = (
-        np.empty((len(places.tasks), 1)),
-        np.ones((len(places.tasks), 2)),
-        np.zeros((2, len(places.tasks))),
-    )
+    count = len(places.tasks)
+    factors, (widths, value, lost) = np.ones((count, 2)), np.empty((3, count))
     for k, task in enumerate(places.tasks):
         scales = np.ones((places.widths.shape[1], 2))
         if task.free:
@@ -223,35 +210,31 @@ def chosen(sums: DualSums, places: DualPlaces) -> DualChoice:
         values = s * linear - 0.5 * s * s * squares
         at = int(np.argmax(values))
         widths[k], factors[k], value[k], lost[k] = places.widths[k, at], scales[at], values[at], 0.5 * rest[at]
-    return DualChoice(places._replace(widths=widths), factors, value, lost)
+    return DualChoice(places.w, places.b, widths, factors, value, lost)
 
 
 def better(one: DualChoice, other: DualChoice) -> DualChoice:
     """Of each task the better one of two."""
     first = one.value >= other.value
-
-    def mixed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.where(first.reshape(-1, *[1] * (a.ndim - 1)), a, b)
-
-    arrays = (mixed(a, b) for a, b in zip(one.places[1:], other.places[1:], strict=True))
-    places = DualPlaces(one.places.tasks, *arrays)
-    return DualChoice(places, *(mixed(a, b) for a, b in zip(one[1:], other[1:], strict=True)))
+    pairs = zip(one, other, strict=True)
+    return DualChoice(*(np.where(first.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in pairs))
 
 
-def dual_points(part: Part, features: Featured, kernel: Kernel, places: DualPlaces, factors: np.ndarray) -> DualPoints:
+def dual_points(
+    part: Part, features: Featured, kernel: Kernel, tasks: tuple[ClusterTask, ...], choice: DualChoice
+) -> DualPoints:
     """The dual points of a part's rows; sums of their sizes are correct to the last bit."""
-    count = len(places.tasks)
+    count = len(tasks)
     found = DualPoints(np.zeros((count, part.n)), np.zeros((count, 2)), np.zeros((count, 2)), np.zeros(count))
-    norms = np.concatenate([np.sqrt(np.maximum(_diagonal(kernel, block.X), 0.0)) for block in part.blocks])
-    for k, task in enumerate(places.tasks):
-        for _, here, problem in problems_of(features.part, task):
-            r, every = problem.responses(places.w[k]), slice(None)
-            a = _weights(problem, r, places.b[k], places.widths[k][:, None], every)[0] / task.lam
-            found.beta[k, here] = a * np.where(problem.y > 0, *factors[k]) * problem.y
-            box = np.broadcast_to(problem.share() / task.lam, a.shape)
-            used = found.beta[k, here] != 0.0
-            share = np.abs(found.beta[k, here][used]) / box[used]
-            found.largest[k] = max(found.largest[k], float(share.max(initial=0.0)))
+    norms = np.sqrt(np.maximum(_diagonal(kernel, part.X), 0.0))
+    for k, task in enumerate(tasks):
+        if (problem := problem_of(features.part, task)) is None:
+            continue
+        r, every = problem.responses(choice.w[k]), slice(None)
+        a = _weights(problem, r, choice.b[k], choice.widths[k], every) / task.lam
+        found.beta[k] = a * np.where(problem.y > 0, *choice.factors[k]) * problem.y
+        used, box = np.flatnonzero(found.beta[k]), np.broadcast_to(problem.share() / task.lam, a.shape)
+        found.largest[k] = (np.abs(found.beta[k, used]) / box[used]).max(initial=0.0)
         for side, sign in enumerate((1, -1)):
             mine = np.maximum(sign * found.beta[k], 0.0)
             found.size[k, side], found.length[k, side] = math.fsum(mine), float(mine @ norms)
@@ -286,24 +269,22 @@ def pair_sums(first: Support, second: Support, kernel: Kernel, same: bool, exact
 
 def losses(part: Part, answers: LandmarkAnswers, landmarks: Landmarks) -> BoundedSums:
     """The losses of a part's rows by exact kernel values."""
-    value, off, evals, m = np.zeros(len(answers.tasks)), np.zeros(len(answers.tasks)), 0, answers.coef.shape[1]
-    every = [{id(one.block): one.problem for one in problems_of(part, task)} for task in answers.tasks]
-    for block in part.blocks:
-        for lo in range(0, len(block.y), ROWS):
-            rows = block.X[lo : lo + ROWS]
-            gram = Gram(as_points(stacked([landmarks.points, rows]), landmarks.kernel, exact=True), 0)
-            for k, of_task in enumerate(every):
-                problem = of_task.get(id(block))
-                if problem is None:
-                    continue
-                r, e = gram.again(np.arange(m), answers.coef[k], m + np.arange(rows.shape[0]))
-                b, y = float(answers.b[k]), problem.y[lo : lo + ROWS]
-                c = np.broadcast_to(problem.share(), (problem.n,))[lo : lo + ROWS]
-                short, room = 1.0 - y * (r + b), e + 2.0 * EPS * (1.0 + np.abs(r) + abs(b))
-                found, most = (float(c @ np.maximum(short + extra, 0.0)) for extra in (0.0, room))
-                value[k] += found
-                off[k] += most - found + rounding(len(c), most)
-            evals += gram.evals
+    (value, off), evals, m = np.zeros((2, len(answers.tasks))), 0, answers.coef.shape[1]
+    problems = [problem_of(part, task) for task in answers.tasks]
+    for lo in range(0, part.n, ROWS):
+        rows = part.X[lo : lo + ROWS]
+        gram = Gram(as_points(stacked([landmarks.points, rows]), landmarks.kernel, exact=True), 0)
+        for k, problem in enumerate(problems):
+            if problem is None:
+                continue
+            r, e = gram.again(np.arange(m), answers.coef[k], m + np.arange(rows.shape[0]))
+            b, y = float(answers.b[k]), problem.y[lo : lo + ROWS]
+            c = np.broadcast_to(problem.share(), (problem.n,))[lo : lo + ROWS]
+            short, room = 1.0 - y * (r + b), e + 2.0 * EPS * (1.0 + np.abs(r) + abs(b))
+            found, most = (float(c @ np.maximum(short + extra, 0.0)) for extra in (0.0, room))
+            value[k] += found
+            off[k] += most - found + rounding(len(c), most)
+        evals += gram.evals
     return BoundedSums(value, off + np.array([rounding(part.n, one) for one in value]), evals)
 
 
@@ -367,8 +348,8 @@ def _dual_bound(
     return task.lam * (gained - 0.5 * scale**2 * max(sq, 0.0)), max(0.0, task.lam * least * (1.0 - FEW * EPS))
 
 
-def _weights(problem: Regularized, r: np.ndarray, b: float, widths: np.ndarray, some: slice) -> np.ndarray:
-    """The cα of some rows, a row for each width."""
+def _weights(problem: Regularized, r: np.ndarray, b: float, widths: Any, some: slice) -> np.ndarray:
+    """The cα of some rows; a row for each of several widths."""
     e = 1.0 - problem.y[some] * (r[some] + b)
     return np.clip(0.5 + e / widths, 0.0, 1.0) * np.broadcast_to(problem.share(), (problem.n,))[some]
 

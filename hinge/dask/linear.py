@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from hinge.constraints import declares
+from hinge.dask import machine
 from hinge.dask.cluster import ClientLoop, ClusterFit, LoopResult
 from hinge.dask.machine import ClassifierOnCluster, OnCluster, Spread, report_to
 from hinge.dask.newton_rounds import NewtonRounds
@@ -30,14 +31,11 @@ from hinge.solvers.newton.systems import MOST_DIRECT
 
 MOST_BYTES = 1 << 26
 """Of the sums that a part sends, of all classes: more are better left with the rows."""
-NOT_HERE: dict[str, tuple[Any, str]] = {
+NOT_HERE = machine.NOT_HERE | {
     "penalty": ("l2", "the 1-norm wants all columns at once"),
     "multi_class": ("ovr", "classes are told from the rest one by one"),
     "slack": (None, "give C or lam"),
     "max_reads": (None, "give max_time or max_iter"),
-    "target_error": (None, "give tol, max_time or max_iter"),
-    "device": (None, "workers compute on their processors"),
-    "warm_start": (False, "a fit keeps no dual weights: they stay with the rows"),
 }
 """What the local machines have and these do not, with what to do."""
 
@@ -124,7 +122,7 @@ class DaskLinearSVC(ClassifierOnCluster, LinearOnCluster, LinearSVC):
     parts : int, optional
         Parts that are worked on in parallel, of neighbouring chunks each; by default the number of the cluster's
         threads when the fit begins, or of chunks, if these are fewer. The model depends on it, within `tol`, and on
-        nothing else of the cluster; more parts need more rounds of CoCoA+.
+        nothing else of the cluster; more parts need more rounds of CoCoA+. A part of several chunks is a copy of them.
     solver : {"auto", "cocoa", "blocknewton"}
         CoCoA+, or Newton's method; by default as sizes and λ tell.
     others

@@ -22,6 +22,12 @@ from hinge.problems import Certificate, Solution
 
 OWN = ("client", "parts")
 """Parameters that the local machines do not have."""
+NOT_HERE: dict[str, tuple[Any, str]] = {
+    "target_error": (None, "give tol, max_time or max_iter"),
+    "device": (None, "workers compute on their processors"),
+    "warm_start": (False, "a fit keeps no dual weights: they stay with the rows"),
+}
+"""What all local machines have and these do not: the value that stands for none, and what to do."""
 
 
 class Spread(NamedTuple):
@@ -52,7 +58,7 @@ class OnCluster(BaseEstimator):
     parts: int | None = parameter(None, count() | None)
 
     _not_here: ClassVar[dict[str, tuple[Any, str]]]
-    """What the local machine has and this one does not: the value that stands for none, and what to do."""
+    """What the local machine has and this one does not, as `NOT_HERE`."""
     _fitted: ClassVar[str] = "coef_"
     """An attribute that a fitted machine has."""
 

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import as_matrix
 from hinge.dask.cluster import ClientLoop, ClusterFit, same
-from hinge.dask.parts import ClusterTask, LabelledBlock, Part, problems_of, stacked
+from hinge.dask.parts import ClusterTask, Part, joined, problem_of
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Solution
 from hinge.solvers.newton import block_newton
@@ -37,10 +36,12 @@ def summed_up(part: Part, message: PassRequest) -> Found:
     """The sums over a part. It reads its rows once, and those on the parabola again."""
     found, cells = [], 0
     for task, question in zip(message.tasks, message.questions, strict=True):
-        problems = [one.problem for one in problems_of(part, task)]
-        sums = [sums_of(problem, question) for problem in problems]
-        found.append(add_sums(*(sums or [no_sums(len(question.u) - 1, len(block_newton.STEPS))])))
-        cells += sum(problem.reads for problem in problems)
+        problem = problem_of(part, task)
+        if problem is None:
+            found.append(no_sums(len(question.u) - 1, len(block_newton.STEPS)))
+        else:
+            found.append(sums_of(problem, question))
+            cells += problem.reads
     return Found(tuple(found), cells)
 
 
@@ -52,19 +53,14 @@ def found_together(*found: Found) -> Found:
 
 def sample_of(part: Part, every: int) -> Part:
     """Some rows of a part, evenly spread."""
-    blocks = []
-    for X, y, weight, sq in part.blocks:
-        blocks.append(LabelledBlock(X[::every], y[::every], None if weight is None else weight[::every], sq[:0]))
-    return part._replace(blocks=tuple(blocks))
+    weight = None if part.weight is None else part.weight[::every]
+    return Part(part.number, part.X[::every], part.y[::every], weight, part.sq[::every])
 
 
 def started(task: ClusterTask, *samples: Part) -> np.ndarray | None:
     """Where to begin: w and b of the rows of some samples; None if they tell nothing."""
-    blocks = [block for sample in samples for block in sample.blocks]
-    stack, y = stacked([block.X for block in blocks]), np.concatenate([block.y for block in blocks])
-    weight = np.concatenate([np.ones(len(block.y)) if block.weight is None else block.weight for block in blocks])
-    (found,) = problems_of(Part(0, (LabelledBlock(as_matrix(stack).whole(), y, weight, np.zeros(0)),)), task)
-    return block_newton.sampled_start(found.problem, task.lam)
+    sample = joined(0, [(part.X, part.y, part.weight) for part in samples])
+    return block_newton.sampled_start(problem_of(sample, task), task.lam)
 
 
 class DualPlace(NamedTuple):

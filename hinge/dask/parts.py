@@ -1,7 +1,6 @@
 """Rows that are spread over a cluster: chunks as they are given, and the parts that a worker holds."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,32 +122,29 @@ def _delayed(chunk: Any) -> Any:
     return chunk if isinstance(chunk, Delayed | Future) else delayed(chunk, pure=False)
 
 
-class LabelledBlock(NamedTuple):
-    """Rows as they came: an array or CSR, labels, their codes or targets, weights if there are any, squared norms."""
+class Part(NamedTuple):
+    """Rows that are worked on together, by their number: an array or CSR, codes of labels or targets, weights if any.
 
+    Rows of chunks that weigh nothing are left out; `sq` are squared norms, nan where they are not known yet.
+    """
+
+    number: int
     X: Stored
     y: np.ndarray
     weight: np.ndarray | None
     sq: np.ndarray
 
-
-class Part(NamedTuple):
-    """The rows that are worked on together, by their number; those that weigh nothing in any block left out."""
-
-    number: int
-    blocks: tuple[LabelledBlock, ...]
-
     @property
     def n(self) -> int:
         """Its rows."""
-        return sum(len(block.y) for block in self.blocks)
+        return len(self.y)
 
 
 class Facts(NamedTuple):
     """What the client has to know of a part.
 
     `masses` are the weights of all rows with each of the `labels`, or of all rows where y are targets; `columns` and
-    `names` come from its first block, `typical` is a squared norm; targets lie about `centre`, within `spread`.
+    `names` come from its first chunk, `typical` is a squared norm; targets lie about `centre`, within `spread`.
     """
 
     rows: int
@@ -163,7 +159,9 @@ class Facts(NamedTuple):
 
 
 def stacked(parts: Sequence[Any]) -> Stored:
-    """Rows below one another: CSR where some are sparse."""
+    """Rows below one another: CSR where some are sparse; no copy of a single one."""
+    if len(parts) == 1:
+        return parts[0]
     return sp.csr_array(sp.vstack(parts, format="csr")) if any(map(sp.issparse, parts)) else np.concatenate(parts)
 
 
@@ -208,7 +206,7 @@ def prepared(
     sample_weights: Sequence[ArrayLike] | None,
 ) -> tuple[Part, Facts]:
     """A part made of chunks, with what is to be known of it; errors name the part. It costs a pass."""
-    blocks, columns, names = [], [], []
+    chunks, columns, names = [], [], []
     for k, (X, y) in enumerate(zip(Xs, ys, strict=True)):
         where = f"Part {number}" if len(Xs) == 1 else f"Part {number}, chunk {k} of it"
         try:
@@ -220,13 +218,14 @@ def prepared(
                 raise ValueError(
                     f"its columns are {_shown(columns[-1], names[-1])}, not {_shown(columns[0], names[0])}"
                 )
-            block = _block(X, y, None if sample_weights is None else sample_weights[k], targets)
+            chunk = _checked(X, y, None if sample_weights is None else sample_weights[k], targets)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where}: {error}") from error
-        if block is not None:
-            blocks.append(block)
-    part = Part(number, tuple(blocks))
-    return part, _facts(part, columns[0], names[0], targets)
+        if chunk is not None:
+            chunks.append(chunk)
+    nothing = Part(number, np.empty((0, columns[0])), np.empty(0), None, np.empty(0))
+    part = joined(number, chunks) if chunks else nothing
+    return part, _facts(part, names[0], targets)
 
 
 def part_of(loaded: tuple[Part, Facts], classes: np.ndarray | None) -> Part:
@@ -234,15 +233,17 @@ def part_of(loaded: tuple[Part, Facts], classes: np.ndarray | None) -> Part:
     part, _ = loaded
     if classes is None:
         return part
-    codes = [np.searchsorted(classes, block.y).astype(np.min_scalar_type(len(classes))) for block in part.blocks]
-    return part._replace(blocks=tuple(block._replace(y=y) for block, y in zip(part.blocks, codes, strict=True)))
+    return part._replace(y=np.searchsorted(classes, part.y).astype(np.min_scalar_type(len(classes))))
 
 
-def _block(X: Any, y: Any, weight: Any, targets: bool) -> LabelledBlock | None:
+Checked = tuple[Stored, np.ndarray, np.ndarray | None]
+"""Rows, labels or targets, and weights where there are any, of a chunk."""
+
+
+def _checked(X: Any, y: Any, weight: Any, targets: bool) -> Checked | None:
     """A chunk as scikit-learn checks it; None where it has no rows, or none that weighs anything."""
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    y = np.asarray(y)
-    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    y = _one_column(y)
     if y.shape != (rows,):
         raise ValueError(f"X has {rows} rows and y has the shape {y.shape}: one label a row is needed")
     if rows == 0:
@@ -253,67 +254,56 @@ def _block(X: Any, y: Any, weight: Any, targets: bool) -> LabelledBlock | None:
     else:
         checks.check_labels(y)
     if weight is not None:
-        weight = np.asarray(weight)
-        weight = weight[:, 0] if weight.ndim == 2 and weight.shape[1] == 1 else weight
+        weight = _one_column(weight)
         if weight.shape == (rows,) and weight.dtype.kind in "biuf" and (weight <= 0).all():
             return None
         weight = row_weights(weight, X)
-    rows_of = as_matrix(X, checked=True)  # converts what compiled code cannot read, once for all rounds
-    return LabelledBlock(rows_of.whole(), y, weight, np.full(rows, np.nan))
+    return X, y, weight
 
 
-def _facts(part: Part, columns: int, names: tuple[str, ...] | None, targets: bool) -> Facts:
+def _one_column(values: Any) -> np.ndarray:
+    """Labels or weights, which a frame may hold as a table of one column."""
+    values = np.asarray(values)
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def joined(number: int, chunks: Sequence[Checked]) -> Part:
+    """One part of all rows of these chunks."""
+    Xs, ys, weights = zip(*chunks, strict=True)
+    rows = as_matrix(stacked(Xs), checked=True)  # converts what compiled code cannot read, once for all rounds
+    weight = None
+    if any(own is not None for own in weights):
+        weight = np.concatenate([np.ones(len(y)) if own is None else own for y, own in zip(ys, weights, strict=True)])
+    return Part(number, rows.whole(), np.concatenate(ys), weight, np.full(rows.n, np.nan))
+
+
+def _facts(part: Part, names: tuple[str, ...] | None, targets: bool) -> Facts:
     """Labels of this part only: the client merges the labels of all parts."""
-    matrices = [as_matrix(block.X, checked=True) for block in part.blocks]
-    mass = [np.ones(len(block.y)) if block.weight is None else block.weight for block in part.blocks]
-    typical = [matrix.typical_sq_norm(16) for matrix in matrices]  # sets the scale of a free bias
-    cells = sum(matrix.n_cells for matrix in matrices)
-    if not part.blocks:
+    columns = part.X.shape[1]
+    if not part.n:
         return Facts(0, 0, columns, names, np.zeros(0), np.zeros(0), 0.0)
-    y, rows = np.concatenate([block.y for block in part.blocks]), np.concatenate(mass)
-    facts = Facts(part.n, cells, columns, names, y[:0], rows.sum(keepdims=True), float(np.median(typical)))
+    matrix = as_matrix(part.X, checked=True)
+    typical = matrix.typical_sq_norm(16)  # sets the scale of a free bias
+    mass = np.ones(part.n) if part.weight is None else part.weight
+    facts = Facts(part.n, matrix.n_cells, columns, names, part.y[:0], mass.sum(keepdims=True), typical)
     if targets:
-        return facts._replace(centre=float(np.median(y)), spread=spread_of(y))
-    labels, codes = np.unique(y, return_inverse=True)
-    return facts._replace(labels=labels, masses=np.bincount(codes, rows, len(labels)))
+        return facts._replace(centre=float(np.median(part.y)), spread=spread_of(part.y))
+    labels, codes = np.unique(part.y, return_inverse=True)
+    return facts._replace(labels=labels, masses=np.bincount(codes, mass, len(labels)))
 
 
-class BlockProblem(NamedTuple):
-    """A block, its rows by their place in the part, and the problem of a task over it."""
-
-    block: LabelledBlock
-    rows: slice
-    problem: Regularized
-
-
-def problems_of(part: Part, task: ClusterTask) -> list[BlockProblem]:
-    """The problem of the task over each block that weighs something, whose means are shares of those over all parts."""
-    ends = np.cumsum([0, *(len(block.y) for block in part.blocks)]).tolist()
-    return [
-        BlockProblem(block, slice(*rows), problem)
-        for block, rows in zip(part.blocks, pairwise(ends), strict=True)
-        if (problem := _problem(block, task)) is not None
-    ]
-
-
-def _problem(block: LabelledBlock, task: ClusterTask) -> Regularized | None:
+def problem_of(part: Part, task: ClusterTask) -> Regularized | None:
+    """The problem of the task over a part, whose means are shares of those over all parts; None if no row weighs."""
     if task.loss.two_sided:
-        y, weight = block.y, block.weight
+        y, weight = part.y, part.weight
     else:
-        positive = block.y == task.code
+        positive = part.y == task.code
         y = np.where(positive, np.int8(1), np.int8(-1))
-        weight = class_weights(positive, block.weight, task.per_class, task.code)
-    if weight is not None and not weight.any():
+        weight = class_weights(positive, part.weight, task.per_class, task.code)
+    if not part.n or (weight is not None and not weight.any()):
         return None
-    problem = Regularized(
-        as_matrix(block.X, checked=True),
-        y,
-        task.lam,
-        weight=weight,
-        bias=task.bias,
-        bias_scale=task.bias_scale,
-        loss=task.loss,
-    )
+    rows, scale = as_matrix(part.X, checked=True), task.bias_scale
+    problem = Regularized(rows, y, task.lam, weight=weight, bias=task.bias, bias_scale=scale, loss=task.loss)
     problem.total = task.total
     return problem
 

@@ -23,34 +23,33 @@ The gap that the parts met on their way says when a certificate is worth its two
 certificate of `Regularized`, summed from the parts.
 
 A worker's share of a round is dual ascent on the rows of a part, CoCoA+'s subproblem, for all classes.
-The part begins with all parts' v and changes it by :math:`\\Delta_k`. After some rows it continues from
+The part begins with all parts' v and changes it by :math:`\\Delta_k`. After each pass it continues from
 :math:`v + \\sigma'\\Delta_k`, as if the others had done :math:`\\sigma' - 1` times what it did itself, so that any
-number of blocks and passes is one ascent on the subproblem of :mod:`hinge.solvers.ascent.local_ascent`.
+number of passes is one ascent on the subproblem of :mod:`hinge.solvers.ascent.local_ascent`.
 
 A round is a function of values: the part, its α, a message. Who loses the result computes it again, bit for bit.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.compiled import Scalars
 from hinge.dask.cluster import ClientLoop, ClusterFit, bytes_of, same
-from hinge.dask.parts import ClusterTask, Part, problems_of
+from hinge.dask.parts import ClusterTask, Part, problem_of
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Regularized, Solution
 from hinge.problems.base import EPS
 from hinge.problems.svm.examples import balance
 from hinge.problems.svm.penalized import primal_value, relative_gap
 from hinge.problems.svm.regularized import DualShare, dual_value
-from hinge.sampling import key_of, stream_of
-from hinge.solvers.ascent.active_rows import first_epoch, list_rows, rows_a_block, shuffle, unmarked
+from hinge.sampling import key_of
+from hinge.solvers.ascent.active_rows import first_epoch, list_rows, rows_a_block, unmarked
 from hinge.solvers.ascent.cocoa import FORGET
-from hinge.solvers.ascent.local_ascent import AscentRows, Change, Share, end_epoch, local_ascent
-from hinge.solvers.ascent.sdca import SGD_PAYS, first_dual
+from hinge.solvers.ascent.local_ascent import AscentRows, Share, end_epoch, local_ascent
+from hinge.solvers.ascent.sdca import first_dual
 
 MOST_PASSES = 1 << 10
 """Passes of a round, at most: each has a stream of random numbers of its own."""
@@ -81,7 +80,6 @@ class Message(NamedTuple):
     beta: np.ndarray
     kappa: np.ndarray
     sigma: np.ndarray
-    growing: np.ndarray
 
 
 class Kept(NamedTuple):
@@ -158,94 +156,39 @@ def add_reports(*reports: Report) -> Report:
 def _ascend(part: Part, task: ClusterTask, alpha: np.ndarray, message: Message, place: int, key: np.uint64) -> Report:
     """One task: α is written in place."""
     v, u, sigma = message.v[place], float(message.u[place]), float(message.sigma[place])
-    kappa = float(message.kappa[place])
-    rows = [_RowBlock(problem, alpha[here], block.sq) for block, here, problem in problems_of(part, task)]
-    conjugates = sum(rows.conjugates() for rows in rows)
-    dual, dv, du, grown, gap = first_dual(), np.zeros_like(v), 0.0, 0.0, np.inf
-    dual.beta, dual.kappa, dual.growing = message.beta[place], kappa, bool(message.growing[place])
+    kappa, problem = float(message.kappa[place]), problem_of(part, task)
+    if problem is None:
+        return Report(np.zeros_like(v)[None], *np.zeros((8, 1)))
+    rows, active, epoch = AscentRows.from_problem(problem), np.zeros(part.n, np.uint32), first_epoch()
+    list_rows(epoch, active, problem.weight)
+    sq = np.require(part.sq, requirements="W")  # filled by the first round; a copy where it was sent here
+    conjugates, listed, group = _conjugates(problem, alpha), int(epoch.active), rows_a_block(problem.matrix)
+    dual, dv, du, gap = first_dual(), np.zeros_like(v), 0.0, np.inf
+    dual.beta, dual.kappa, dual.Lam = message.beta[place], kappa, task.Lam
     for turn in range(message.passes):
-        met, changes = 0.0, []
-        for block, share in _shares(rows, _stream(key, message.round * MOST_PASSES + turn)):
-            dual.u, dual.Lam = u + sigma * du, sigma * grown if dual.growing else task.Lam
-            change = local_ascent(block.all, share, block.alpha, block.sq, v + sigma * dv, dual, sigma)
-            dv += change.dv
-            du, grown, met = du + change.du, grown + change.grown, met + change.gap
-            changes.append(change)
-        gap = met if turn == 0 and not dual.growing else gap
-        if not _end(dual, changes, rows, task.Lam):
+        number, every = message.round * MOST_PASSES + turn, np.zeros(1, np.uint32)
+        dual.u = u + sigma * du
+        share = Share(active, listed, every, 0, 1, listed, group, key, number)
+        change = local_ascent(rows, share, alpha, sq, v + sigma * dv, dual, sigma)
+        dv += change.dv
+        du += change.du
+        gap = change.gap if turn == 0 else gap
+        dual.highest, dual.lowest = change.highest, change.lowest
+        # Rows that were marked leave the list, as in `SDCA`; the bias does not move.
+        end_epoch(dual, first_epoch(), active, task.Lam, False, True)
+        listed = int(unmarked(active, listed))
+        if not listed:
             break
-    masses = [block.problem.class_mass(block.alpha) for block in rows]
-    numbers = (
-        du,
-        dv @ dv + kappa * du**2,
-        conjugates,
-        sum(block.conjugates() for block in rows) - conjugates,
-        gap,
-        sum(positive for positive, _ in masses),
-        sum(negative for _, negative in masses),
-    )
-    cells = sum(block.problem.reads for block in rows)
-    return Report(dv[None], *(np.array([number], np.float64) for number in (*numbers, cells)))
+    positive, negative = problem.class_mass(alpha)
+    rise, apart = _conjugates(problem, alpha) - conjugates, dv @ dv + kappa * du**2
+    numbers = du, apart, conjugates, rise, gap, positive, negative, problem.reads
+    return Report(dv[None], *(np.array([number], np.float64) for number in numbers))
 
 
-class _RowBlock:
-    """A block within a round: its problem, its rows of α, and the list of rows that are visited."""
-
-    def __init__(self, problem: Regularized, alpha: np.ndarray, sq: np.ndarray) -> None:
-        self.problem, self.alpha = problem, alpha
-        self.sq = np.require(sq, requirements="W")  # filled by the first round; a copy where it was sent here
-        self.all = AscentRows.from_problem(problem)
-        self.active, epoch = np.zeros(problem.n, np.uint32), first_epoch()
-        list_rows(epoch, self.active, problem.weight)
-        self.listed = int(epoch.active)
-
-    def conjugates(self) -> float:
-        """Σ s(tα - ℓ*(α))."""
-        linear, _, square = self.problem.conjugates(self.alpha)
-        return (linear - 0.5 * self.problem.loss.curvature * square) * self.problem.total
-
-
-def _shares(
-    rows: Sequence[_RowBlock], key: np.uint64, *, slices: int = 4, neighbours: int = 64
-) -> Iterator[tuple[_RowBlock, Share]]:
-    """The shares of a pass, in a random order: a block as a whole, or slices of several blocks that alternate.
-
-    Slices let a part read rows of all blocks early; they are dealt out in groups of at most `neighbours` rows.
-    """
-    slices = slices if len(rows) > 1 else 1
-    deals, number = [], len(rows) + slices  # of the next stream
-    for place, block in enumerate(rows):
-        group = rows_a_block(block.problem.matrix)
-        size = block.listed if slices == 1 else min(block.listed // slices, neighbours) // group * group
-        size = max(group, size)
-        deal = np.zeros(-(-block.listed // size), np.uint32)
-        shuffle(deal, len(deal), _stream(key, place), 0)
-        deals.append((block, deal, size, group))
-    for turn in range(slices):
-        order = np.zeros(len(rows), np.uint32)
-        shuffle(order, len(order), _stream(key, len(rows) + turn), 0)
-        for at in order:
-            block, deal, size, group = deals[at]
-            first, stop = (len(deal) * (turn + more) // slices for more in (0, 1))
-            if stop > first:
-                yield block, Share(block.active, block.listed, deal, first, stop, size, group, key, number)
-            number += 1
-
-
-def _stream(key: np.uint64, number: int) -> np.uint64:
-    return np.uint64(stream_of(key, number))  # which gives Python a number without its type
-
-
-def _end(dual: Scalars, changes: Sequence[Change], rows: Sequence[_RowBlock], Lam: float) -> bool:
-    """After a pass: rows that were marked leave the lists, as in `SDCA`, but for the bias; whether any are left."""
-    if not changes:
-        return False
-    dual.highest = max(change.highest for change in changes)
-    dual.lowest = min(change.lowest for change in changes)
-    end_epoch(dual, first_epoch(), rows[0].active, Lam, False, True)
-    for block in rows:
-        block.listed = int(unmarked(block.active, block.listed))
-    return any(block.listed for block in rows)
+def _conjugates(problem: Regularized, alpha: np.ndarray) -> float:
+    """Σ s(tα - ℓ*(α))."""
+    linear, _, square = problem.conjugates(alpha)
+    return (linear - 0.5 * problem.loss.curvature * square) * problem.total
 
 
 class CertificateQuery(NamedTuple):
@@ -295,32 +238,31 @@ def losses(part: Part, found: CertifiedPart, question: CertificateQuery, biases:
     """Shares of the losses, at most, at other biases: a row for each task. It reads no row."""
     out = np.zeros(biases.shape)
     for k, task in enumerate(question.tasks):
-        for _, here, problem in problems_of(part, task):
-            r = found.responses[k][here]
+        problem = problem_of(part, task)
+        if problem is not None:
             for at, b in enumerate(biases[k].tolist()):
-                out[k, at] += problem.mean_loss_from(r, b, problem.response_error(question.w[k], b))
+                error = problem.response_error(question.w[k], b)
+                out[k, at] = problem.mean_loss_from(found.responses[k], b, error)
     return out
 
 
 def _certify_task(
     part: Part, task: ClusterTask, alpha: np.ndarray, question: CertificateQuery, k: int
 ) -> tuple[TaskShare, np.ndarray, int]:
-    """One task over all blocks."""
-    w, b, responses, shares, cells = question.w[k], float(question.b[k]), np.zeros(part.n), [], 0
-    for _, here, problem in problems_of(part, task):
-        a = alpha[here]
-        if task.free:
-            a = problem.side_scaled(a, int(question.side[k]), float(question.ratio[k]))
-        responses[here] = problem.responses(w)  # which measures the rows, too
-        loss = problem.mean_loss_from(responses[here], b, problem.response_error(w, b))
-        dual = problem.dual_share(a, problem.combination(a), task.parts + len(part.blocks))
-        shares.append(TaskShare(loss, dual, problem.unit, problem.terms))
-        cells += problem.reads
-    return together(shares, len(w)), responses if task.free else responses[:0], cells
+    """One task."""
+    w, b, problem = question.w[k], float(question.b[k]), problem_of(part, task)
+    if problem is None:
+        return together([], len(w)), np.zeros(0), 0
+    if task.free:
+        alpha = problem.side_scaled(alpha, int(question.side[k]), float(question.ratio[k]))
+    r = problem.responses(w)  # which measures the rows, too
+    loss = problem.mean_loss_from(r, b, problem.response_error(w, b))
+    dual = problem.dual_share(alpha, problem.combination(alpha), task.parts + 1)
+    return TaskShare(loss, dual, problem.unit, problem.terms), r if task.free else r[:0], problem.reads
 
 
 def together(shares: Sequence[TaskShare], d: int) -> TaskShare:
-    """The shares of several blocks, or parts, added up in their order."""
+    """The shares of several parts, added up in their order."""
     duals = [share.dual for share in shares]
     z = sum((dual.z for dual in duals), np.zeros(d))
     sums = [float(sum(column)) for column in list(zip(*duals, strict=True))[1:-1]] if duals else [0.0] * 6
@@ -346,7 +288,7 @@ def certificate(share: TaskShare, task: ClusterTask, w: np.ndarray, b: float) ->
 
 @dataclass
 class Place:
-    """Where the ascent of a task is: v, u, the multiplier β of a free bias, σ', whether Λ still grows.
+    """Where the ascent of a task is: v, u, the multiplier β of a free bias, σ'.
 
     `gap` is the relative gap as the last round met it at its beginning, `trust` what the last certificate was, over
     what was predicted; `least` is a bound on σ' that was learned; `flat` counts rounds without a rise.
@@ -355,7 +297,6 @@ class Place:
     task: ClusterTask
     v: np.ndarray
     sigma: float
-    growing: bool
     u: float = 0.0
     kappa: float = 0.0
     beta: float = 0.0
@@ -392,7 +333,7 @@ class Place:
         self.flat = self.flat + 1 if still else 0
         self._follow(max(1.0, sq / float(report.apart[k])) if report.apart[k] > 0.0 else 1.0)
         self.masses = float(report.positive[k]), float(report.negative[k])
-        self.growing, self.certificate = False, Certificate.unknown()
+        self.certificate = Certificate.unknown()
 
     @property
     def felt(self) -> float:
@@ -455,10 +396,7 @@ class Rounds(ClientLoop):
     def __init__(self, fit: ClusterFit, cells: int, centre: float, seed: int) -> None:
         super().__init__(fit)
         count, self.seed, self.since = len(fit.parts), seed, 0
-        self.places = [
-            Place(task, np.zeros(fit.d), float(count), task.Lam >= SGD_PAYS * count, kappa=task.kappa)
-            for task in fit.tasks
-        ]
+        self.places = [Place(task, np.zeros(fit.d), float(count), kappa=task.kappa) for task in fit.tasks]
         for place in self.places:
             place.b = place.beta = centre if place.task.free else 0.0
         self.kept = self.cluster.map("begin", first_kept, fit.parts, shared=(len(fit.tasks),))
@@ -493,7 +431,7 @@ class Rounds(ClientLoop):
         places = self._open
         at = np.array([k for k, place in enumerate(self.places) if not place.over])
         step = np.array([place.step for place in self.places])
-        names = ("v", "u", "beta", "felt", "sigma", "growing")
+        names = ("v", "u", "beta", "felt", "sigma")
         columns = (np.array([getattr(place, name) for place in places]) for name in names)
         tasks = tuple(place.task for place in places)
         message = Message(self.round, self.seed, passes, tasks, at, step, *columns)

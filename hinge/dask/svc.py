@@ -11,6 +11,7 @@ from scipy.linalg import solve_triangular
 from hinge.access import Gram, as_points
 from hinge.constraints import choice, count, declares, parameter
 from hinge.dask import landmarks as jobs
+from hinge.dask import machine
 from hinge.dask.cluster import Cluster, ClusterFit, LoopResult, bytes_of, same
 from hinge.dask.machine import ClassifierOnCluster, report_to
 from hinge.dask.newton_rounds import DualPlace, NewtonRounds
@@ -35,13 +36,10 @@ from hinge.solvers.kernel.nystroem import SHARE
 from hinge.solvers.newton.systems import MOST_DIRECT
 from hinge.types import Items
 
-NOT_HERE: dict[str, tuple[Any, str]] = {
-    "target_error": (None, "give tol, max_time or max_iter"),
+NOT_HERE = machine.NOT_HERE | {
     "max_kernel_evals": (None, "give n_components, max_time or max_iter"),
     "max_memory": (None, "features take 4 bytes for each row and landmark, which workers hold"),
     "cache_folder": (None, "kernel values are not kept"),
-    "device": (None, "workers compute on their processors"),
-    "warm_start": (False, "a fit keeps no dual weights: they stay with the rows"),
 }
 """What `hinge.SVC` has and this one does not, with what to do."""
 SMOOTH_PASSES = 12
@@ -75,7 +73,7 @@ class DaskSVC(ClassifierOnCluster, SVC):
     parts : int, optional
         Parts that are worked on in parallel, of neighbouring chunks each; by default the number of the cluster's
         threads when the fit begins, or of chunks, if these are fewer. The model depends on it by rounding, and on
-        nothing else of the cluster.
+        nothing else of the cluster. A part of several chunks is a copy of them.
     n_components : int, default=1000
         The number of landmarks, at most 2,048. With the same `random_state` `hinge.SVC` has the same ones.
     tol : float, default=1e-3
@@ -229,7 +227,7 @@ class DaskSVC(ClassifierOnCluster, SVC):
             return choice
         starts = [
             DualPlace(np.append(w, b), float(h), -np.inf)
-            for w, b, (h,) in zip(answers.w, answers.b, choice.places.widths, strict=True)
+            for w, b, h in zip(answers.w, answers.b, choice.widths, strict=True)
         ]
         tol = max(SHARE * self.tol, 0.5 * SHARE * float((choice.lost / primal).min()))
         smooth = run._replace(stop=Stop(tol, SMOOTH_PASSES), report=report_to([]))
@@ -276,9 +274,7 @@ def _certified(
     """The certificates of all tasks: see :mod:`hinge.dask.landmarks`."""
     sent = cluster.submit("answers", same, answers)
     basis = cluster.submit("landmarks", same, landmarks)
-    points = cluster.map(
-        "points", jobs.dual_points, parts, features, shared=(landmarks.kernel, choice.places, choice.factors)
-    )
+    points = cluster.map("points", jobs.dual_points, parts, features, shared=(landmarks.kernel, answers.tasks, choice))
     sizes = cluster.gather(cluster.map("sizes", attrgetter("size", "length", "largest"), points))
     loss = jobs.add_up(cluster.gather(cluster.map("losses", jobs.losses, parts, shared=(sent, basis))))
     norms = jobs.norms_of(answers, landmarks)

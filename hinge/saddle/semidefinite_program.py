@@ -270,17 +270,17 @@ class _Bisection:
 
     def prove(self, p: np.ndarray) -> None:
         """The upper bound that these weights prove, kept if it is lower."""
-        level, y = self.level, None
+        level = self.level
         assert level is not None
         weighted = level.weights * p[:-1]
         if p[-1] > 0.0:
-            y = weighted * (level.norm / p[-1])
+            scale = level.norm / p[-1]
         else:
             top = top_eigenvalue(smat(level.constraints.combine(weighted), self.n))
-            if top < 0.0:  # only X = 0 is feasible
-                y = weighted * (2.0 * self.top / -top)
-        if y is None:
-            return
+            if top >= 0.0:
+                return
+            scale = 2.0 * self.top / -top  # only X = 0 is feasible
+        y = weighted * scale
         M = self.C + smat(level.constraints.combine(y), self.n)
         size = float(np.linalg.norm(self.C) + y @ (1.0 / level.weights))
         upper = max(0.0, top_eigenvalue(M) + rounding(len(y) + 4 * self.n, size))

@@ -37,7 +37,7 @@ def test_rows_that_weigh_nothing_are_not_drawn():
         assert (weight[100 * k + drawn] > 0).all() and len(drawn) == np.count_nonzero(weight[100 * k : 100 * k + 100])
 
 
-def test_rows_come_in_their_order_from_all_blocks():
+def test_rows_come_in_their_order_from_all_chunks():
     parts, _ = cut(y)
     at = np.array([0, 30, 49, 50, 99])
     rows, codes = jobs.rows_at(parts[0], at)
@@ -75,19 +75,15 @@ def test_sums_over_pairs_of_pieces_are_the_quadratic_form(exact):
 
 
 def test_choices_are_mixed_by_task():
-    tasks = (task_of(300, 3), task_of(300, 3))
     one, other = (
         jobs.DualChoice(
-            jobs.DualPlaces(tasks, np.full((2, 4), k), np.full(2, k), np.full((2, 1), k)),
-            np.full((2, 2), k),
-            np.array(value),
-            np.full(2, k),
+            np.full((2, 4), k), np.full(2, k), np.full(2, k), np.full((2, 2), k), np.array(value), np.full(2, k)
         )
         for k, value in ((1.0, [1.0, 5.0]), (2.0, [3.0, 4.0]))
     )
     best = jobs.better(one, other)
-    assert best.value.tolist() == [3.0, 5.0] and best.places.b.tolist() == [2.0, 1.0]
-    assert best.places.w[:, 0].tolist() == best.factors[:, 0].tolist() == [2.0, 1.0]
+    assert best.value.tolist() == [3.0, 5.0] and best.b.tolist() == best.widths.tolist() == [2.0, 1.0]
+    assert best.w[:, 0].tolist() == best.factors[:, 0].tolist() == [2.0, 1.0]
 
 
 @pytest.mark.parametrize("bias", ["free", "none"])
@@ -102,10 +98,7 @@ def test_bounds_enclose_the_objectives(bias):
     places = jobs.DualPlaces((task,), w, answers.b, jobs.WIDTHS[None])
     sums = [jobs.dual_sums(one, places) for one in features]
     choice = jobs.chosen(jobs.DualSums(*(sum(column) for column in zip(*sums, strict=True))), places)
-    points = [
-        jobs.dual_points(part, own, KERNEL, choice.places, choice.factors)
-        for part, own in zip(parts, features, strict=True)
-    ]
+    points = [jobs.dual_points(part, own, KERNEL, (task,), choice) for part, own in zip(parts, features, strict=True)]
     beta = np.concatenate([one.beta[0] for one in points])
     assert (beta * y >= 0).all() and np.abs(beta).max() <= 1 / (300 * task.lam) * (1 + 1e-12)
     if bias == "free":

@@ -19,13 +19,13 @@ def dual_of(task, y, alpha, v, u):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE, epsilon_insensitive(0.1)], ids=lambda loss: loss.name)
-@pytest.mark.parametrize("blocks", [1, 3])
-def test_changes_are_those_of_alpha_and_the_dual_rises(loss, blocks):
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_changes_are_those_of_alpha_and_the_dual_rises(loss, chunks):
     X, y = some_rows()
     targets = loss.two_sided
     y = X[:, 0] + 0.3 * y if targets else y
     sign = np.ones(len(y)) if targets else y
-    parts = parts_of(X, y, 4, blocks, targets)
+    parts = parts_of(X, y, 4, chunks, targets)
     task = task_of(len(y), 4, loss=loss, bias="penalized", kappa=0.5)
     kept, v, u, last = [first_kept(part, 1) for part in parts], np.zeros(6), 0.0, 0.0
     for number in range(6):
@@ -50,7 +50,7 @@ def test_a_round_writes_to_nothing_that_it_was_given_and_can_be_done_again():
     X, y = some_rows()
     part = parts_of(X, y, 2, 2)[0]
     task = task_of(len(y), 2)
-    message = message_of(task, 6, sigma=2, growing=True)
+    message = message_of(task, 6, sigma=2)
     kept = first_kept(part, 1)
     first = ascend(part, kept, message)
     assert not kept.after.any()
@@ -91,7 +91,7 @@ def test_part_of_a_step():
 def test_a_part_that_weighs_nothing_changes_nothing():
     X, _ = some_rows(20)
     part = parts_of(X, np.resize([-1, 1], 20), 1)[0]
-    part = part._replace(blocks=(part.blocks[0]._replace(y=np.zeros(20, np.uint8)),))
+    part = part._replace(y=np.zeros(20, np.uint8))
     task = task_of(20, 2)._replace(per_class=np.array([0.0, 1.0]))
     report = ascend(part, first_kept(part, 1), message_of(task, 6, sigma=2)).report
     assert not report.dv.any()

@@ -18,29 +18,11 @@ from hinge.sampling import pick_square
 from hinge.types import Stored
 
 
-def sq_distances(matrix: Data, z: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None) -> np.ndarray:
-    """:math:`\\|a_i - z\\|^2` of rows lo to hi.
-
-    Parameters
-    ----------
-    matrix : Matrix or Table
-        Its reads are billed.
-    z : ndarray of shape (d,)
-    lo, hi : int
-    out : ndarray of shape (hi - lo,), optional
-
-    Returns
-    -------
-    ndarray of shape (hi - lo,)
-    """
-    out = np.empty(hi - lo) if out is None else out
-    if isinstance(matrix, Matrix):
-        _fill(matrix.rows, z, float(z @ z), np.arange(lo, hi), out)
-    elif isinstance(matrix, Stretched):
-        out[:] = _sq_distances_of(matrix._rows_between(lo, hi), z)
-    else:
-        out[:] = _sq_distances_of(matrix.gather(np.arange(lo, hi)), z)
-    return out
+def sq_distances(matrix: Data, z: np.ndarray, lo: int, hi: int) -> np.ndarray:
+    """:math:`\\|a_i - z\\|^2` of rows lo to hi; reads are billed."""
+    if isinstance(matrix, Stretched):
+        return _sq_distances_of(matrix._rows_between(lo, hi), z)
+    return sq_distances_at(matrix, np.arange(lo, hi), z)
 
 
 def sq_distances_at(matrix: Data, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -186,10 +168,7 @@ class EnclosingBall(LinearMaxMin):
 
     def values(self, x: np.ndarray) -> np.ndarray:
         """:math:`-\\|a_i - x\\|^2` for all i, in float64."""
-        out = np.empty(self.n)
-        for lo, hi in self.matrix.row_blocks():
-            sq_distances(self.matrix, x, lo, hi, out[lo:hi])
-        return -_finite(out)
+        return -_finite(np.concatenate([sq_distances(self.matrix, x, lo, hi) for lo, hi in self.matrix.row_blocks()]))
 
     def quick_values(self, x: np.ndarray) -> np.ndarray:
         return self.values(x)  # limited by memory bandwidth already

@@ -1,7 +1,5 @@
 """The widest margin of a hyperplane through zero, problem (1) of the survey; with slack, problem (6); with a kernel."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -62,7 +60,7 @@ class MaxMargin(LinearMaxMin):
         fraction: Fraction | None = None,
     ) -> None:
         super().__init__(X, relative=relative, fraction=fraction)
-        self.y = labels_of(y, self.n)
+        self.y = self.signs = labels_of(y, self.n)
         self._held: tuple[np.ndarray, Matrix] | None = None
         if radius is not None and not 0 < radius < np.inf:
             raise ValueError(f"radius must be a positive number, got {radius!r}.")
@@ -74,27 +72,6 @@ class MaxMargin(LinearMaxMin):
         if self._held is None or not np.array_equal(self._held[0], rows):
             self._held = rows.copy(), self.matrix.gather(rows)
         return self._held[1]
-
-    def values(self, x: np.ndarray) -> np.ndarray:
-        return self.y * super().values(x)
-
-    def combine(self, p: np.ndarray) -> np.ndarray:
-        return super().combine(self.y * p)
-
-    def quick_values(self, x: np.ndarray) -> np.ndarray:
-        return self.y * super().quick_values(x)
-
-    def quick_combine(self, p: np.ndarray) -> np.ndarray:
-        return super().quick_combine(self.y * p)
-
-    def values_at(self, rows: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return self.y[rows] * super().values_at(rows, x)
-
-    def grad_at(self, i: int, x: np.ndarray | None = None) -> np.ndarray:
-        return self.y[i] * super().grad_at(i)
-
-    def column(self, j: int) -> np.ndarray:
-        return self.y * super().column(j)
 
     def project(self, x: np.ndarray) -> np.ndarray:
         return onto_ball(x)
@@ -108,10 +85,6 @@ class MaxMargin(LinearMaxMin):
         norm = float(np.linalg.norm(x))
         least = self.least(x) / norm if norm != 0.0 else 0.0
         return max(0.0, least - rounding(self.d, abs(least)))
-
-    def sample_of(self, rows: np.ndarray) -> Any:
-        values = super().sample_of(rows)
-        return lambda x: self.y[rows] * values(x)
 
     @property
     def negligible(self) -> float:  # type: ignore[override]

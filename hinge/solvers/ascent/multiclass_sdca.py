@@ -10,6 +10,7 @@ from hinge.compiled import Scalars, compiled, scalars
 from hinge.constraints import Constraints, count
 from hinge.problems import Multiclass, Solution
 from hinge.problems.base import Cost
+from hinge.problems.max_min.linear import project_onto_simplex
 from hinge.sampling import key_of
 from hinge.solvers.ascent.active_rows import (
     SHRUNK,
@@ -271,7 +272,7 @@ def _visit(A, labels, weight, constant, Lam, shrinking, width, block_rows, n_ite
                 h = s * (sq[i] + constant * constant) / Lam
                 for j in range(m):  # p + G/h, less what makes no difference and much rounding
                     new[j] = old[j] + ((G[j] - top) / h if G[j] < top else 0.0)
-                project(new, m)
+                project_onto_simplex(new[:m])
                 value += s * _move(A, row, p, i, V, constant, s, h, G, old, new, classes, m)
         left -= stop - first
         if ends_epoch(epoch, stop - first, stop == last):
@@ -472,27 +473,4 @@ def _optimum(K: np.ndarray, slope: np.ndarray, old: np.ndarray) -> np.ndarray:
 @compiled
 def _project_rows(z):
     for i in range(len(z)):
-        project(z[i], z.shape[1])
-
-
-@compiled
-def project(z, m):
-    """The nearest point of the simplex to the first m entries, in their place: max(0, z - θ).
-
-    Where θ is below its place, a Newton step, (Σ z - 1)/count over the entries above θ, brings it up, and never too
-    far (Michelot). The largest entry less one is below.
-    """
-    theta = z[0] - 1.0
-    for j in range(1, m):
-        theta = max(theta, z[j] - 1.0)
-    for _ in range(m + 1):
-        total, count = -1.0, 0
-        for j in range(m):
-            if z[j] > theta:
-                total += z[j]
-                count += 1
-        if count == 0 or not total / count > theta:
-            break
-        theta = total / count
-    for j in range(m):
-        z[j] = max(0.0, z[j] - theta)
+        project_onto_simplex(z[i])

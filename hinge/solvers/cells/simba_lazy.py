@@ -162,18 +162,12 @@ def add_point(arrays, at, x, step, t, key, limit):
         return OUTSIDE, 0.0
     u, z, coords, n = s.u, s.z, s.coords, s.numbers[()]
     before = n.C
-    if len(at) == 0:
-        for j in range(len(x)):
-            change = step * x[j]
-            u[j] += change
-            z[j] += before * change
-            coords.leaves[j] = u[j] * u[j]
-    for k in range(len(at)):
-        j, change = at[k], step * x[k]
+    for k in range(len(x)):
+        j, change = np.uint64(at[k] if len(at) else k), step * x[k]
         u[j] += change
         z[j] += before * change
         set_leaf(coords, j, 0, u[j] * u[j])
-    if len(at) == 0 or t % 1024 == 0:  # now and then, since sums that are updated drift
+    if t % 1024 == 0:  # now and then, since sums that are updated drift
         resum(coords)
     sq = group_total(coords, 0)
     shrink = 1.0 / max(1.0, np.sqrt(sq))
@@ -195,10 +189,8 @@ def reweigh(arrays, y, at, x, ratio, eta, t, amount, refresh):
         if len(scale) == 2 and t % refresh != 0:  # else the cap is about to be restored exactly
             most[g] = n.Z / (amount * scale[g])
     slope = eta * ratio
-    if len(at) == 0:
-        reweigh_all(s, x, slope, fixed, inverse, most)
-    for k in range(len(at)):
-        i = np.uint64(at[k])
+    for k in range(len(x)):
+        i = np.uint64(at[k] if len(at) else k)
         g = group[i]
         side = 2.0 * (g & 1) - 1.0
         new = min(q[i] * factor(side * slope * x[k] + fixed[g]) * inverse[g], max(q[i], most[g]))
@@ -206,27 +198,3 @@ def reweigh(arrays, y, at, x, ratio, eta, t, amount, refresh):
         set_leaf(points, i, g, new)
     for g in range(len(scale)):
         scale[g] /= inverse[g]
-
-
-@compiled
-def reweigh_all(s, x, slope, fixed, inverse, most):
-    """The same for a dense column. Choosing between two groups is twice as fast as indexing by group."""
-    points, G = s.points, s.G
-    q, group, p_sum = points.leaves, points.group, s.p_sum
-    if len(G) > 2:
-        for i in range(len(x)):
-            g = group[i]
-            side = 2.0 * (g & 1) - 1.0
-            new = q[i] * factor(side * slope * x[i] + fixed[g]) * inverse[g]
-            p_sum[i] += (q[i] - new) * G[g]
-            q[i] = new
-    else:
-        f0, f1, i0, i1 = fixed[0], fixed[1], inverse[0], inverse[1]
-        m0, m1, G0, G1 = most[0], most[1], G[0], G[1]
-        for i in range(len(x)):
-            up, old, pull = group[i] & 1, q[i], slope * x[i]
-            grown = old * factor(f1 + pull if up else f0 - pull) * (i1 if up else i0)
-            new = min(grown, max(old, m1 if up else m0))
-            p_sum[i] += (old - new) * (G1 if up else G0)
-            q[i] = new
-    resum(points)

@@ -24,6 +24,7 @@ from hinge.solvers.l1.face_newton import (
     face_of,
     face_step,
     most_reads,
+    penalties,
     shares,
 )
 
@@ -171,46 +172,43 @@ class CDN(Solver[L1Regularized, CDNState]):
             return spent, ridge
         rate, cost, steps = 0.0, 3.0 * (state.cells + problem.n), 0  # a visit takes as long as three passes
         for epoch in range(self.epochs if state.t else 1):
-            worst, fall = _epoch(problem, c, taken, problem.lam, w, e)
+            worst, fall = _epoch(problem, c, taken, w, e)
             spent += cost
             if worst <= self.share * state.worst:
                 break
             face = face_of(problem, taken, w)
             price = cost_of(problem, face)[0]
             if epoch and steps < STEPS and face.size and (spent >= price or rate > fall / cost):
-                ridge, fall, systems = face_step(problem, c, problem.lam, face, w, e, ridge)
+                ridge, fall, systems = face_step(problem, c, face, w, e, ridge)
                 spent, rate, steps = 0.0, fall / (price * systems), steps + 1
         return spent, ridge
 
     def _evaluate(self, problem: L1Regularized, state: CDNState) -> CDNState:
         """The objectives at w, from all columns, and the next working set."""
-        w, c, d, lam = state.w, shares(problem), problem.d, problem.lam
+        w, c, d, paid = state.w, shares(problem), problem.d, penalties(problem)
         short = np.maximum(problem.y * state.e, 0.0)
         pull = 2.0 * c * problem.y * short
-        z, A = np.empty(d), problem.matrix.columns
+        z, A = np.zeros(d + 1), problem.matrix.columns
         for lo, hi in _pieces(problem, d):
             _scan(A, lo, hi, pull, z)
-        steepest = max(float(z.max(initial=0.0)), -float(z.min(initial=0.0)))
-        paid, tilt = w[:d], float(pull.sum()) * constant(problem)
-        if problem.bias == "penalized":
-            paid, steepest = w, max(steepest, abs(tilt))
+        if problem.bias != "none":
+            z[d] = float(pull.sum()) * constant(problem)
+        steepest = float(np.abs(z[paid > 0.0]).max())
         loss, mass = float((c * short) @ short), 2.0 * float(np.sum(c * short))
-        primal = lam * float(np.abs(paid).sum()) + loss
-        scale = min(lam / steepest if steepest > 0.0 else np.inf, 0.5 * mass / loss if loss > 0.0 else 1.0)
+        primal = float(paid @ np.abs(w)) + loss
+        scale = min(problem.lam / steepest if steepest > 0.0 else np.inf, 0.5 * mass / loss if loss > 0.0 else 1.0)
         dual = scale * (mass - scale * loss)
         if dual > state.dual:
             np.multiply(short, 2.0, out=state.alpha)
         rounding = 1e-15
         moved = primal < state.primal * (1.0 - rounding) or dual > state.dual * (1.0 + rounding)
-        support = np.flatnonzero(w[:d])
-        off = np.abs(z) - lam
-        off[support] = np.abs(z[support] - lam * np.sign(w[support]))
-        taken = self._working_set(off, support, lam)
+        off = np.where(w == 0.0, np.abs(z) - paid, np.abs(z - paid * np.sign(w)))
+        taken = self._working_set(off[:d], np.flatnonzero(w[:d]), problem.lam)
         state.columns[: len(taken)] = taken
         return state._replace(
             size=len(taken),
             cells=int(count_cells(A, taken)),
-            worst=max(float(off.max(initial=0.0)), _off(problem, tilt, lam, float(w[d]))),
+            worst=max(0.0, float(off.max())),
             primal=primal,
             dual=max(dual, state.dual),
             still=0 if moved else state.still + 1,
@@ -257,26 +255,19 @@ def _pieces(problem: L1Regularized, count: int) -> Iterator[tuple[int, int]]:
 
 
 def _epoch(
-    problem: L1Regularized, c: np.ndarray, taken: np.ndarray, lam: float, w: np.ndarray, e: np.ndarray
+    problem: L1Regularized, c: np.ndarray, taken: np.ndarray, w: np.ndarray, e: np.ndarray
 ) -> tuple[float, float]:
     """Visit the working set and the constant column; returns the largest violation, and the decrease."""
-    A, y, worst, fall, least = problem.matrix.columns, problem.y, 0.0, 0.0, FAINT * lam
+    A, y, lam, worst, fall = problem.matrix.columns, problem.y, problem.lam, 0.0, 0.0
+    least = FAINT * lam
     for lo, hi in _pieces(problem, len(taken)):
         off, more = _visit(A, taken[lo:hi], y, c, lam, least, w, e)
         worst, fall = max(worst, off), fall + more
     if problem.bias != "none":
         ones = DenseRows(frozen(np.full((1, problem.n), constant(problem))), np.zeros(1, np.int64))
-        paid = lam if problem.bias == "penalized" else 0.0
-        off, more = _visit(ones, np.zeros(1, np.int64), y, c, paid, least, w[-1:], e)
+        off, more = _visit(ones, np.zeros(1, np.int64), y, c, penalties(problem)[-1], least, w[-1:], e)
         worst, fall = max(worst, off), fall + more
     return worst, fall
-
-
-def _off(problem: L1Regularized, tilt: float, lam: float, weight: float) -> float:
-    """The violation of the constant column, whose z is `tilt`."""
-    if problem.bias == "penalized":
-        return abs(tilt) - lam if weight == 0.0 else abs(tilt - lam * np.sign(weight))
-    return abs(tilt) if problem.bias == "free" else 0.0
 
 
 def _compute_anew(problem: L1Regularized, state: CDNState) -> None:

@@ -56,9 +56,7 @@ def cost_of(problem: L1Regularized, face: Face) -> tuple[float, bool]:
     return (direct, True) if is_direct else (products, False)
 
 
-def face_step(
-    problem: L1Regularized, c: np.ndarray, lam: float, face: Face, w: np.ndarray, e: np.ndarray, ridge: float
-) -> Stepped:
+def face_step(problem: L1Regularized, c: np.ndarray, face: Face, w: np.ndarray, e: np.ndarray, ridge: float) -> Stepped:
     """One Newton step on the face from (w, e), which are overwritten.
 
     With sums over the rows that violate their margin, as in `CDN`, and the signs :math:`\\sigma` of w,
@@ -79,10 +77,7 @@ def face_step(
         return Stepped(ridge, 0.0, 1)
     A, y, ones = problem.matrix.columns, problem.y, constant(problem)
     places = np.append(face.columns, len(w) - 1) if face.biased else face.columns
-    old = w[places]
-    paid = np.full(face.size, lam)
-    if problem.bias == "free":
-        paid[-1] = 0.0
+    old, paid = w[places], penalties(problem)[places]
     short = np.maximum(y * e, 0.0)
     now = float(paid @ np.abs(old)) + float((c * short) @ short)
     on = 2.0 * c * (short > 0.0)
@@ -171,6 +166,13 @@ def shares(problem: L1Regularized) -> np.ndarray:
 def constant(problem: L1Regularized) -> float:
     """The value of the constant column, whose weight times this is the bias."""
     return problem.bias_scale if problem.bias == "penalized" else 1.0
+
+
+def penalties(problem: L1Regularized) -> np.ndarray:
+    """What a weight of one costs, for all columns and the constant one: λ, or nothing where the bias is free."""
+    paid = np.full(problem.d + 1, problem.lam)
+    paid[-1] *= problem.bias != "free"
+    return paid
 
 
 def _across(A: DenseRows | CSRRows, face: Face, v: np.ndarray, ones: float) -> np.ndarray:

@@ -26,35 +26,38 @@ class WaterLevel(NamedTuple):
 
 
 def one_basin(c: Array, points: Array, volume: float, guess: float = np.inf) -> WaterLevel:
-    """The level over the responses of `points`, in a few passes from a guess."""
+    """The level over the responses of `points`; on the host in a few passes from a guess."""
     every = len(points) == len(c)
     low = c if every else c[points]
-    gamma = newton_level(low, volume, guess)
+    if isinstance(low, np.ndarray):
+        gamma = float(lowest_level(low, volume, guess)[0])
+    else:
+        ascending = sorted_ascending(low)
+        m, rise = poured(ascending, volume)
+        gamma = float(ascending[m - 1]) + rise
     wet = namespace(c).where(low <= gamma)[0]
     return WaterLevel(gamma, 0.0, (wet if every else points[wet],))
 
 
-def newton_level(c: Array, volume: float, guess: float) -> float:
-    """Newton's method on a convex piecewise linear function: from its first step on it decreases, and ends.
+def poured(low: Array, volume: float) -> tuple[int, float]:
+    """How many of some ascending depths are wet, one at least, and how high the water stands over the last of them."""
+    spent = counts_to(len(low), low) * low - namespace(low).cumsum(low, 0)
+    m = max(1, int((spent <= volume).sum()))
+    return m, (volume - float(spent[m - 1])) / m
 
-    Michelot's algorithm for projections onto the simplex is the same. A pass costs O(n).
-    """
-    if isinstance(c, np.ndarray):
-        return float(lowest_level(c, volume, guess)[0])
-    gamma, lowest = guess, float(c.min())
-    for k in range(len(c) + 2):
-        count, depth = _below_by_arrays(c, gamma)
-        new = (volume + depth) / count if count > 0 else lowest + volume
-        # Only the first step can rise, but for rounding, at which it has ended.
-        if new == gamma or (k > 0 and new > gamma):
-            break
-        gamma = new
-    return max(gamma, lowest)
+
+def sorted_ascending(c: Array) -> Array:
+    """The values in ascending order."""
+    return np.sort(c) if isinstance(c, np.ndarray) else namespace(c).sort(c)[0]
 
 
 @compiled
 def lowest_level(c, volume, guess):
-    """The same on the host: the level, and how many values are at most that."""
+    """The level over some values, and how many are at most that, by Newton's method from a guess.
+
+    The function is convex and piecewise linear: from the first step on the level decreases, and the steps end.
+    Michelot's algorithm for projections onto the simplex is the same. A pass costs O(n).
+    """
     gamma = guess
     for k in range(len(c) + 2):
         count, depth = _below(c, gamma)
@@ -77,23 +80,13 @@ def _below(c, gamma):
     return count, total
 
 
-def _below_by_arrays(c: Array, gamma: float) -> tuple[float, float]:
-    """The same on a device."""
-    wet = c <= gamma
-    return float(wet.sum()), float((c * wet).sum())
-
-
 def two_basins(c: Array, positive: Array, negative: Array, volume: float, least: int = 1) -> WaterLevel:
     """The mean level over two classes, its bias, and the m lowest points of each class, at least `least`."""
-    xp = namespace(c)
     own = c[positive], c[negative]
-    lows = [xp.sort(part) if xp is np else xp.sort(part)[0] for part in own]
+    lows = [sorted_ascending(part) for part in own]
     smaller = min(len(positive), len(negative))
-    depth = lows[0][:smaller] + lows[1][:smaller]
-    spent = counts_to(smaller, depth) * depth - xp.cumsum(depth, 0)
-    m = max(1, int((spent <= volume).sum()))
     # What is left lifts both basins, each at most to its next point.
-    rise = (volume - float(spent[m - 1])) / m
+    m, rise = poured(lows[0][:smaller] + lows[1][:smaller], volume)
     tops = [float(low[m - 1]) for low in lows]
     room = [float(low[m]) - top if m < len(low) else np.inf for low, top in zip(lows, tops, strict=True)]
     first = min(room[0], max(rise - room[1], rise / 2))
@@ -106,7 +99,7 @@ def two_basins(c: Array, positive: Array, negative: Array, volume: float, least:
     return WaterLevel((p + q) / 2, (q - p) / 2, wet, m == smaller and rise > 0)
 
 
-def _lowest(c: Array, limit: float, m: int) -> Array:
+def _lowest(c: Array, limit: Any, m: int) -> Array:
     """Positions of the m lowest values, the m-th of which is the limit; of ties, the first."""
     xp = namespace(c)
     wet = xp.where(c <= limit)[0]

@@ -9,6 +9,7 @@ from hinge.compiled import Scalars, compiled, scalars
 from hinge.monitoring import Status
 from hinge.problems.base import EPS, Cost
 from hinge.problems.max_min.base import MaxMin, Strategies
+from hinge.problems.max_min.linear import onto_simplex, project_onto_simplex
 from hinge.solvers.base import Paper, Solver
 
 EVERY = 4  # accepted steps between two evaluations of the bounds, which take about as long as one step
@@ -115,7 +116,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
         if start is not None:
             x = np.array(problem.project(np.asarray(start.x, np.float64).reshape(x.shape)))
             if start.p is not None:
-                _nearest_strategy(np.array(start.p, np.float64).reshape(p.shape), p)
+                p = onto_simplex(np.reshape(start.p, p.shape))
         s = scalars(
             tau=1.0,
             omega=1.0,
@@ -287,27 +288,4 @@ def _sum_exactly(problem: MaxMin, state: PDHGState) -> None:
 def _dual_step(p, values, before, step, out):
     for i in range(len(p)):
         out[i] = p[i] - step * (2.0 * values[i] - before[i])
-    _nearest_strategy(out, out)
-
-
-@compiled
-def _nearest_strategy(v, out):
-    """The nearest point of the simplex, max(v - θ, 0): Newton steps on θ from below, each O(n)."""
-    top, total = -np.inf, 0.0
-    for i in range(len(v)):
-        top = max(top, v[i])
-    for i in range(len(v)):
-        total += v[i] - top
-    theta = max((total - 1.0) / len(v), -1.0)  # relative to the largest entry, which keeps the sums small
-    while True:
-        total, count = 0.0, 0
-        for i in range(len(v)):
-            if v[i] - top > theta:
-                total += v[i] - top
-                count += 1
-        new = (total - 1.0) / count
-        if new <= theta:
-            break
-        theta = new
-    for i in range(len(v)):
-        out[i] = max(v[i] - top - theta, 0.0)
+    project_onto_simplex(out)

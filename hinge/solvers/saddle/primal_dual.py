@@ -62,11 +62,6 @@ def reweigh(p, v, eta):
     return clipped
 
 
-def even(n: int) -> np.ndarray:
-    """Uniform weights."""
-    return np.full(n, 1.0 / n)
-
-
 FIRST_CHECK = 64  # iterations before the first evaluation of the bounds: fewer than that prove nothing
 
 
@@ -198,8 +193,8 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         problem.announce()
         x = np.asarray(problem.start(), dtype=np.float64)
         y = x.copy() if problem.primal in ("mean", "multiplicative") else np.zeros_like(x)
-        p, p_sum, drawn = even(problem.n), np.zeros(problem.n), np.zeros(problem.n, np.int64)
-        best = x.copy(), even(problem.n)
+        p, p_sum, drawn = np.full(problem.n, 1.0 / problem.n), np.zeros(problem.n), np.zeros(problem.n, np.int64)
+        best = x.copy(), p.copy()
         s = scalars(clipped=0.0, expected=0.0, lower=-np.inf, upper=np.inf)
         return PrimalDualState(y, np.zeros_like(x), p, p_sum, drawn, np.zeros_like(x), *best, s, 0, key_of(seed))
 

@@ -7,7 +7,14 @@ from laws.data import known_game
 
 from hinge.access import DenseTable
 from hinge.problems.max_min.base import Fraction, Strategies
-from hinge.problems.max_min.linear import LinearMaxMin, MatrixGame, onto_ball, onto_cap, onto_simplex
+from hinge.problems.max_min.linear import (
+    LinearMaxMin,
+    MatrixGame,
+    onto_ball,
+    onto_cap,
+    onto_simplex,
+    project_onto_simplex,
+)
 from hinge.problems.max_min.symmetric import onto_bounded_cone, top_eigenvalue
 
 A = np.random.default_rng(0).standard_normal((30, 5)) * (np.random.default_rng(1).random((30, 5)) < 0.6)
@@ -197,3 +204,28 @@ def test_entries_beside_which_the_total_vanishes():
     for size in (1e20, -1e20, 1e300):
         np.testing.assert_allclose(onto_simplex(np.array([size, 0.5 * size - abs(size), -1e301])), [1.0, 0.0, 0.0])
     np.testing.assert_allclose(onto_simplex(np.full(4, 1e30)), 0.25)
+
+
+def by_sorting(x):
+    """The nearest strategy, by a sort."""
+    x = x - x.max()
+    down = -np.sort(-x)
+    excess = np.cumsum(down) - 1.0
+    k = int(np.flatnonzero(down * np.arange(1, len(x) + 1) > excess)[-1])
+    return np.maximum(x - excess[k] / (k + 1), 0.0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 1000])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_the_nearest_strategy_is_that_of_a_sort(n, size):
+    v = size * np.random.default_rng(n).standard_normal(n)
+    for vector in (v, v + 1e3, np.zeros(n), np.round(v / size) * size):
+        out = onto_simplex(vector)
+        np.testing.assert_allclose(out, by_sorting(vector), atol=1e-12 * (1 + np.abs(vector).max()))
+        assert out.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_projection_where_others_are_infinitely_far():
+    z = np.array([-np.inf, 0.0, 0.0])
+    project_onto_simplex(z)
+    np.testing.assert_array_equal(z, [0.0, 0.5, 0.5])

@@ -44,7 +44,7 @@ def test_a_step_is_newtons(bias, weighted, sparse):
     expected = w[places] + p
     expected[(expected * w[places] < 0) & (paid > 0)] = 0.0
     before = problem.lam * problem.norm(w[:-1], scale * w[-1]) + problem.mean_loss(w[:-1], scale * w[-1])
-    ridge, fall, systems = face_step(problem, shares(problem), problem.lam, face, w, e, 1e-12)
+    ridge, fall, systems = face_step(problem, shares(problem), face, w, e, 1e-12)
     np.testing.assert_allclose(w[places], expected, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(e, problem.y - X @ w[:-1] - scale * w[-1], atol=1e-12)
     after = problem.lam * problem.norm(w[:-1], scale * w[-1]) + problem.mean_loss(w[:-1], scale * w[-1])
@@ -64,7 +64,7 @@ def test_products_find_what_a_factorisation_finds(bias, monkeypatch):
         problem, _, w, e = begun(bias, sparse=True)
         face = face_of(problem, np.arange(30), w)
         assert cost_of(problem, face)[1] == (most > 0)
-        found.append((face_step(problem, shares(problem), problem.lam, face, w, e, 1e-3), w))
+        found.append((face_step(problem, shares(problem), face, w, e, 1e-3), w))
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-6, atol=1e-8)
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
 
@@ -89,7 +89,7 @@ def test_the_ridge_grows_until_the_objective_falls(from_ridge, monkeypatch):
     problem, _, w, e = begun("none")
     before, face = w.copy(), face_of(problem, np.arange(30), w)
     monkeypatch.setattr(face_newton, "_solver", doubtful)
-    ridge, fall, systems = face_step(problem, shares(problem), problem.lam, face, w, e, 1e-6)
+    ridge, fall, systems = face_step(problem, shares(problem), face, w, e, 1e-6)
     np.testing.assert_allclose(tried, 1e-6 * 10.0 ** np.arange(systems))
     if from_ridge < 1.0:
         assert fall > 0 and (w != before).any()
@@ -110,7 +110,7 @@ def test_a_step_ends_where_the_first_of_two_that_are_alike_becomes_zero():
     e = y - X @ w[:6]
     before = problem.lam * problem.norm(w[:6]) + problem.mean_loss(w[:6])
     face = face_of(problem, np.arange(6), w)
-    stepped = face_step(problem, shares(problem), problem.lam, face, w, e, 1e-12)
+    stepped = face_step(problem, shares(problem), face, w, e, 1e-12)
     assert w[0] == 0.0 and w[1] > 0.5
     assert stepped.systems == 2  # one for each face
     assert stepped.fall == pytest.approx(before - problem.lam * problem.norm(w[:6]) - problem.mean_loss(w[:6]))
@@ -122,7 +122,7 @@ def test_a_face_of_nothing_moves_nothing():
     w[:] = 0.0
     face = face_of(problem, np.arange(30), w)
     assert face.size == 0
-    assert face_step(problem, shares(problem), problem.lam, face, w, e, 0.5) == (0.5, 0.0, 1)
+    assert face_step(problem, shares(problem), face, w, e, 0.5) == (0.5, 0.0, 1)
 
 
 def test_sums_over_columns():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from hinge.solvers.papers.water_level import _below, _below_by_arrays, newton_level, one_basin, two_basins
+from hinge.solvers.papers.water_level import lowest_level, one_basin, two_basins
 
 values = st.lists(st.floats(-5, 5, width=32), min_size=1, max_size=30)
 
@@ -23,15 +23,19 @@ def level_by_sorting(c, volume):
 @given(values, st.floats(0, 20), st.floats(-10, 10) | st.just(np.inf))
 def test_newton_finds_the_level_from_any_guess(c, volume, guess):
     c = np.array(c)
-    gamma = newton_level(c, volume, guess)
+    gamma, wet = lowest_level(c, volume, guess)
     assert gamma == pytest.approx(level_by_sorting(c, volume), abs=1e-9)
     assert np.maximum(gamma - c, 0).sum() == pytest.approx(volume, abs=1e-8)
+    assert wet == np.count_nonzero(c <= gamma)
 
 
-def test_a_compiled_pass_is_one_by_arrays():
-    c = np.array([3.0, -1.0, 2.0, -1.0, 0.5])
-    for gamma in (-2.0, -1.0, 0.5, 2.5, np.inf):
-        assert _below(c, gamma) == pytest.approx(_below_by_arrays(c, gamma))
+@pytest.mark.parametrize("volume", [0.0, 0.3, 2.0, 50.0])
+def test_arrays_of_a_device_have_the_same_level(volume):
+    torch = pytest.importorskip("torch")
+    c, points = np.array([3.0, -1.0, 2.0, -9.0, -1.0, 0.5]), np.array([0, 1, 2, 4, 5])
+    here, there = one_basin(c, points, volume), one_basin(torch.tensor(c), torch.tensor(points), volume)
+    assert there.gamma == pytest.approx(here.gamma, rel=1e-14)
+    assert there.wet[0].tolist() == here.wet[0].tolist()
 
 
 def test_no_slack_is_the_lowest_response():

@@ -11,7 +11,7 @@ from hinge.problems.max_min.linear import LinearMaxMin, onto_simplex
 from hinge.problems.max_min.max_margin import MaxMargin
 from hinge.problems.max_min.symmetric import Semidefinite
 from hinge.solvers import solve
-from hinge.solvers.saddle.pdhg import PDHG, _nearest_strategy
+from hinge.solvers.saddle.pdhg import PDHG
 
 
 class Simplex(LinearMaxMin):
@@ -300,14 +300,3 @@ def test_what_is_rejected():
     assert "linear functions, and those of Curved are not" in PDHG().rejects(Curved())
     assert "solves MaxMin problems, not int" in PDHG().rejects(3)
     assert PDHG().rejects(game(np.eye(2))) is None
-
-
-@pytest.mark.parametrize("n", [1, 2, 10, 1000])
-@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
-def test_the_nearest_strategy_is_that_of_a_sort(n, size):
-    v = size * np.random.default_rng(n).standard_normal(n)
-    for vector in (v, v + 1e3, np.zeros(n), np.round(v / size) * size):
-        out = np.empty(n)
-        _nearest_strategy(vector, out)
-        np.testing.assert_allclose(out, onto_simplex(vector), atol=1e-12 * (1 + np.abs(vector).max()))
-        assert out.sum() == pytest.approx(1.0, abs=1e-12)

@@ -13,7 +13,7 @@ from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.linear import MatrixGame
 from hinge.problems.max_min.max_margin import KernelMaxMargin, MaxMargin, SlackGame
 from hinge.solvers.driver import solve
-from hinge.solvers.saddle.primal_dual import FLOOR, PrimalDual, even, factor, primal_horizon, reweigh
+from hinge.solvers.saddle.primal_dual import FLOOR, PrimalDual, factor, primal_horizon, reweigh
 
 
 def rows_of(n=60, d=20, margin=0.2, seed=0):
@@ -337,7 +337,3 @@ def test_no_weight_falls_to_nothing():
     p = np.array([1.0, 0.0])
     reweigh(p, np.zeros(2), 0.5)
     assert p[1] == FLOOR
-
-
-def test_even():
-    assert even(4).tolist() == [0.25] * 4
