@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 from hinge.access import Data, as_matrix
 from hinge.access.matrix import Matrix
 from hinge.access.rows import read_row, sq_distance
-from hinge.access.tables.fetched import Stretched
+from hinge.access.two_way.reader import DiskTable
 from hinge.compiled import compiled
 from hinge.problems.base import rounding
 from hinge.problems.max_min.linear import LinearMaxMin, _finite, onto_ball
@@ -36,8 +36,8 @@ def sq_distances(matrix: Data, z: np.ndarray, lo: int, hi: int, out: np.ndarray 
     out = np.empty(hi - lo) if out is None else out
     if isinstance(matrix, Matrix):
         _fill(matrix.rows, z, float(z @ z), np.arange(lo, hi), out)
-    elif isinstance(matrix, Stretched):
-        out[:] = _sq_distances_of(matrix._rows_between(lo, hi), z)
+    elif isinstance(matrix, DiskTable):
+        out[:] = _sq_distances_of(matrix.rows_between(lo, hi), z)
     else:
         out[:] = _sq_distances_of(matrix.gather(np.arange(lo, hi)), z)
     return out
