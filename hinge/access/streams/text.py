@@ -5,7 +5,7 @@ from abc import abstractmethod
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -147,23 +147,12 @@ class TextStream(RowStream):
 
 
 def _stacked(parts: list[Stored], width: int, dtype: np.dtype) -> Stored:
-    """Rows below one another, in one type and width; the parts are freed as they are copied."""
-    n = sum(part.shape[0] for part in parts)
+    """Rows below one another, in one type and width; parts whose width is less are widened where they are."""
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate([np.asarray(part, dtype) for part in parts]) if parts else np.zeros((0, width), dtype)
-    left = cast(list[sp.csr_array], parts)[::-1]
-    cells = sum(int(part.nnz) for part in left)
-    index = np.dtype(np.int32 if max(cells, width) < 2**31 else np.int64)
-    data, indices, indptr = np.empty(cells, dtype), np.empty(cells, index), np.zeros(n + 1, index)
-    at = row = 0
-    parts.clear()
-    while left:
-        part = left.pop()
-        count, below = int(part.nnz), row + part.shape[0]
-        data[at : at + count], indices[at : at + count] = part.data, part.indices
-        indptr[row + 1 : below + 1] = part.indptr[1:] + at
-        at, row = at + count, below
-    return sp.csr_array((data, indices, indptr), shape=(n, width))
+    for part in parts:
+        part.resize((part.shape[0], width))
+    return sp.csr_array(sp.vstack(parts, format="csr", dtype=dtype))
 
 
 class DelimitedStream(TextStream):
