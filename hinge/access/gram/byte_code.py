@@ -163,16 +163,10 @@ def bit_dots(planes, rows, columns, step_sq, G):
     columns.
     """
     K, C = len(planes), len(columns)
-    first = columns[0] if C else 0
-    consecutive = True
-    for c in range(C):
-        consecutive &= columns[c] == first + c
-    part = planes[:, first : first + C] if consecutive else planes[:, :0]
-    if not consecutive:
-        part = np.empty((K, C), np.uint8)
-        for k in range(K):
-            for c in range(C):
-                part[k, c] = planes[k, columns[c]]
+    part = np.empty((K, C), np.uint8)
+    for k in range(K):
+        for c in range(C):
+            part[k, c] = planes[k, columns[c]]
     sums = np.empty(C, np.uint8)
     for r in range(len(rows)):
         sums[:] = 0
