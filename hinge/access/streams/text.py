@@ -132,6 +132,11 @@ class TextStream(RowStream):
             stream.seek(self._ends[k])
             return self.parse(stream.read(self._ends[k + 1] - self._ends[k]), self._ends[k]).rows
 
+    def _lines_above(self, at: int) -> int:
+        """Number of lines before this byte of the file."""
+        with self.path.open("rb") as stream:
+            return stream.read(at).count(b"\n")
+
     def _batches(self, skip: int) -> Iterator[list[bytes]]:
         """Pieces of whole lines, one for each core at a time."""
         with self.path.open("rb") as stream:
@@ -190,10 +195,6 @@ class DelimitedStream(TextStream):
         codes = np.array([self._names.setdefault(name, len(self._names)) for name in names], np.int32)
         rows = np.ascontiguousarray(smallest_float(np.delete(table, place, axis=1)))
         return Parsed(rows, codes[table[:, place].astype(np.intp)])
-
-    def _lines_above(self, at: int) -> int:
-        with self.path.open("rb") as stream:
-            return stream.read(at).count(b"\n")
 
     def labels(self) -> np.ndarray:
         return labels_of(self._labels, list(self._names))
@@ -257,9 +258,7 @@ class SvmlightStream(TextStream):
         for k, line in enumerate(text.splitlines()):
             fault = fault_of(line, self._most, self._base == 0)
             if fault:
-                with self.path.open("rb") as stream:
-                    above = sum(1 for _ in io.BytesIO(stream.read(at))) if at else 0
-                raise DataFormatError(f"{self.path}, line {above + k + 1}: {fault}")
+                raise DataFormatError(f"{self.path}, line {self._lines_above(at) + k + 1}: {fault}")
         X, y = load_svmlight_file(io.BytesIO(text), zero_based=self._base == 0)
         return Parsed(sp.csr_array((smallest_float(X.data), X.indices, X.indptr), shape=X.shape), y)
 
