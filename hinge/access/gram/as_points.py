@@ -210,9 +210,6 @@ class WholePoints(InnerPoints):
 class BytePoints(WholePoints):
     """Whole multiples as rows of bytes."""
 
-    _far = False
-    """Whether half a distance may belong to a value too small for single precision; there is a `_least`."""
-
     def __init__(self, X: Stored, kernel: Kernel, step: float, off: float = 0.0, dtype: DTypeLike = np.float32) -> None:
         super().__init__(X, kernel, step, off, dtype)
         self._distances = isinstance(kernel, Gaussian)
@@ -228,16 +225,13 @@ class BytePoints(WholePoints):
     def _set_squares(self, whole: np.ndarray, terms: np.ndarray) -> None:
         super()._set_squares(whole, terms)
         self._less = (whole if self._distances else 0.0 * whole).astype(np.int32)
-        if isinstance(self.kernel, Gaussian):
-            self._least = -SMALLEST / max(self.kernel.gamma, 1e-300)
-            self._far = 2.0 * float(whole.max(initial=0.0)) > -self._least
 
     def _counts(self, rows: np.ndarray, columns: np.ndarray, scale: np.float32, out: np.ndarray) -> None:
         from hinge.access.gram.byte_code import byte_dots
 
         byte_dots(self.bytes, self._less, rows, columns, scale, out)
-        if self._far:
-            np.maximum(out, np.float32(self._least), out=out)
+        if isinstance(self.kernel, Gaussian):  # a value too small for single precision is not to become zero
+            np.maximum(out, np.float32(max(-SMALLEST / max(self.kernel.gamma, 1e-300), -1e38)), out=out)
 
 
 class BitPoints(WholePoints):

@@ -266,9 +266,8 @@ class PairValues:
     def own(self, i: int) -> float:
         """K(x, x) of point `i`."""
         if np.isnan(self.diagonal[i]):
-            point, value = np.array([i]), np.full((1, 1), np.nan)
-            self.fill(point, point, value)
-            self.diagonal[i] = value[0, 0]
+            point = np.array([i])
+            self.fill(point, point, np.full((1, 1), np.nan))
         return float(self.diagonal[i])
 
     def _read_store(self, store: RowStore, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:

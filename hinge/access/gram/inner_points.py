@@ -365,17 +365,11 @@ class WeightVector:
     def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``coef @ K[i, columns]``, and a bound on the error of each."""
         self.evals += len(i) + len(columns)
-        w = weight_vector(self.rows, i, coef)
-        if hasattr(self.rows, "indptr"):
-            mine = self.rows[columns]
-            values, longest = mine @ w, int(np.diff(mine.indptr).max(initial=0))
-        else:
-            values, longest = np.empty(len(columns)), len(w)
-            for lo in range(0, len(columns), 1024):
-                values[lo : lo + 1024] = self.rows[columns[lo : lo + 1024]].astype(np.float64) @ w
+        w, matrix = weight_vector(self.rows, i, coef), as_matrix(self.rows, checked=True)
         lost = (len(i) * UNIT) ** 2 * 4.0 * float(np.abs(coef) @ self.norms[i])
         norm = float(np.linalg.norm(w))
-        return values, ((longest + 4) * UNIT * norm + lost) * self.norms[columns]
+        error = ((matrix.max_row_cells + 4) * UNIT * norm + lost) * self.norms[columns]
+        return matrix.responses_at(columns, w), error
 
 
 def weight_vector(rows: Stored, i: np.ndarray, coef: np.ndarray) -> np.ndarray:
