@@ -511,6 +511,7 @@ class DenseLines:
     def __init__(self, file: PageFile, length: int, dtype: np.dtype) -> None:
         self.file, self.longest, self.dtype = file, length, dtype
         self.n_cells = file.size // dtype.itemsize
+        self._size = length * dtype.itemsize  # bytes of a line
 
     def line(self, k: int) -> Line:
         """Line k."""
@@ -518,13 +519,11 @@ class DenseLines:
 
     def expect(self, k: int) -> None:
         """Announce that line k will be read."""
-        size = self.longest * self.dtype.itemsize
-        self.file.expect(k * size, size)
+        self.file.expect(k * self._size, self._size)
 
     def between(self, lo: int, hi: int) -> np.ndarray:
         """Lines lo to hi."""
-        size = self.longest * self.dtype.itemsize
-        cells = self.file.stretch(lo * size, (hi - lo) * size).view(self.dtype)
+        cells = self.file.stretch(lo * self._size, (hi - lo) * self._size).view(self.dtype)
         return _checked_values(self.file, cells).reshape(hi - lo, -1)
 
     def cost(self, lines: np.ndarray, across: np.ndarray, fresh: np.ndarray) -> int:
