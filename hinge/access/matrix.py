@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from hinge.access.data import Data
-from hinge.access.gram.inner_points import add_product
 from hinge.access.rows import CSRRows, DenseRows, add_row, cell, counter, dot, held_row, read_row, span, sq_norm
 from hinge.access.structure import as_csr, check_csr, frozen
 from hinge.compiled import compiled
@@ -29,6 +28,8 @@ FEW_CELLS = 1 << 15
 
 MOST_UNPACKED = 1 << 25
 """Largest number of cells of rows that are copied, or made dense, for their inner products."""
+
+SPLIT = 2.0**27 + 1.0  # splits a float64 into two halves (Dekker)
 
 _TURNING = threading.Lock()  # one for all matrices, since a lock cannot be pickled with a matrix
 
@@ -518,6 +519,24 @@ def _combine(A, coef, lo, hi, out):
     for i in range(lo, hi):
         if coef[i - lo] != 0.0:
             add_row(A, read_row(A, np.uint64(i)), coef[i - lo], out)
+
+
+@compiled
+def add_product(a, x, k, w, rest):
+    """w[k] += a x, with what is rounded off added to rest[k]: Dekker's product and Knuth's sum."""
+    product = a * x
+    high = SPLIT * a
+    a_high = high - (high - a)
+    a_low = a - a_high
+    high = SPLIT * x
+    x_high = high - (high - x)
+    x_low = x - x_high
+    lost = a_low * x_low - (((product - a_high * x_high) - a_low * x_high) - a_high * x_low)
+    before = w[k]
+    after = before + product
+    back = after - before
+    rest[k] += lost + ((before - (after - back)) + (product - back))
+    w[k] = after
 
 
 @compiled

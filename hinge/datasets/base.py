@@ -164,14 +164,14 @@ class Entry:
     """
 
     name: str
-    rows: str
-    features: int
-    description: str
-    paper: str
-    task: str
-    how: str
-    source: str
-    license: str
+    rows: str = ""
+    features: int = 0
+    description: str = ""
+    paper: str = ""
+    task: str = ""
+    how: str = ""
+    source: str = ""
+    license: str = ""
     positive: str | int | None = None
     preparation: Preparation = "as stored"
     train_rows: int = 0

@@ -222,10 +222,7 @@ def _stems_in(folder: Path) -> dict[str, Path]:
 def _entry_of_file(stem: str, path: Path) -> Entry:
     return Entry(
         name=stem,
-        rows="",
-        features=0,
         description=f"Read from {path.name}.",
-        paper="",
         task="as labelled",
         how="is in the data folder",
         source=str(path),

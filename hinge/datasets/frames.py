@@ -54,10 +54,9 @@ class Frame(NamedTuple):
 
     def place(self, row: int) -> str:
         """Where to find a row, counted from 0, in the file."""
-        return f"{self.source}, {'row' if self.lines is None else 'line'} {self._number(row)}"
-
-    def _number(self, row: int) -> int:
-        return self.start + row + 1 if self.lines is None else int(self.lines[row])
+        if self.lines is None:
+            return f"{self.source}, row {self.start + row + 1}"
+        return f"{self.source}, line {self.lines[row]}"
 
 
 class MixedRows:
@@ -185,6 +184,7 @@ def frame_of(
     path: Path,
     texts: Collection[int],
     needed: Collection[int],
+    found: frozenset[int] = frozenset(),
 ) -> Frame:
     """The rows of pieces of a text file.
 
@@ -198,8 +198,10 @@ def frame_of(
         Columns that hold words even if the words are numbers.
     needed : collection of int
         Columns to read; the others stay empty.
+    found : frozenset of int
+        Columns of which a piece had words.
     """
-    once, found, words_in = dict[str, str](), set[int](), set[int]()
+    once = dict[str, str]()
 
     def columns_of(text: str, above: int) -> tuple[list[NDArray[Any] | None], list[int]]:
         """The columns of a piece, None where a column that is not known to hold words has one; and its lines."""
@@ -217,21 +219,17 @@ def frame_of(
                 columns[j] = _words(cells, once) if j in texts or j in found else _numbers(cells, path, lines)
         return columns, lines
 
-    while True:  # once more where columns turn out to hold words, which the first piece mostly tells
-        parts: list[list[NDArray[Any]]] = [[] for _ in range(layout.width)]
-        lines = list[NDArray[Any]]()
-        for piece, above in pieces():
-            columns, own = columns_of(piece, above)
-            words_in = {j for j, column in enumerate(columns) if column is None}
-            if words_in:
-                break
-            for part, column in zip(parts, columns, strict=True):
-                assert column is not None
-                part.append(column)
-            lines.append(np.array(own, np.int64))
-        if not words_in:
-            break
-        found |= words_in
+    parts: list[list[NDArray[Any]]] = [[] for _ in range(layout.width)]
+    lines = list[NDArray[Any]]()
+    for piece, above in pieces():
+        columns, own = columns_of(piece, above)
+        new = [j for j, column in enumerate(columns) if column is None]
+        if new:  # once more, as words: the first piece mostly tells
+            return frame_of(pieces, layout, path, texts, needed, found.union(new))
+        for part, column in zip(parts, columns, strict=True):
+            assert column is not None
+            part.append(column)
+        lines.append(np.array(own, np.int64))
     named = layout.header is not None
     frame = Frame(str(path), layout.names, named, [stack_rows(part) for part in parts], stack_rows(lines))
     for j in sorted(found):

@@ -455,13 +455,11 @@ def _documents(n: int, draw: Draw, words: float, seed: np.random.SeedSequence) -
 
 def _counts(row: NDArray[Any], word: NDArray[Any], size: int, d: int) -> sp.csr_matrix:
     """The matrix of 1 + log count, from the row and the word of each occurrence."""
-    key = np.sort(row * d + word)
-    first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-    times = np.diff(np.append(first, len(key)))
-    row = key[first] // d
+    key, times = np.unique(row * d + word, return_counts=True)
+    row = key // d
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=size))])
     values = 1 + np.log(times.astype(np.float32))
-    return sp.csr_matrix((values, (key[first] - row * d).astype(np.int32), indptr), shape=(size, d))
+    return sp.csr_matrix((values, (key - row * d).astype(np.int32), indptr), shape=(size, d))
 
 
 def _topic_words(

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from access.tables.made_up import Seller
 
 from hinge.access import DenseTable
-from hinge.access.tables.fetched import Fetched
-from hinge.access.tables.table import EVERYWHERE, Line
+from hinge.access.tables.oracle import Oracle
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.solvers import SDCA, Frugal
@@ -13,27 +13,12 @@ from hinge.solvers.base import cannot_read
 from hinge.solvers.driver import within_budget
 
 
-class Far(Fetched):
-    def __init__(self, X):
-        super().__init__(X.shape, None)
-        self._X = X
-
-    def _fetch_row(self, i):
-        return Line(EVERYWHERE, self._X[i])
-
-    def _fetch_column(self, j):
-        return Line(EVERYWHERE, self._X[:, j])
-
-    def _fetch_cells(self, i, columns):
-        return self._X[i, columns]
-
-
 def test_who_may_read_what_is_not_in_memory(tiny):
     X, y = tiny
-    near, far = Regularized(X, y, 0.1), Regularized(Far(X), y, 0.1)
+    near, far = Regularized(X, y, 0.1), Regularized(Oracle(Seller(X)), y, 0.1)
     assert cannot_read(near, SDCA()) is None
     assert cannot_read(far, Frugal()) is None
-    assert "SDCA takes rows of arrays in memory, not those of Far" in cannot_read(far, SDCA())
+    assert "SDCA takes rows of arrays in memory, not those of Oracle" in cannot_read(far, SDCA())
 
 
 class Owned:

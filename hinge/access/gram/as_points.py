@@ -13,16 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from hinge.access.gram.byte_dots import (
-    FEWEST,
-    LANES,
-    available,
-    bit_planes,
-    packed,
-    residuals,
-    step_of,
-    write_multiples,
-)
+from hinge.access.gram.byte_dots import FEWEST, LANES, available, bit_planes, packed, residuals, step_of
 from hinge.access.gram.given_points import FunctionPoints, GivenPoints
 from hinge.access.gram.inner_points import (
     ROUNDINGS,
@@ -32,7 +23,6 @@ from hinge.access.gram.inner_points import (
     InnerPoints,
     Points,
     SparsePoints,
-    consecutive_rows,
     proved_terms,
     sq_norms,
 )
@@ -220,99 +210,28 @@ class WholePoints(InnerPoints):
 class BytePoints(WholePoints):
     """Whole multiples as rows of bytes."""
 
-    _far = False
-    """Whether half a distance may belong to a value too small for single precision; there is a `_least`."""
-
     def __init__(self, X: Stored, kernel: Kernel, step: float, off: float = 0.0, dtype: DTypeLike = np.float32) -> None:
         super().__init__(X, kernel, step, off, dtype)
         self._distances = isinstance(kernel, Gaussian)
         self.bytes: np.ndarray = packed(X, step)
         self.nbytes = self.bytes.nbytes
-        self._set_squares(*_squares_and_terms(self.bytes))
+        sq, terms = np.zeros((2, self.n))
+        for lo in range(0, self.n, 4096):
+            part = self.bytes[lo : lo + 4096].astype(np.float32)
+            sq[lo : lo + 4096] = np.einsum("ij,ij->i", part, part, dtype=np.float64)
+            terms[lo : lo + 4096] = np.count_nonzero(part, axis=1)
+        self._set_squares(sq, terms)
 
     def _set_squares(self, whole: np.ndarray, terms: np.ndarray) -> None:
         super()._set_squares(whole, terms)
         self._less = (whole if self._distances else 0.0 * whole).astype(np.int32)
-        if isinstance(self.kernel, Gaussian):
-            self._least = -SMALLEST / max(self.kernel.gamma, 1e-300)
-            self._far = 2.0 * float(whole.max(initial=0.0)) > -self._least
 
     def _counts(self, rows: np.ndarray, columns: np.ndarray, scale: np.float32, out: np.ndarray) -> None:
         from hinge.access.gram.byte_code import byte_dots
 
         byte_dots(self.bytes, self._less, rows, columns, scale, out)
-        if self._far:
-            np.maximum(out, np.float32(self._least), out=out)
-
-
-class FloatPoints(WholePoints):
-    """Whole multiples of a step as rows of float32, for the Gaussian kernel: products of pieces of them are exact.
-
-    A sum of whole numbers below 2²⁴ is exact in float32, in whatever order BLAS adds it up. If squared distances are
-    below that, too, nothing is rounded. Else pieces of the rows are so short that their inner products are exact; these
-    are added up in float64, less half the squared norms, and rounded once.
-    """
-
-    kernel: Gaussian
-
-    def __init__(self, X: np.ndarray, kernel: Kernel, step: float, off: float, dtype: DTypeLike) -> None:
-        super().__init__(X, kernel, step, off, dtype)
-        self._rows = np.empty(X.shape, np.float32)
-        write_multiples(X, step, self._rows)
-        self.nbytes = self._rows.nbytes
-        whole, terms = _squares_and_terms(self._rows)
-        self._distances = 4.0 * float(whole.max(initial=0.0)) >= 1 << 24
-        self._piece = int(((1 << 24) - 1) / float(self._rows.max()) ** 2) if self._distances else X.shape[1]
-        self._halves, self._least = 0.5 * whole, -SMALLEST / max(self.kernel.gamma, 1e-300)
-        self._set_squares(whole, terms)
-
-    def _take(self, numbers: np.ndarray) -> np.ndarray:
-        return consecutive_rows(self._rows, numbers)
-
-    def _counts(self, rows: np.ndarray, columns: np.ndarray, scale: np.float32, out: np.ndarray) -> None:
-        mine, theirs = self._take(rows), self._taken_once(columns, self._take).T
-        if not self._distances:
-            np.matmul(mine, theirs, out=out)
-            return
-        starts = range(0, len(theirs), self._piece)
-        sums = np.empty((len(starts), *out.shape), np.float32)
-        for some, lo in zip(sums, starts, strict=True):
-            np.matmul(mine[:, lo : lo + self._piece], theirs[lo : lo + self._piece], out=some)
-        _less_half_squares(sums, self._halves.take(rows), self._halves.take(columns), self._least, out)
-
-
-@compiled
-def _less_half_squares(sums, own, other, least, out):
-    """``out``: the sums of pieces less half the squared norms, exact, not below `least`, and rounded."""
-    exact = np.empty(len(other))
-    for r in range(len(own)):
-        exact[:] = 0.0
-        for k in range(len(sums)):
-            _add_single(sums[k, r], exact)
-        _write_above(least, exact, own[r], other, out[r])
-
-
-@compiled
-def _add_single(part, sums):
-    for c in range(np.uint64(len(part))):
-        sums[c] += part[c]
-
-
-@compiled
-def _write_above(least, sums, own, other, out):
-    for c in range(np.uint64(len(out))):
-        half = (sums[c] - own) - other[c]
-        out[c] = least if half < least else half
-
-
-def _squares_and_terms(whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The squared norms of rows of whole numbers, and how many of their values are not zero."""
-    sq, terms = np.zeros((2, len(whole)))
-    for lo in range(0, len(whole), 4096):
-        part = whole[lo : lo + 4096].astype(np.float32, copy=False)
-        sq[lo : lo + 4096] = np.einsum("ij,ij->i", part, part, dtype=np.float64)
-        terms[lo : lo + 4096] = np.count_nonzero(part, axis=1)
-    return sq, terms
+        if isinstance(self.kernel, Gaussian):  # a value too small for single precision is not to become zero
+            np.maximum(out, np.float32(max(-SMALLEST / max(self.kernel.gamma, 1e-300), -1e38)), out=out)
 
 
 class BitPoints(WholePoints):
@@ -430,7 +349,7 @@ def _loses(kernel: Kernel, sq: np.ndarray, terms: int = 0) -> bool:
 
 
 def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, sq: np.ndarray, exact: bool) -> Points | None:
-    """Points stored as whole numbers, if the data allow it; else None. In float64 where they must be `exact`."""
+    """Points stored as bits or bytes, if the data allow it; else None. In float64 where they must be `exact`."""
     n, d = X.shape
     dtype = np.float64 if exact else np.float32
 
@@ -439,18 +358,13 @@ def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, sq: np.ndarray, ex
         return step > 0 and (not exact or (off == 0.0 and 4 * float(sq.max(initial=0.0)) / step**2 < 1 << 24))
 
     in_bytes = n * (d + LANES) <= most_bytes and d >= FEWEST and d * 255 * 255 < 1 << 30 and available()
-    in_floats = isinstance(X, np.ndarray) and isinstance(kernel, Gaussian) and d > MOST_DIFFERENCES
-    in_floats &= not in_bytes and 4 * n * d <= most_bytes
     in_bits = n * (d // 8 + 4) <= most_bytes and JIT
-    some = in_bits or in_bytes or in_floats
-    step, off = step_of(X, most=255 if in_bytes or in_floats else 1) if some else (0.0, 0.0)
+    step, off = step_of(X, most=255 if in_bytes else 1) if in_bits or in_bytes else (0.0, 0.0)
     if not serves(step, off):
         return None
     ones = in_bits and float((X if isinstance(X, np.ndarray) else X.data).max()) < 1.5 * step
     planes = bit_planes(X) if ones else None
     if planes is not None:
         return BitPoints(X, planes, kernel, step, off, dtype)
-    if in_floats:
-        return FloatPoints(cast(np.ndarray, X), kernel, step, off, dtype)
     whole = isinstance(kernel, Gaussian) or 4 * float(sq.max(initial=0.0)) / step**2 < 1 << 24
     return BytePoints(X, kernel, step, off, dtype) if in_bytes and (whole or not _loses(kernel, sq)) else None

@@ -135,15 +135,13 @@ def byte_dots(P, less, rows, columns, step_sq, G):
             mine = np.uint64(own.ctypes.data) + np.uint64(4 * r)
             for c in range(first, last, 4):
                 theirs = np.uint64(other.ctypes.data) + np.uint64(4 * c)
-                if r + 4 <= R and c + 4 <= C:
-                    met = (columns[c], columns[c + 1], columns[c + 2], columns[c + 3])
-                    place = to + np.uint64(r) * to_stride + np.uint64(4 * c)
-                    _dots_4x4(base, stride, four, met, mine, theirs, scale, place, to_stride)  # type: ignore[call-arg]
-                else:
-                    c1, c2, c3 = min(c + 1, C - 1), min(c + 2, C - 1), min(c + 3, C - 1)
-                    met = (columns[c], columns[c1], columns[c2], columns[c3])
-                    scratch = np.uint64(edge.ctypes.data)
-                    _dots_4x4(base, stride, four, met, mine, theirs, scale, scratch, np.uint64(16))  # type: ignore[call-arg]
+                met = (columns[c], columns[min(c + 1, C - 1)], columns[min(c + 2, C - 1)], columns[min(c + 3, C - 1)])
+                inside = r + 4 <= R and c + 4 <= C
+                place, step = np.uint64(edge.ctypes.data), np.uint64(16)
+                if inside:
+                    place, step = to + np.uint64(r) * to_stride + np.uint64(4 * c), to_stride
+                _dots_4x4(base, stride, four, met, mine, theirs, scale, place, step)  # type: ignore[call-arg]
+                if not inside:
                     for i in range(min(4, R - r)):
                         for j in range(min(4, C - c)):
                             G[r + i, c + j] = edge[i, j]
@@ -163,16 +161,10 @@ def bit_dots(planes, rows, columns, step_sq, G):
     columns.
     """
     K, C = len(planes), len(columns)
-    first = columns[0] if C else 0
-    consecutive = True
-    for c in range(C):
-        consecutive &= columns[c] == first + c
-    part = planes[:, first : first + C] if consecutive else planes[:, :0]
-    if not consecutive:
-        part = np.empty((K, C), np.uint8)
-        for k in range(K):
-            for c in range(C):
-                part[k, c] = planes[k, columns[c]]
+    part = np.empty((K, C), np.uint8)
+    for k in range(K):
+        for c in range(C):
+            part[k, c] = planes[k, columns[c]]
     sums = np.empty(C, np.uint8)
     for r in range(len(rows)):
         sums[:] = 0

@@ -118,16 +118,11 @@ def packed(X: Stored, step: float) -> np.ndarray:
     room = np.zeros(n * width + LANES, np.uint8)
     first = -room.ctypes.data % LANES
     P = room[first : first + n * width].reshape(n, width)
-    write_multiples(X, step, P[:, :d])
-    return P
-
-
-def write_multiples(X: Stored, step: float, out: np.ndarray) -> None:
-    """The multiples of the step that the values are."""
-    for lo in range(0, len(out), 4096):
+    for lo in range(0, n, 4096):
         part = X[lo : lo + 4096]
         part = part if isinstance(part, np.ndarray) else part.toarray()
-        out[lo : lo + 4096] = np.rint(part * np.float32(1.0 / step))
+        P[lo : lo + 4096, :d] = np.rint(part * np.float32(1.0 / step))
+    return P
 
 
 def bit_planes(X: Stored) -> np.ndarray | None:

@@ -163,24 +163,19 @@ def is_positive(K: np.ndarray) -> bool:
 
 def lanczos_least(K: np.ndarray, start: np.ndarray) -> float:
     """The smallest Ritz value of K after 32 Lanczos steps, an upper bound on the smallest eigenvalue."""
-    q, before, beta = start / np.linalg.norm(start), np.zeros(len(start)), 0.0
-    alphas, betas, basis = [], [], []
+    q, basis = start / np.linalg.norm(start), list[np.ndarray]()
     for _ in range(min(32, len(start))):
         basis.append(q)
-        v = K @ q - beta * before
-        alphas.append(float(q @ v))
-        v -= alphas[-1] * q
-        for _ in range(2):
-            for old in basis:
-                v -= (old @ v) * old
-        beta = float(np.linalg.norm(v))
-        if not beta > 1e-12 * max(map(abs, alphas)):
+        v = K @ q
+        size = float(np.linalg.norm(v))
+        for old in 2 * basis:  # a second time, for the rounding of the first
+            v -= (old @ v) * old
+        rest = float(np.linalg.norm(v))
+        if not rest > 1e-12 * size:
             break
-        betas.append(beta)
-        q, before = v / beta, q
-    m = len(alphas)
-    T = np.diag(alphas) + np.diag(betas[: m - 1], 1) + np.diag(betas[: m - 1], -1)
-    return float(np.linalg.eigvalsh(T)[0])
+        q = v / rest
+    Q = np.array(basis)
+    return float(np.linalg.eigvalsh(Q @ (K @ Q.T))[0])
 
 
 def check_finite(rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
@@ -271,9 +266,8 @@ class PairValues:
     def own(self, i: int) -> float:
         """K(x, x) of point `i`."""
         if np.isnan(self.diagonal[i]):
-            point, value = np.array([i]), np.full((1, 1), np.nan)
-            self.fill(point, point, value)
-            self.diagonal[i] = value[0, 0]
+            point = np.array([i])
+            self.fill(point, point, np.full((1, 1), np.nan))
         return float(self.diagonal[i])
 
     def _read_store(self, store: RowStore, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:

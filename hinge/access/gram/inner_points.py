@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
+from hinge.access.matrix import as_matrix
 from hinge.compiled import compiled
 from hinge.kernels import Gaussian, Kernel, Linear
 from hinge.kernels.exponential import gaussian_to_rows
@@ -71,7 +72,7 @@ class Points:
     ) -> None:
         """``slab[slots[r], first + c] = K(rows[r], columns[c])``; `tile` is memory for these values."""
         self.fill(rows, columns, tile)
-        _store(slab, slots, first, tile)
+        slab[slots, first : first + len(columns)] = tile
 
     def diag(self) -> np.ndarray:
         """K(x, x) of every point, in float64."""
@@ -255,7 +256,9 @@ class DensePoints(TablePoints):
 
     def _take(self, numbers: np.ndarray) -> np.ndarray:
         points = self.points if self._moved is None else self._moved
-        part = consecutive_rows(points, numbers)
+        first = int(numbers[0]) if len(numbers) else 0
+        consecutive = len(numbers) and numbers[-1] - first == len(numbers) - 1 and (np.diff(numbers) == 1).all()
+        part = points[first : first + len(numbers)] if consecutive else points.take(numbers, axis=0)
         if self.centre is not None and self._moved is None:
             part = part - self.centre
         return part.astype(self.work, copy=False)
@@ -274,13 +277,6 @@ class DensePoints(TablePoints):
         for lo in range(PIECE, mine.shape[1], PIECE):
             np.matmul(mine[:, lo : lo + PIECE], theirs[lo : lo + PIECE], out=more)
             out += more
-
-
-def consecutive_rows(X: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Some rows; where their numbers follow one another, a view."""
-    first = int(numbers[0]) if len(numbers) else 0
-    consecutive = len(numbers) and numbers[-1] - first == len(numbers) - 1 and (np.diff(numbers) == 1).all()
-    return X[first : first + len(numbers)] if consecutive else X.take(numbers, axis=0)
 
 
 class SparsePoints(TablePoints):
@@ -346,18 +342,6 @@ def _half_distances(G, own, other, least, out):
             out[r, c] = least if half < least else half
 
 
-@compiled
-def _store(slab, slots, first, tile):
-    # Cell by cell: for an assignment of arrays seconds go into compiling the sentence about unequal shapes.
-    for r in range(len(slots)):
-        row, values = slab[slots[r]], tile[r]
-        for c in range(len(values)):
-            row[first + c] = values[c]
-
-
-SPLIT = 2.0**27 + 1.0  # splits a float64 into two halves (Dekker)
-
-
 class WeightVector:
     """:math:`\\sum_j\\beta_j\\langle x_j, x_i\\rangle = \\langle w, x_i\\rangle`, where
     :math:`w = \\sum_j\\beta_jx_j`.
@@ -381,62 +365,17 @@ class WeightVector:
     def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``coef @ K[i, columns]``, and a bound on the error of each."""
         self.evals += len(i) + len(columns)
-        w = weight_vector(self.rows, i, coef)
-        if hasattr(self.rows, "indptr"):
-            mine = self.rows[columns]
-            values, longest = mine @ w, int(np.diff(mine.indptr).max(initial=0))
-        else:
-            values, longest = np.empty(len(columns)), len(w)
-            for lo in range(0, len(columns), 1024):
-                values[lo : lo + 1024] = self.rows[columns[lo : lo + 1024]].astype(np.float64) @ w
+        w, matrix = weight_vector(self.rows, i, coef), as_matrix(self.rows, checked=True)
         lost = (len(i) * UNIT) ** 2 * 4.0 * float(np.abs(coef) @ self.norms[i])
         norm = float(np.linalg.norm(w))
-        return values, ((longest + 4) * UNIT * norm + lost) * self.norms[columns]
+        error = ((matrix.max_row_cells + 4) * UNIT * norm + lost) * self.norms[columns]
+        return matrix.responses_at(columns, w), error
 
 
 def weight_vector(rows: Stored, i: np.ndarray, coef: np.ndarray) -> np.ndarray:
     """The sum of these rows times `coef`, in twice the precision, rounded once."""
-    w, rest = np.zeros((2, rows.shape[1]))
+    sums, rest = np.zeros((2, rows.shape[1] + 1))  # the last sum is that of coef
     for lo in range(0, len(i), 1024):
-        part, c = rows[i[lo : lo + 1024]], np.ascontiguousarray(coef[lo : lo + 1024], np.float64)
-        if part.dtype != np.float32:  # compiled code takes neither other byte orders nor half or extended precision
-            part = part.astype(np.float64, copy=False)
-        if hasattr(part, "indptr"):
-            _add_compressed(part.indptr, part.indices, part.data, c, w, rest)
-        else:
-            _add_rows(np.ascontiguousarray(part), c, w, rest)
-    w += rest
-    return w
-
-
-@compiled
-def _add_rows(X, coef, w, rest):
-    for r in range(len(coef)):
-        row = X[r]
-        for k in range(len(w)):
-            add_product(coef[r], np.float64(row[k]), k, w, rest)
-
-
-@compiled
-def _add_compressed(indptr, indices, data, coef, w, rest):
-    for r in range(len(coef)):
-        for at in range(indptr[r], indptr[r + 1]):
-            add_product(coef[r], np.float64(data[at]), indices[at], w, rest)
-
-
-@compiled
-def add_product(a, x, k, w, rest):
-    """w[k] += a x, with what is rounded off added to rest[k]: Dekker's product and Knuth's sum."""
-    product = a * x
-    high = SPLIT * a
-    a_high = high - (high - a)
-    a_low = a - a_high
-    high = SPLIT * x
-    x_high = high - (high - x)
-    x_low = x - x_high
-    lost = a_low * x_low - (((product - a_high * x_high) - a_low * x_high) - a_high * x_low)
-    before = w[k]
-    after = before + product
-    back = after - before
-    rest[k] += lost + ((before - (after - back)) + (product - back))
-    w[k] = after
+        part = as_matrix(rows[i[lo : lo + 1024]], checked=True)
+        part.combine_finely(np.ascontiguousarray(coef[lo : lo + 1024], np.float64), 0, part.n, sums, rest)
+    return (sums + rest)[:-1]

@@ -68,10 +68,7 @@ class RowStream(ABC):
 
     def stretches(self, rows: int, most: int) -> list[tuple[int, int]]:
         """Stretches that cover all rows and can be read efficiently: of about `rows` rows, and at most `most`."""
-        n = self.shape[0]
-        parts = max(1, -(-n // max(1, min(rows, most))))
-        ends = [n * k // parts for k in range(parts + 1)]
-        return list(pairwise(ends))
+        return regrouped([0, self.shape[0]], rows, max(1, min(rows, most)))
 
     @abstractmethod
     def read(self, lo: int, hi: int, out: np.ndarray | None = None) -> Stored:

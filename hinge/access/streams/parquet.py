@@ -12,7 +12,7 @@ import numpy as np
 
 from hinge.access.streams.base import RowStream, WatchedFiles, check_values, hash_of, regrouped, sampled_hash
 from hinge.datasets.base import no_column
-from hinge.datasets.frames import as_parquet
+from hinge.datasets.frames import as_parquet, check_names
 from hinge.types import Stored
 
 if TYPE_CHECKING:
@@ -145,8 +145,7 @@ def _checked_names(schema: "pa.Schema", label: str | None, path: Path, only: Seq
             raise ValueError(
                 f"Column {field.name!r} holds {field.type}, not numbers ({path}): leave it out, or encode it first."
             )
-    if len(set(schema.names)) < len(schema.names):
-        raise ValueError("Two columns have the same name: rename one of them.")
+    check_names(schema.names, str(path))
     return wanted
 
 

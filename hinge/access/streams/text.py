@@ -5,7 +5,7 @@ from abc import abstractmethod
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -132,6 +132,11 @@ class TextStream(RowStream):
             stream.seek(self._ends[k])
             return self.parse(stream.read(self._ends[k + 1] - self._ends[k]), self._ends[k]).rows
 
+    def _lines_above(self, at: int) -> int:
+        """Number of lines before this byte of the file."""
+        with self.path.open("rb") as stream:
+            return stream.read(at).count(b"\n")
+
     def _batches(self, skip: int) -> Iterator[list[bytes]]:
         """Pieces of whole lines, one for each core at a time."""
         with self.path.open("rb") as stream:
@@ -147,23 +152,12 @@ class TextStream(RowStream):
 
 
 def _stacked(parts: list[Stored], width: int, dtype: np.dtype) -> Stored:
-    """Rows below one another, in one type and width; the parts are freed as they are copied."""
-    n = sum(part.shape[0] for part in parts)
+    """Rows below one another, in one type and width; parts whose width is less are widened where they are."""
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate([np.asarray(part, dtype) for part in parts]) if parts else np.zeros((0, width), dtype)
-    left = cast(list[sp.csr_array], parts)[::-1]
-    cells = sum(int(part.nnz) for part in left)
-    index = np.dtype(np.int32 if max(cells, width) < 2**31 else np.int64)
-    data, indices, indptr = np.empty(cells, dtype), np.empty(cells, index), np.zeros(n + 1, index)
-    at = row = 0
-    parts.clear()
-    while left:
-        part = left.pop()
-        count, below = int(part.nnz), row + part.shape[0]
-        data[at : at + count], indices[at : at + count] = part.data, part.indices
-        indptr[row + 1 : below + 1] = part.indptr[1:] + at
-        at, row = at + count, below
-    return sp.csr_array((data, indices, indptr), shape=(n, width))
+    for part in parts:
+        part.resize((part.shape[0], width))
+    return sp.csr_array(sp.vstack(parts, format="csr", dtype=dtype))
 
 
 class DelimitedStream(TextStream):
@@ -201,10 +195,6 @@ class DelimitedStream(TextStream):
         codes = np.array([self._names.setdefault(name, len(self._names)) for name in names], np.int32)
         rows = np.ascontiguousarray(smallest_float(np.delete(table, place, axis=1)))
         return Parsed(rows, codes[table[:, place].astype(np.intp)])
-
-    def _lines_above(self, at: int) -> int:
-        with self.path.open("rb") as stream:
-            return stream.read(at).count(b"\n")
 
     def labels(self) -> np.ndarray:
         return labels_of(self._labels, list(self._names))
@@ -268,9 +258,7 @@ class SvmlightStream(TextStream):
         for k, line in enumerate(text.splitlines()):
             fault = fault_of(line, self._most, self._base == 0)
             if fault:
-                with self.path.open("rb") as stream:
-                    above = sum(1 for _ in io.BytesIO(stream.read(at))) if at else 0
-                raise DataFormatError(f"{self.path}, line {above + k + 1}: {fault}")
+                raise DataFormatError(f"{self.path}, line {self._lines_above(at) + k + 1}: {fault}")
         X, y = load_svmlight_file(io.BytesIO(text), zero_based=self._base == 0)
         return Parsed(sp.csr_array((smallest_float(X.data), X.indices, X.indptr), shape=X.shape), y)
 

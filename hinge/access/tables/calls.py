@@ -1,11 +1,11 @@
 """Calls of an oracle that may fail: with retries, a timeout, and validation of the answers."""
 
-import queue
 import signal
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from concurrent import futures
 from contextlib import contextmanager
 from numbers import Number
 from typing import Any, TypeAlias
@@ -93,23 +93,19 @@ class Calls:
     def _answer(self, call: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         if self.timeout is None:
             return call(*arguments)
-        answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        answer: futures.Future[Any] = futures.Future()
 
         def work() -> None:
             try:
-                answers.put((call(*arguments), None))
+                answer.set_result(call(*arguments))
             except BaseException as error:  # raised again in the calling thread
-                answers.put((None, error))
+                answer.set_exception(error)
 
         # A daemon: a call that never ends does not keep the program from ending.
         threading.Thread(target=work, name="hinge oracle", daemon=True).start()
-        try:
-            answer, error = answers.get(timeout=self.timeout)
-        except queue.Empty:
-            raise TimeoutError(f"no answer within {self.timeout:g} seconds") from None
-        if error is not None:
-            raise error
-        return answer
+        if not futures.wait([answer], self.timeout).done:
+            raise TimeoutError(f"no answer within {self.timeout:g} seconds")
+        return answer.result()
 
 
 def line_of(answer: Answer, length: int) -> Line:

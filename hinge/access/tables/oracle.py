@@ -248,30 +248,14 @@ class Oracle(Fetched):
         missing = np.unique(columns[self.bill.missing(i, columns)])
         return missing if self.sells_cells or len(missing) == 0 else np.arange(self.shape[1])
 
-    def _fetch(self, i: int, asked: np.ndarray) -> np.ndarray:
-        """The values of the cells to buy."""
-        d = self.shape[1]
-        return _dense(self._fetch_row(i), d) if len(asked) == d else self._fetch_cells(i, asked)
-
     def _keep(self, i: int, asked: np.ndarray, values: np.ndarray) -> None:
-        """Write the bought cells of row i to the cache, keep them and bill them."""
-        d, whole = self.shape[1], len(asked) == self.shape[1]
-        nonzeros, cost, line = np.count_nonzero(values), self.bill.price_of(asked), Line(asked, values)
+        """Record the bought cells of row i; what was known of a whole row stays."""
+        nonzeros, line, whole = np.count_nonzero(values), Line(asked, values), len(asked) == self.shape[1]
         if whole:
             known = np.flatnonzero(~self.bill.missing(i, asked))
             values[known] = self.kept.cells(i, known)
             line = _without_zeros(values)
-        with unbroken():
-            if whole:
-                self._save_whole(i, line, d)
-            else:
-                self._save(i, asked, values)
-            self.kept.put(i, line)
-            if whole:
-                self.bill.whole_rows[i] = True
-            else:
-                self.bill.mark(np.array([i]), asked)
-            self.bill.charge(len(asked), int(nonzeros), cost)
+        self._record(i, line, whole, len(asked), int(nonzeros), self.bill.price_of(asked))
 
     def _buy_column(self, j: int) -> None:
         fresh, n = self.bill.missing(slice(None), j), self.shape[0]
@@ -279,15 +263,36 @@ class Oracle(Fetched):
             return
         cost = n * self.bill.price_of(np.array([j]))
         self._afford(f"Column {j}", n, cost)
-        x = _dense(self._fetch_column(j), n)
+        x = self._fetch_column(j).values
         nonzeros = np.count_nonzero(x)
         known = np.flatnonzero(~fresh)
         x[known] = self.kept.below(j, known)
+        self._record(n + j, _without_zeros(x), True, n, int(nonzeros), cost)
+
+    def _record(self, k: int, line: Line, whole: bool, cells: int, nonzeros: int, cost: float) -> None:
+        """Write what was bought to the cache, keep it and bill it; rows have numbers k below n, columns follow."""
+        at, values = line
+        if whole:  # a last position beyond the end marks that all other cells are zero
+            at, values = np.append(at, self.shape[1] if k < self.shape[0] else self.shape[0]), np.append(values, 0.0)
         with unbroken():
-            self._save_whole(n + j, _without_zeros(x), n)
-            self.kept.put_column(j, Line(EVERYWHERE, x))
-            self.bill.whole_columns[j] = True
-            self.bill.charge(n, int(nonzeros), cost)
+            if self._store is not None:
+                self._store.keep(k, at, values)
+                self._warn_if_taken(self._store)
+            self._learn(k, line, whole)
+            self.bill.charge(cells, nonzeros, cost)
+
+    def _learn(self, k: int, line: Line, whole: bool) -> None:
+        """Keep a row, some of its cells or a column, and mark them as read."""
+        n = self.shape[0]
+        if k >= n:
+            self.kept.put_column(k - n, line)
+            self.bill.whole_columns[k - n] = True
+            return
+        self.kept.put(k, line)
+        if whole:
+            self.bill.whole_rows[k] = True
+        else:
+            self.bill.mark(np.array([k]), line.at)
 
     def _affords(self, cells: int, cost: float) -> bool:
         """Whether these cells are within the budgets."""
@@ -310,25 +315,34 @@ class Oracle(Fetched):
             f"{allowed}{found}. Raise the budget to go on; what was paid for is kept."
         )
 
-    # --- Fetched: one call for each -------------------------------------------------------
-
-    def _fetch_row(self, i: int) -> Line:
-        return self._ask(f"Row {i}", lambda answer: line_of(answer, self.shape[1]), self.oracle.row, i)
+    def _fetch(self, i: int, asked: np.ndarray) -> np.ndarray:
+        """The values of the cells of row i to buy, by one call."""
+        oracle: Any = self.oracle
+        if len(asked) == self.shape[1]:
+            return self._ask(f"Row {i}", line_of, len(asked), oracle.row, i)
+        return self._ask(f"Row {i}", _cells_of, len(asked), oracle.cells, i, asked.tolist())
 
     def _fetch_column(self, j: int) -> Line:
-        return self._ask(f"Column {j}", lambda answer: line_of(answer, self.shape[0]), self.oracle.column, j)
+        return Line(EVERYWHERE, self._ask(f"Column {j}", line_of, self.shape[0], self.oracle.column, j))
 
-    def _fetch_cells(self, i: int, columns: np.ndarray) -> np.ndarray:
-        def read(answer: Answer) -> Line:
-            return Line(EVERYWHERE, numbers(answer, len(columns)))
-
-        oracle: Any = self.oracle
-        return self._ask(f"Row {i}", read, oracle.cells, i, columns.tolist()).values
-
-    def _ask(self, what: str, read: Callable[[Answer], Line], call: Callable[..., Any], *arguments: Any) -> Line:
-        line = self._calls.make(f"{what} of {self.name}", read, call, *arguments)
+    def _ask(
+        self, what: str, read: Callable[[Answer, int], Line], length: int, call: Callable[..., Any], *arguments: Any
+    ) -> np.ndarray:
+        """All cells of the answer in float64, copied: an oracle may return an array of its own."""
+        line = self._calls.make(f"{what} of {self.name}", lambda answer: read(answer, length), call, *arguments)
         self.bill.moved(line.at.nbytes + line.values.nbytes, 0)
-        return line
+        return np.array(line.dense(length), np.float64)
+
+    # --- Fetched: what is read has been bought --------------------------------------------
+
+    def _row(self, i: int) -> Line:
+        return self.kept.row(i)
+
+    def _block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        out = np.empty((len(rows), len(columns)))
+        for k, i in enumerate(rows.tolist()):
+            out[k] = self.kept.cells(i, columns)
+        return out
 
     # --- the cache: records 0 to n - 1 are rows, the others columns -----------------------
 
@@ -342,29 +356,11 @@ class Oracle(Fetched):
             whole = at[-1] == length
             if at[-1] > length or not (whole or k < n):
                 raise ValueError(f"{store.path} has cells that are not of this table: use another folder.")
-            line = Line(at[:-1], values[:-1]) if whole else Line(at, values)
-            if k >= n:
-                self.kept.put_column(k - n, line)
-                self.bill.whole_columns[k - n] = True
-                continue
-            self.kept.put(k, line)
-            if whole:
-                self.bill.whole_rows[k] = True
-            else:
-                self.bill.mark(np.array([k]), at)
-        self._tell(store)
+            self._learn(k, Line(at[:-1], values[:-1]) if whole else Line(at, values), whole)
+        self._warn_if_taken(store)
         return store
 
-    def _save_whole(self, k: int, line: Line, length: int) -> None:
-        """Save nonzeros, and a last position beyond the end, which marks that all other cells are zero."""
-        self._save(k, np.append(line.at, length), np.append(line.values, 0.0))
-
-    def _save(self, k: int, at: np.ndarray, values: np.ndarray) -> None:
-        if self._store is not None:
-            self._store.keep(k, at, values)
-            self._tell(self._store)
-
-    def _tell(self, store: RowStore) -> None:
+    def _warn_if_taken(self, store: RowStore) -> None:
         if store.taken and not self._told:
             self._told = True
             warnings.warn(
@@ -401,9 +397,8 @@ def _checked_shape(oracle: FeatureOracle) -> tuple[int, int]:
     return n, d
 
 
-def _dense(line: Line, length: int) -> np.ndarray:
-    """All cells of a line in float64, copied: an oracle may return an array of its own."""
-    return np.array(line.dense(length), np.float64)
+def _cells_of(answer: Answer, count: int) -> Line:
+    return Line(EVERYWHERE, numbers(answer, count))
 
 
 def _without_zeros(x: np.ndarray) -> Line:

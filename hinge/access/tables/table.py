@@ -342,10 +342,12 @@ class Table(Data):
 
     def row_blocks(self) -> Iterator[tuple[int, int]]:
         """Ranges of rows that cover the matrix."""
-        n, d = self.shape
-        step = max(1, min(n, ROW_BLOCK_CELLS // max(1, d)))
-        for lo in range(0, n, step):
-            yield lo, min(lo + step, n)
+        return iter(self._ranges(0, self.shape[0]))
+
+    def _ranges(self, lo: int, hi: int) -> list[tuple[int, int]]:
+        """Ranges of rows that are read together, which cover rows lo to hi."""
+        step = max(1, ROW_BLOCK_CELLS * self.shape[0] // max(1, self.n_cells))
+        return [(a, min(a + step, hi)) for a in range(lo, hi, step)]
 
     def responses(self, w: np.ndarray, lo: int, hi: int, billed: bool = True) -> np.ndarray:
         """``X[lo:hi] @ w``; cells that are not in memory are always billed."""

@@ -9,7 +9,9 @@ import hashlib
 import json
 import os
 import weakref
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Hashable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,8 +20,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from hinge.access.matrix import ROW_BLOCK_CELLS
-from hinge.access.tables.fetched import Recent, Stretched
+from hinge.access.tables.fetched import Fetched
 from hinge.access.tables.table import EVERYWHERE, PAGE, Bill, Line, pages_of
+from hinge.types import Stored
 
 VERSION = 1
 HEADER = "pair.json"
@@ -144,6 +147,49 @@ def _check_size(path: Path, size: int) -> None:
 
 def _checksum(body: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+class Recent:
+    """A least-recently-used cache of arrays.
+
+    Parameters
+    ----------
+    budget : int
+        Limit of the arrays' bytes; a larger array is not stored.
+
+    Attributes
+    ----------
+    budget, nbytes : int
+        Bytes allowed, and bytes used.
+    """
+
+    def __init__(self, budget: int) -> None:
+        if budget < 0:
+            raise ValueError(f"The budget of a cache is a number of bytes, 0 for no cache, got {budget}.")
+        self.budget, self.nbytes = int(budget), 0
+        self._arrays: OrderedDict[Hashable, np.ndarray] = OrderedDict()
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._arrays
+
+    def get(self, key: Hashable) -> np.ndarray | None:
+        """The array of this key, which becomes the most recently used; None if it is not stored."""
+        array = self._arrays.get(key)
+        if array is not None:
+            self._arrays.move_to_end(key)
+        return array
+
+    def put(self, key: Hashable, array: np.ndarray) -> None:
+        """Store an array, which must not be written to afterwards; it should own its memory."""
+        old = self._arrays.pop(key, None)
+        if old is not None:
+            self.nbytes -= old.nbytes
+        if array.nbytes > self.budget:
+            return
+        self._arrays[key] = array
+        self.nbytes += array.nbytes
+        while self.nbytes > self.budget:
+            self.nbytes -= self._arrays.popitem(last=False)[1].nbytes
 
 
 BATCH = 2048
@@ -287,7 +333,7 @@ def open_pair(
     return DiskTable(folder, prices, keep=keep, page_cache=page_cache)
 
 
-class DiskTable(Stretched):
+class DiskTable(Fetched):
     """A pair on disk as a table.
 
     The bill has the bytes that were read from the system, in whole pages, and the number of pages. Pages in the cache
@@ -347,33 +393,17 @@ class DiskTable(Stretched):
         """Cells of the longest column."""
         return self._by_columns.longest
 
-    def row_blocks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of rows that cover the matrix."""
-        return iter(self._cut(0, self.shape[0]))
-
     # --- Fetched --------------------------------------------------------------------------
-
-    def _fetch_row(self, i: int) -> Line:
-        return self._by_rows.line(i)
 
     def _fetch_column(self, j: int) -> Line:
         return self._by_columns.line(j)
 
-    def _fetch_rows(self, lo: int, hi: int) -> Any:
-        return self._by_rows.between(lo, hi)
-
-    def _fetch_cells(self, i: int, columns: np.ndarray) -> np.ndarray:
-        columns, back = np.unique(columns, return_inverse=True)
-        out = np.zeros((1, len(columns)), self.dtype)
-        self._by_rows.fill(np.array([i]), columns, np.ones(out.shape, bool), out)
-        return out[0, back]
-
     def _row(self, i: int) -> Line:
         if not self.keep:
-            return self._fetch_row(i)
+            return self._by_rows.line(i)
         if not self.bill.whole_rows[i]:
             # Not by its missing cells: they are on the same pages, and zeros would be stored with them.
-            self.kept.put(i, self._fetch_row(i))
+            self.kept.put(i, self._by_rows.line(i))
         return self.kept.row(i)
 
     def expect(self, rows: np.ndarray) -> None:
@@ -412,8 +442,59 @@ class DiskTable(Stretched):
         if new.any():
             self.kept.put(i, Line(columns[new], cells[new]))
 
-    def _recipe(self) -> dict[str, Any]:
-        return {"folder": self.folder, "page_cache": self._recent.budget}
+    # --- passes ---------------------------------------------------------------------------
+
+    def responses(self, w: np.ndarray, lo: int, hi: int, billed: bool = True) -> np.ndarray:
+        """``X[lo:hi] @ w``; billed even with ``billed=False``, since the cells have to be fetched."""
+        out = np.empty(hi - lo)
+        for a, b in self._ranges(lo, hi):
+            out[a - lo : b - lo] = self._measured_rows(a, b) @ w[: self.shape[1]]
+        return out
+
+    def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """``out += X[lo:hi].T @ coef``; rows whose coefficient is zero are not read."""
+        used = np.concatenate([[False], coef != 0, [False]])
+        for begin, end in np.flatnonzero(used[1:] != used[:-1]).reshape(-1, 2).tolist():
+            for a, b in self._ranges(lo + begin, lo + end):
+                out[: self.shape[1]] += self._measured_rows(a, b).T @ coef[a - lo : b - lo]
+
+    def _measured_rows(self, lo: int, hi: int) -> Any:
+        X = self.rows_between(lo, hi)
+        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        self._largest_sq = max(self._largest_sq, float(np.max(squares, initial=0.0)))
+        return X
+
+    def rows_between(self, lo: int, hi: int) -> Any:
+        """Rows lo to hi, as an array or a CSR matrix, billed; with `keep` only cells never read are fetched.
+
+        With `keep` they are kept, as rows that are read one by one: for a table larger than memory use ``keep=False``.
+        """
+        bill, rows = self.bill, np.arange(lo, hi)
+        if self.keep and (bill.whole_columns.any() or (bill.whole_rows | bill.in_part)[lo:hi].any()):
+            for i in rows[~bill.whole_rows[lo:hi]].tolist():
+                self.row(i)
+            return self.held(rows)
+        X: Any = self._by_rows.between(lo, hi)
+        nonzeros = X.nnz if self.is_sparse else int(np.count_nonzero(X))
+        bill.charge(len(rows) * self.shape[1], nonzeros, len(rows) * bill.row_price)
+        bill.whole_rows[lo:hi] = True
+        if self.keep:
+            for k, i in enumerate(rows.tolist()):
+                self.kept.put(i, _line(X, k))
+        return X
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The name of the folder, and the settings: a copy has read nothing, and has an empty bill."""
+        settings: dict[str, Any] = {"keep": self.keep, "page_cache": self._recent.budget}
+        opening = partial(DiskTable, self.folder, self.bill.prices, **settings)
+        return opening, (), {"max_reads": self.max_reads, "max_cost": self.max_cost}
+
+
+def _line(X: Stored, k: int) -> Line:
+    if isinstance(X, np.ndarray):
+        return Line(EVERYWHERE, X[k])
+    lo, hi = X.indptr[k], X.indptr[k + 1]
+    return Line(X.indices[lo:hi], X.data[lo:hi])
 
 
 class DenseLines:
@@ -430,6 +511,7 @@ class DenseLines:
     def __init__(self, file: PageFile, length: int, dtype: np.dtype) -> None:
         self.file, self.longest, self.dtype = file, length, dtype
         self.n_cells = file.size // dtype.itemsize
+        self._size = length * dtype.itemsize  # bytes of a line
 
     def line(self, k: int) -> Line:
         """Line k."""
@@ -437,13 +519,11 @@ class DenseLines:
 
     def expect(self, k: int) -> None:
         """Announce that line k will be read."""
-        size = self.longest * self.dtype.itemsize
-        self.file.expect(k * size, size)
+        self.file.expect(k * self._size, self._size)
 
     def between(self, lo: int, hi: int) -> np.ndarray:
         """Lines lo to hi."""
-        size = self.longest * self.dtype.itemsize
-        cells = self.file.stretch(lo * size, (hi - lo) * size).view(self.dtype)
+        cells = self.file.stretch(lo * self._size, (hi - lo) * self._size).view(self.dtype)
         return _checked_values(self.file, cells).reshape(hi - lo, -1)
 
     def cost(self, lines: np.ndarray, across: np.ndarray, fresh: np.ndarray) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 from hinge.access import Data, as_matrix
 from hinge.access.matrix import Matrix
 from hinge.access.rows import read_row, sq_distance
-from hinge.access.tables.fetched import Stretched
+from hinge.access.two_way.reader import DiskTable
 from hinge.compiled import compiled
 from hinge.problems.base import rounding
 from hinge.problems.max_min.linear import LinearMaxMin, _finite, onto_ball
@@ -20,8 +20,8 @@ from hinge.types import Stored
 
 def sq_distances(matrix: Data, z: np.ndarray, lo: int, hi: int) -> np.ndarray:
     """:math:`\\|a_i - z\\|^2` of rows lo to hi; reads are billed."""
-    if isinstance(matrix, Stretched):
-        return _sq_distances_of(matrix._rows_between(lo, hi), z)
+    if isinstance(matrix, DiskTable):
+        return _sq_distances_of(matrix.rows_between(lo, hi), z)
     return sq_distances_at(matrix, np.arange(lo, hi), z)
 
 

@@ -1,5 +1,3 @@
-import itertools
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,7 +10,6 @@ from hinge.access.gram.as_points import (
     BytePoints,
     DensePoints,
     DifferencePoints,
-    FloatPoints,
     FunctionPoints,
     GivenPoints,
     SparsePoints,
@@ -144,25 +141,7 @@ def test_bytes_where_they_fit(monkeypatch):
     wide.data[:] = 2.0
     assert type(as_points(wide, Linear())) is BitPoints
     monkeypatch.setattr(module, "FEWEST", 145)
-    assert type(as_points(pixels / 255, Gaussian(1.0))) is FloatPoints
-
-
-@pytest.mark.parametrize("largest", [16, 255])
-@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
-def test_whole_numbers_without_the_instruction_are_exact_in_single_precision(monkeypatch, largest, dtype):
-    """A tenth of a percent of the error of products that are rounded, at their speed."""
-    monkeypatch.setattr(module, "available", lambda: False)
-    X = np.random.default_rng(0).integers(0, largest + 1, (40, 600)).astype(dtype)
-    gamma = 1.0 / (largest**2 * 100)
-    points, every = as_points(X, Gaussian(gamma)), np.arange(40)
-    assert type(points) is FloatPoints and points._exactness()[1] == 0.0
-    K = gaussian(X, gamma)
-    for rows, columns in itertools.product((every, every[::3]), (every, every[5:9])):
-        np.testing.assert_allclose(block(points, rows, columns), K[np.ix_(rows, columns)], rtol=2e-6)
-    finer = points.finer
-    assert finer.dtype == np.float64
-    np.testing.assert_allclose(block(finer, every, every), K, rtol=1e-14 if largest == 16 else 1e-6)
-    assert type(as_points(X, Gaussian(gamma), most_bytes=1000)) is DensePoints
+    assert type(as_points(pixels / 255, Gaussian(1.0))) is DensePoints
 
 
 def test_rows_with_many_ones_are_no_bits():

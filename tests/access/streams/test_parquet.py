@@ -130,7 +130,7 @@ def test_other_sources_are_refused(tmp_path):
             ParquetStream(tmp_path / "x.parquet")
     table = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["a", "a"])
     pq.write_table(table, tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match="same name"):
+    with pytest.raises(ValueError, match="two columns called"):
         ParquetStream(tmp_path / "x.parquet")
 
 

@@ -4,8 +4,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import DenseTable, SparseTable
-from hinge.access.tables.fetched import Fetched
-from hinge.access.tables.table import EVERYWHERE, Line
 
 _rng = np.random.default_rng(5)
 
@@ -16,23 +14,27 @@ X[4] = 0
 PRICES = np.arange(70.0)
 
 
-class Given(Fetched):
-    """Cells of an array, which count how often they are fetched."""
+class Seller:
+    """Sells the cells of an array, as whole lines or as nonzeros, and counts how often each is sold."""
 
-    def __init__(self, X, prices=None, *, keep=True):
-        super().__init__(X.shape, prices, keep=keep)
-        self.X, self.fetches = X, np.zeros(X.shape, int)
+    def __init__(self, X, sparse=False):
+        self.X, self.shape, self.sparse = X, X.shape, sparse
+        self.sold = np.zeros(X.shape, int)
 
-    def _fetch_row(self, i):
-        self.fetches[i] += 1
-        return Line(EVERYWHERE, self.X[i])
+    def _line(self, x):
+        at = np.flatnonzero(x)
+        return (at, x[at]) if self.sparse else x
 
-    def _fetch_column(self, j):
-        self.fetches[:, j] += 1
-        return Line(EVERYWHERE, self.X[:, j])
+    def row(self, i):
+        self.sold[i] += 1
+        return self._line(self.X[i])
 
-    def _fetch_cells(self, i, columns):
-        self.fetches[i, columns] += 1
+    def column(self, j):
+        self.sold[:, j] += 1
+        return self._line(self.X[:, j])
+
+    def cells(self, i, columns):
+        self.sold[i, columns] += 1
         return self.X[i, columns]
 
 

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from access.tables.made_up import PRICES, Given, X, dense, sparse
+from access.tables.made_up import PRICES, Seller, X, dense, sparse
 
 from hinge.access import DenseTable, SparseTable
 from hinge.access.tables.memory import ProductTable
+from hinge.access.tables.oracle import Oracle
 from hinge.access.tables.table import PAGE
 
 
@@ -18,7 +19,7 @@ def test_a_table_in_memory_forks_with_an_empty_bill():
         assert (other.reads, other.bill.distinct, other.bill.cost) == (0, 0, 0.0)
         other.column(2)
         assert table.bill.distinct == 70
-    table = Given(X)
+    table = Oracle(Seller(X))
     assert table.fork() is table
 
 

@@ -252,6 +252,22 @@ def test_what_is_asked_for():
     assert table.bill.cells == 2 * D + N and table.bill.bytes == 8 * (2 * D + N)
 
 
+@pytest.mark.parametrize("form", ["list", "pair"])
+def test_a_column_known_by_rows_is_not_asked_for(form):
+    table = Oracle(Seller(form))
+    for i in range(N):
+        table.row(i)
+    for j in range(D):
+        assert (table.column(j).values == A[:, j]).all()
+    assert table.calls == N and table.bill.cells == N * D
+
+
+def test_a_block_of_nothing():
+    table, none = Oracle(Seller()), np.zeros(0, np.int64)
+    assert table.block(none, np.arange(D)).shape == (0, D) and table.block(np.arange(N), none).shape == (N, 0)
+    assert table.bill.cells == table.bill.distinct == table.calls == 0
+
+
 def test_the_first_value_stays():
     class Moods:
         shape = (3, 4)
@@ -282,6 +298,9 @@ def test_cells_that_are_not_there():
     for rows, columns, what in (([0, N], [0], "row 7"), ([-1], [0], "row -1"), ([0], [3, D], "column 10")):
         with pytest.raises(IndexError, match=f"There is no {what}:"):
             table.block(np.array(rows), np.array(columns))
+    for read, k, what in ((table.row, N, "row 7: the matrix has 7"), (table.column, -1, "column -1")):
+        with pytest.raises(IndexError, match=f"There is no {what}"):
+            read(k)
     assert table.calls == 0
 
 

@@ -16,7 +16,7 @@ from read_sequences import Mirror, reads, whole
 
 from hinge.access.tables.table import PAGE
 from hinge.access.two_way import reader as page_file
-from hinge.access.two_way.reader import HEADER, DiskTable, PairHeader, _checksum, open_pair
+from hinge.access.two_way.reader import HEADER, DiskTable, PairHeader, Recent, _checksum, open_pair
 
 # --- opening and closing -----------------------------------------------------------------------
 
@@ -127,7 +127,8 @@ def test_rows_and_columns_may_be_in_any_order_but_not_repeat(pairs):
             cells = table.block(rows, columns)
             cells = cells.toarray() if sp.issparse(cells) else cells
             assert (cells == X[np.ix_(rows, columns)]).all()
-            assert (table._fetch_cells(9, columns) == X[9, columns]).all()
+            cells = table.block(rows[:1], columns)
+            assert ((cells.toarray() if sp.issparse(cells) else cells) == X[9, columns]).all()
             with pytest.raises(ValueError, match="each row once"):
                 table.block(np.array([9, 2, 9]), columns)
             with pytest.raises(ValueError, match="each column once"):
@@ -148,6 +149,46 @@ def test_passes_read_long_stretches(pairs, monkeypatch):
         assert len(calls) <= 2 * passes
         assert table.bill.cells == passes * WIDE.size
         assert passes * WIDE.nbytes <= table.bill.bytes <= passes * (WIDE.nbytes + PAGE)
+
+
+@pytest.mark.parametrize("kind", ["float64", "compressed"])
+def test_a_pass_reads_the_rows_it_needs_in_stretches_and_kept_ones_never_again(pairs, kind, monkeypatch):
+    table, coef = open_pair(pairs / kind, keep=False), np.zeros(40)
+    coef[[3, 4, 20]] = 1.0
+    calls, between = [], table._by_rows.between
+    monkeypatch.setattr(table._by_rows, "between", lambda lo, hi: calls.append((lo, hi)) or between(lo, hi))
+    out = np.ones(70)
+    table.combine(coef, 0, 40, out)
+    np.testing.assert_allclose(out, 1 + coef @ X)
+    assert calls == [(3, 5), (20, 21)] and table.bill.cells == 3 * 70
+    monkeypatch.setattr("hinge.access.tables.table.ROW_BLOCK_CELLS", -(-table.n_cells // 4))
+    calls.clear()
+    np.testing.assert_allclose(table.responses(np.ones(70), 0, 40), X.sum(axis=1))
+    assert calls == [(0, 10), (10, 20), (20, 30), (30, 40)]
+    kept = open_pair(pairs / kind)
+    kept.responses(np.ones(70), 0, 40)
+    read = kept.bill.bytes
+    np.testing.assert_allclose(kept.responses(np.ones(70), 0, 40), X.sum(axis=1))
+    for j in range(70):
+        assert (kept.column(j).values == X[:, j]).all()  # known by its rows
+    assert (kept.bill.bytes, kept.bill.cells) == (read, X.size)
+    assert (kept.held(np.arange(40)).toarray() == X).all()
+
+
+@pytest.mark.parametrize("kind", ["float64", "compressed"])
+def test_nothing_is_kept_where_nobody_keeps(pairs, kind):
+    table = open_pair(pairs / kind, keep=False)
+    for _ in range(2):
+        table.row(1)
+        table.block(np.array([1]), np.array([2]))
+    assert table.bill.cells == 2 * 71 and table.bill.distinct == 70
+    assert table.held(np.arange(40)).nnz == 0
+
+
+def test_a_block_of_nothing(pairs):
+    table, none = open_pair(pairs / "float64"), np.zeros(0, np.int64)
+    assert table.block(none, np.arange(70)).shape == (0, 70) and table.block(np.arange(40), none).shape == (40, 0)
+    assert table.bill.cells == table.bill.distinct == table.bill.bytes == 0
 
 
 def counted(read, calls):
@@ -331,21 +372,21 @@ def test_lines_are_billed_by_their_pages(pairs):
 
 
 def test_cells_are_read_from_their_pages_and_runs_at_once(pairs, monkeypatch):
-    table, calls = open_pair(pairs / "wide", page_cache=1 << 20), []
+    table, calls = open_pair(pairs / "wide", keep=False, page_cache=1 << 20), []
     read = page_file.PageFile._read
     monkeypatch.setattr(
         page_file.PageFile, "_read", lambda self, at, size: calls.append((at, size)) or read(self, at, size)
     )
     columns = np.array([2900, 0, PER_PAGE - 1, PER_PAGE])  # of row 0: pages 2, 0, 0, 1
-    assert (table._fetch_cells(0, columns) == WIDE[0, columns]).all()
+    assert (table.block(np.array([0]), columns) == WIDE[0, columns]).all()
     assert calls == [(0, 3 * PAGE)]
     assert (table.bill.bytes, table.bill.pages) == (3 * PAGE, 3)
     calls.clear()
-    assert (table._fetch_cells(100, np.array([10, 2500, 11])) == WIDE[100, [10, 2500, 11]]).all()
+    assert (table.block(np.array([100]), np.array([10, 2500, 11])) == WIDE[100, [10, 2500, 11]]).all()
     first = 4 * 3000 * 100
     assert calls == [((first + 40) // PAGE * PAGE, PAGE), ((first + 10000) // PAGE * PAGE, PAGE)]
     calls.clear()
-    assert (table._fetch_cells(0, columns) == WIDE[0, columns]).all()
+    assert (table.block(np.array([0]), columns) == WIDE[0, columns]).all()
     assert not calls and table.bill.pages == 5  # recent pages
 
 
@@ -397,3 +438,37 @@ def test_files_are_closed(pairs, tmp_path):
     assert not any(str(folder) in name for name in open_files())
     assert (whole(table.row(0), 70) == whole(kept, 70)).all()
     table.close()
+
+
+# --- the cache of pages ------------------------------------------------------------------------
+
+
+def array(k, nbytes=10):
+    return np.full(nbytes, k, np.uint8)
+
+
+def test_what_was_not_used_for_longest_goes_first():
+    recent = Recent(30)
+    for k in range(3):
+        recent.put(k, array(k))
+    assert (recent.get(0) == 0).all()
+    recent.put(3, array(3))
+    assert [k in recent for k in range(4)] == [True, False, True, True]
+    assert recent.get(1) is None
+    assert recent.nbytes == 30
+    recent.put(4, array(4, 25))
+    assert [k for k in range(5) if k in recent] == [4]
+    assert recent.nbytes == 25
+
+
+def test_an_array_may_be_replaced_or_too_large():
+    recent = Recent(30)
+    recent.put("a", array(1, 20))
+    recent.put("a", array(2, 5))
+    assert (recent.nbytes, int(recent.get("a")[0])) == (5, 2)
+    recent.put("b", array(3, 31))
+    assert "b" not in recent and "a" in recent
+    recent.put("a", array(4, 31))
+    assert "a" not in recent and recent.nbytes == 0
+    with pytest.raises(ValueError, match="number of bytes"):
+        Recent(-1)

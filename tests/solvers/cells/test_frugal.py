@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from access.tables.made_up import Seller
 from ctrl_c import interrupt_after
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hinge.access import DenseTable, Line, SparseTable
-from hinge.access.tables.fetched import Fetched
-from hinge.access.tables.table import EVERYWHERE
+from hinge.access import DenseTable, SparseTable
+from hinge.access.tables.oracle import Oracle
 from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, solve
@@ -69,30 +69,6 @@ def bits(state):
 
 def kept(state):
     return set(np.flatnonzero(state.pi).tolist())
-
-
-class Shelf(Fetched):
-    """An array that is fetched cell by cell, with a note of each."""
-
-    def __init__(self, X, sparse=False, prices=None):
-        super().__init__(X.shape, prices)
-        self.behind, self.sparse = X, sparse
-        self.fetched = np.zeros(X.shape, int)
-
-    def _line(self, x):
-        return Line(np.flatnonzero(x), x[x != 0]) if self.sparse else Line(EVERYWHERE, x.copy())
-
-    def _fetch_row(self, i):
-        self.fetched[i] += 1
-        return self._line(self.behind[i])
-
-    def _fetch_column(self, j):
-        self.fetched[:, j] += 1
-        return self._line(self.behind[:, j])
-
-    def _fetch_cells(self, i, columns):
-        self.fetched[i, columns] += 1
-        return self.behind[i, columns]
 
 
 # --- a run is a value ----------------------------------------------------------------------
@@ -184,16 +160,17 @@ def test_what_was_not_read_has_no_influence(mode, sparse):
 @pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 @every_mode
-def test_cells_are_fetched_once_and_billed(mode, sparse):
+def test_cells_are_bought_once_and_billed(mode, sparse):
     n_iter = T if mode == "scan" else 300
-    table = Shelf(LITTLE, sparse)
+    seller = Seller(LITTLE, sparse)
+    table = Oracle(seller)
     solver, problem = Frugal(mode, flips=0), little(table)
     state = run(solver, problem, n_iter)
-    assert table.fetched.max() == 1
-    assert table.fetched.sum() == table.bill.cells == table.bill.distinct
-    assert 0 < table.fetched.sum() < table.fetched.size
+    assert seller.sold.max() == 1
+    assert seller.sold.sum() == table.bill.cells == table.bill.distinct
+    assert 0 < seller.sold.sum() < seller.sold.size
     held = table.held(np.arange(400)).toarray()
-    np.testing.assert_array_equal(held, np.where(table.fetched, LITTLE, 0.0))
+    np.testing.assert_array_equal(held, np.where(seller.sold, LITTLE, 0.0))
     # and it is the answer of the array in memory
     memory = little(LITTLE)
     same = run(solver, memory, n_iter)
@@ -207,7 +184,13 @@ def test_cells_are_fetched_once_and_billed(mode, sparse):
 @every_mode
 def test_layouts_agree(mode, bias):
     solver = Frugal(mode, flips=0)
-    layouts = (LITTLE, COMPRESSED, DenseTable(LITTLE), SparseTable(COMPRESSED), Shelf(LITTLE), Shelf(LITTLE, True))
+    layouts = (
+        LITTLE,
+        COMPRESSED,
+        DenseTable(LITTLE),
+        SparseTable(COMPRESSED),
+        *(Oracle(Seller(LITTLE, sparse)) for sparse in (False, True)),
+    )
     problems = [little(A, bias=bias) for A in layouts]
     states = [run(solver, problem, 700) for problem in problems]
     for problem, state in zip(problems, states, strict=True):
@@ -271,10 +254,10 @@ def test_cost_budget_is_never_exceeded(mode):
 
 @pytest.mark.slow
 def test_the_owners_budget_counts_too():
-    table = Shelf(LITTLE)
-    table.max_reads = 40_000
+    seller = Seller(LITTLE)
+    table = Oracle(seller, max_reads=40_000)
     solve(little(table), Frugal("scan", flips=0), stop=Stop(0, max_reads=10**9))
-    assert 40_000 - 2 * 240 < table.fetched.sum() <= 40_000
+    assert 40_000 - 2 * 240 < seller.sold.sum() <= 40_000
 
 
 @cache
@@ -617,10 +600,10 @@ def test_few_rows_or_few_columns_are_read_by_whole_rows(n, d, by_rows):
 
 
 def test_a_seller_of_whole_rows_is_asked_for_whole_rows():
-    table = Shelf(X)
+    table = Oracle(Seller(X))
     table.sells_cells = False
     assert Frugal().by_rows(problem_of(table))
-    assert not Frugal().by_rows(problem_of(Shelf(X)))
+    assert not Frugal().by_rows(problem_of(Oracle(Seller(X))))
 
 
 def test_whole_rows_are_of_both_classes_alike():
@@ -676,18 +659,18 @@ def test_a_stop_of_whole_rows_does_not_depend_on_chunks():
 # --- interrupts -----------------------------------------------------------------------------
 
 
-class Interrupted(Shelf):
-    """Ctrl-C comes with the 500th line that is fetched."""
+class Interrupted(Seller):
+    """Ctrl-C comes with the 500th line that is sold."""
 
     left = 500
 
-    def _fetch_row(self, i):
+    def row(self, i):
         self._count()
-        return super()._fetch_row(i)
+        return super().row(i)
 
-    def _fetch_cells(self, i, columns):
+    def cells(self, i, columns):
         self._count()
-        return super()._fetch_cells(i, columns)
+        return super().cells(i, columns)
 
     def _count(self):
         self.left -= 1
@@ -698,15 +681,15 @@ class Interrupted(Shelf):
 @pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_within_a_batch_keeps_the_answer_and_the_run_can_go_on():
-    solver, table = Frugal("scan", flips=0), Interrupted(LITTLE)
-    problem = little(table)
+    solver, seller = Frugal("scan", flips=0), Interrupted(LITTLE)
+    problem = little(Oracle(seller))
     result = solve(problem, solver, stop=Stop(0), on_interrupt="keep")
     assert result.status is Status.INTERRUPTED
-    assert table.left <= 0
+    assert seller.left <= 0
     assert errors(result.solution) < 0.15
     on = solve(problem, solver, state=result.state, stop=Stop(0, max_iter=T))
-    assert table.fetched.max() == 1
-    through = solve(little(Shelf(LITTLE)), solver, stop=Stop(0, max_iter=T))
+    assert seller.sold.max() == 1
+    through = solve(little(Oracle(Seller(LITTLE))), solver, stop=Stop(0, max_iter=T))
     assert bits(on.state) == bits(through.state)
 
 

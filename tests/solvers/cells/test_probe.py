@@ -3,10 +3,10 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from access.tables.made_up import Seller
 
 from hinge.access import DenseTable, SparseTable
-from hinge.access.tables.fetched import Fetched
-from hinge.access.tables.table import EVERYWHERE, Line
+from hinge.access.tables.oracle import Oracle
 from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, solve
@@ -46,23 +46,6 @@ def small():
     X = rng.standard_normal((90, 40)) * (rng.random((90, 40)) < 0.7)
     y = np.where(X[:, 0] + X[:, 1] + 0.5 * rng.standard_normal(90) > 0.3, 1, -1)
     return X, y
-
-
-class Shelf(Fetched):
-    """Cells of an array that is not in memory, so to speak."""
-
-    def __init__(self, X, prices=None):
-        super().__init__(X.shape, prices)
-        self._X = X
-
-    def _fetch_row(self, i):
-        return Line(EVERYWHERE, self._X[i])
-
-    def _fetch_column(self, j):
-        return Line(EVERYWHERE, self._X[:, j])
-
-    def _fetch_cells(self, i, columns):
-        return self._X[i, columns]
 
 
 def bits(state):
@@ -246,12 +229,12 @@ def tables(X):
         "dense": DenseTable(X),
         "csr": S,
         "sparse": SparseTable(S),
-        "fetched": Shelf(X, np.linspace(1, 2, X.shape[1])),
+        "bought": Oracle(Seller(X), prices=np.linspace(1, 2, X.shape[1])),
     }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["array", "csr", "fetched"])
+@pytest.mark.parametrize("kind", ["array", "csr", "bought"])
 @pytest.mark.parametrize("cuts", [[1] * 100, [7] * 15, [4, 1, 0, 1, 8, 80]])
 def test_chunked_equals_unchunked(small, kind, cuts):
     X, y = small
@@ -285,7 +268,7 @@ def test_same_seed_same_result(small):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["array", "csr", "fetched"])
+@pytest.mark.parametrize("kind", ["array", "csr", "bought"])
 def test_budgets_are_never_exceeded(small, kind):
     X, y = small
     for limit in (0, 1, 89, 90, 91, 300, 500, 1000, 2000, 3600):
@@ -295,14 +278,14 @@ def test_budgets_are_never_exceeded(small, kind):
         assert result.status is Status.MAX_READS or limit >= 2500
         assert np.isfinite(result.solution.w).all()
     for limit in (0.0, 10.0, 400.0, 1500.0):
-        problem = Regularized(Shelf(X, np.linspace(1, 2, 40)), y, 0.05)
+        problem = Regularized(Oracle(Seller(X), prices=np.linspace(1, 2, 40)), y, 0.05)
         result = solve(problem, Probe(columns=5, patience=99), stop=Stop(tol=0, max_cost=limit))
         assert problem.cost <= limit
         assert result.status is Status.MAX_COST
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["array", "csr", "fetched"])
+@pytest.mark.parametrize("kind", ["array", "csr", "bought"])
 def test_reads_of_an_iteration_stay_within_the_bound(small, kind):
     X, y = small
     problem, solver = Regularized(tables(X)[kind], y, 0.05), Probe(columns=5, patience=99)
