@@ -38,7 +38,7 @@ class PegasosConfidence(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Batches of seeds."""
-        return grid(set=SETS[scale], rows=[ROWS[scale]], T=[T[scale]], each=[EACH[scale]], seed=range(BATCHES[scale]))
+        return grid(set=SETS[scale], rows=ROWS[scale], T=T[scale], each=EACH[scale], seed=range(BATCHES[scale]))
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The excess of every seed, in each way."""

@@ -31,7 +31,7 @@ class PegasosRegret(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Both λ on each set; nothing is drawn."""
-        return grid(set=SETS[scale], rows=[ROWS[scale]], lam=LAMS, T=[LAST[scale]], seed=[0])
+        return grid(set=SETS[scale], rows=ROWS[scale], lam=LAMS, T=LAST[scale], seed=0)
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Both excesses at some T, and what w = 0 has."""

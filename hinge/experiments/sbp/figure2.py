@@ -190,7 +190,7 @@ class SBPFigure2(Experiment):
         for name, rows, seeds, epochs, late in PARTS[scale]:
             for method in METHODS:
                 passes, own = late if method == "Perceptron" else epochs, range(1 if method == "SMO" else seeds)
-                cells += grid(set=[name], rows=[rows], seed=own, method=[method], epochs=[passes])
+                cells += grid(set=name, rows=rows, seed=own, method=method, epochs=passes)
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:

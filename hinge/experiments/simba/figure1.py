@@ -67,10 +67,10 @@ class SimbaFigure1(Experiment):
         }
         cells: list[Cell] = []
         for name in SETS:
-            about: dict[str, Any] = {"set": [name], "rows": [ROWS[scale][name]], "passes": [PASSES[scale][name]]}
+            about: dict[str, Any] = {"set": name, "rows": ROWS[scale][name], "passes": PASSES[scale][name]}
             for method, values in settings.items():
                 seeds = range(min(SEEDS[scale], FRUGAL_SEEDS[name] if method == "Frugal" else SEEDS[scale]))
-                cells += grid(**about, method=[method], setting=values, seed=seeds)
+                cells += grid(**about, method=method, setting=values, seed=seeds)
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class SimbaRates(Experiment):
     def cells(self, scale: Scale) -> list[Cell]:
         """Every T with both kinds of rates."""
         n, d = SHAPE[scale]
-        return grid(n=[n], d=[d], seed=range(SEEDS[scale]), steps=list(STEPS), ratio=RATIOS[scale])
+        return grid(n=n, d=d, seed=range(SEEDS[scale]), steps=STEPS, ratio=RATIOS[scale])
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """What the answer after T iterations loses of the widest margin."""

@@ -13,7 +13,7 @@ from hinge.access.tables.memory import ProductTable
 from hinge.bounds import simba_gain
 from hinge.display.figure import Series, Value, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
-from hinge.experiments.measure import slope, spread_of
+from hinge.experiments.measure import power_law, slope, spread_of
 from hinge.experiments.simba.runtime import MARGIN, SHARE, SLACK, Rare, first_hit
 from hinge.problems import Regularized, SlackConstrained
 from hinge.solvers import SDCA, Pegasos, Perceptron, Simba, Solver
@@ -278,13 +278,10 @@ def _row(n: int, noise: float, method: str, found: Reads) -> list[Value]:
 def _series(reads: dict[int, dict[str, Reads]]) -> list[Series]:
     lines = []
     for method in ("SIMBA", TUNED, *RIVALS):
-        kept = {n: r[method] for n, r in reads.items() if method in r and math.isfinite(max(r[method].each))}
-        if kept:
-            each = {n: r.each for n, r in kept.items()}
-            lines.append(spread_of(RIVALS.get(method, method), each, median_high))
-    if lines:
-        first = lines[0]
-        lines.append(Series("∝ n", first.x, [first.y[0] * n / first.x[0] for n in first.x], kind="theory"))
+        each = {n: r[method].each for n, r in reads.items() if method in r and math.isfinite(max(r[method].each))}
+        lines.append(spread_of(RIVALS.get(method, method), each, median_high))
+    if first := next((line for line in lines if line.x), None):
+        lines.append(power_law("∝ n", first, 1))
         lines.append(Series("n²: one pass", first.x, [float(n) ** 2 for n in first.x], kind="theory"))
     return lines
 

@@ -37,7 +37,7 @@ class SurveyLemmas(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every family and seed."""
-        return grid(family=FAMILIES, ratio=[RATIO[scale]], seed=range(SEEDS[scale]))
+        return grid(family=FAMILIES, ratio=RATIO[scale], seed=range(SEEDS[scale]))
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The shares of all bounds, from every p, x and v of a run with fixed steps."""

@@ -42,7 +42,7 @@ class TalkCombination(Experiment):
         return [
             {"set": name, "rows": rows, **cell}
             for name, rows in SETS[scale]
-            for cell in grid(lam_m=LAM_M[scale], seed=range(SEEDS[scale]), epochs=[EPOCHS[scale]])
+            for cell in grid(lam_m=LAM_M[scale], seed=range(SEEDS[scale]), epochs=EPOCHS[scale])
         ]
 
     def run(self, cell: Cell) -> dict[str, Any]:

@@ -70,18 +70,10 @@ class TalkMoreData(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every sample size and sample, with each λ and each way to draw rows."""
-        return grid(
-            set=[NAME],
-            rows=[ROWS[scale]],
-            share=[VALIDATION[scale]],
-            m=SIZES[scale],
-            seed=range(SEEDS[scale]),
-            lam=LAMS[scale],
-            lams=[list(LAMS[scale])],
-            way=WAYS,
-            looks=[list(LOOKS[scale])],
-            slack=[SLACK[scale]],
-        )
+        pool: dict[str, Any] = {"set": NAME, "rows": ROWS[scale], "share": VALIDATION[scale]}
+        lams: dict[str, Any] = {"lam": LAMS[scale], "lams": [list(LAMS[scale])]}
+        stop: dict[str, Any] = {"looks": [list(LOOKS[scale])], "slack": SLACK[scale]}
+        return grid(**pool, m=SIZES[scale], seed=range(SEEDS[scale]), **lams, way=WAYS, **stop)
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The first evaluations at which the error on test rows, and on validation rows, is low enough."""

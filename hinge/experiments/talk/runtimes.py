@@ -85,15 +85,8 @@ class TalkRuntimes(Experiment):
         """Every method, sample size, λ and seed; SGD has all rows, as a row costs it nothing until drawn."""
         cells = []
         for solver in BOUNDS:
-            sizes = SIZES[scale].get(solver, (ROWS[scale],))
-            cells += grid(
-                solver=[solver],
-                m=sizes,
-                lam=LAMS[scale],
-                seed=range(SEEDS[scale]),
-                rows=[ROWS[scale]],
-                eps=[list(EPS[scale])],
-            )
+            sizes, seeds = SIZES[scale].get(solver, ROWS[scale]), range(SEEDS[scale])
+            cells += grid(solver=solver, m=sizes, lam=LAMS[scale], seed=seeds, rows=ROWS[scale], eps=[list(EPS[scale])])
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
