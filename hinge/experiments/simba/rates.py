@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,8 +12,8 @@ import numpy as np
 from hinge.access import DenseTable
 from hinge.bounds import simba_iterations
 from hinge.display.figure import Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import slope, spread
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid, median
+from hinge.experiments.measure import slope, spread, value_at
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import SlackConstrained
 from hinge.saddle.front_doors import max_margin
@@ -68,9 +69,8 @@ class SimbaRates(Experiment):
         margins = results.column("margin")
         where = self.text("conditions", n=n, d=d, least=min(margins), most=max(margins), seeds=results.seeds)
         lines = {s: spread(label, results.where(steps=s), "ratio", "loss") for s, label in STEPS.items()}
-        lines = {s: line for s, line in lines.items() if line.x}
-        series = [Series(line.label, _iterations(line, n), line.y, line.low, line.high) for line in lines.values()]
-        at = _iterations(next(iter(lines.values())), n)
+        series = [replace(line, x=_iterations(line, n)) for line in lines.values()]
+        at = next(line.x for line in series if line.x)
         series.append(Series("√(log n/T)", at, [math.sqrt(math.log(n) / T) for T in at], kind="theory"))
         panel = loglog("Synthetic, separable", "T, iterations", "margin lost", series)
         draft.figure(f"Margin lost after T iterations: {where}. The band is the range.", [panel])
@@ -96,16 +96,13 @@ def _share(part: CellResults, ratio: float, eps: float) -> float | None:
 def _claims(claims: Claims, results: CellResults, lines: dict[str, Series], where: str) -> None:
     fixed = results.where(steps="fixed")
     shares = [share for eps in experiment.accuracies if (share := _share(fixed, 2.0 / eps, eps)) is not None]
-    line, other = lines.get("fixed"), lines.get("adaptive")
-    gain = None
-    if line and other:
-        both = dict(zip(other.x, other.y, strict=True))
-        gain = float(np.median([y / both[x] for x, y in zip(line.x, line.y, strict=True) if x in both] or [np.nan]))
+    line, other = lines["fixed"], lines["adaptive"]
+    gain = median(y / value_at(other, x) for x, y in zip(line.x, line.y, strict=True) if x in other.x)
     on = "synthetic, separable"
     said = f"{where}, ε = {' and '.join(f'{eps:g}' for eps in experiment.accuracies)}, rates for T"
     sure = "w = 0 is within ε" if min(results.column("margin")) <= min(experiment.accuracies) else ""
     claims.add("main", on, min(shares) if shares else None, "1/2 at c = 100", said, sure=sure)
-    rate = -slope([x * x for x in line.x], line.y) if line and min(line.y) > 0 else None
+    rate = -slope([x * x for x in line.x], line.y) if min(line.y, default=0) > 0 else None
     claims.add("rate", on, rate, 0.5, where)
     claims.add("equivalent", on, gain, "almost equivalent", where)
 
