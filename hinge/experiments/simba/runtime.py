@@ -247,7 +247,8 @@ def _claims(claims: Claims, sweep: str, lines: dict[str, list[Point]]) -> None:
     known = {delta: gain for delta, gain in gains.items() if gain > 0}
     if len(known) < 2:
         return
-    over, theory = [1 / delta for delta in known], [simba_gain(first["d"], first["B"], delta, 0.0) for delta in known]
+    over = [1 / delta for delta in known]
+    theory = [float(simba_gain(first["d"], first["B"], delta, 0.0)) for delta in known]
     claims.add("factor", "synthetic, over 1/δ", slope(over, known.values()), slope(over, theory), where)
     small = min(known)
     least = min(reads[rival].get(small, math.inf) for rival in ("Perceptron", "Pegasos"))
