@@ -12,7 +12,19 @@ import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable, Value
 from hinge.experiments import registry
-from hinge.report.outcome import NO_RULE, RULES, CellResult, Claim, Finding, Outcome, Rule, Sentence, Verdict, merge
+from hinge.report.outcome import (
+    NO_RULE,
+    RULES,
+    CellResult,
+    Claim,
+    Finding,
+    Outcome,
+    Rule,
+    Sentence,
+    Verdict,
+    finite,
+    merge,
+)
 
 Scale = Literal["tiny", "full"]
 
@@ -171,8 +183,8 @@ class Draft:
     def table(
         self, caption: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], part: str = "", digits: int = 3
     ) -> None:
-        """Add a table, if there are rows."""
-        if lines := list(rows):
+        """Add a table, if there are rows; a number that is unknown or was never reached becomes None."""
+        if lines := finite(list(rows)):
             self._tables.append(ReportTable(self._named(part), caption, columns, lines, digits))
 
     def print_table(self, caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -75,7 +75,7 @@ def test_a_draft_has_no_empty_figures_and_tables():
     for part, panels in (("", [empty, shown]), ("none", [empty]), ("more", [more])):
         draft.figure("Caption.", panels, part)
     draft.table("Caption.", ["a"], [])
-    draft.table("Caption.", ["a", "b"], [[1, 2.0], [2, None]], "two", digits=4)
+    draft.table("Caption.", ["a", "b"], [[1, 2.0], (2, float("nan"))], "two", digits=4)
     draft.print_table("Printed.", ["a"], [])
     outcome = draft.outcome
     assert [(figure.name, list(figure.panels)) for figure in outcome.figures] == [

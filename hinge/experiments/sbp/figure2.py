@@ -314,9 +314,8 @@ def _rows(part: CellResults, label: str, svm: float) -> list[list[Value]]:
             curves = {axis: _curve(part, method, way, axis) for axis in AXES}
             if len((charged := curves["charged"]).x):
                 one = _curve(part, method, way, "charged", last=1).y[-1]
-                arrivals = [arrival(curve, 100 * (svm + NEAR)) for curve in curves.values()]
-                reached = (at if at < math.inf else None for at in arrivals)
-                rows.append([label, method, _iterate(way), one, charged.y[-1], 100 * svm, *reached])
+                arrivals = (arrival(curve, 100 * (svm + NEAR)) for curve in curves.values())
+                rows.append([label, method, _iterate(way), one, charged.y[-1], 100 * svm, *arrivals])
     return rows
 
 

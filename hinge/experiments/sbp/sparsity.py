@@ -60,18 +60,17 @@ class SBPSparsity(Experiment):
         draft.table(self.text("table_caption", near=100 * NEAR), columns, rows)
 
 
-def _on_arrival(part: CellResults, svm: float) -> float | None:
-    """The upper median over the seeds; None where too few arrive."""
-    middle = median_high(first_below(looks, "support", "error", svm + NEAR) for looks in part.column("looks"))
-    return middle if np.isfinite(middle) else None
+def _on_arrival(part: CellResults, svm: float) -> float:
+    """The upper median over the seeds; infinite where too few arrive."""
+    return median_high(first_below(looks, "support", "error", svm + NEAR) for looks in part.column("looks"))
 
 
-def _claims(claims: Claims, name: str, runs: CellResults, arrived: float | None, seeds: int) -> None:
+def _claims(claims: Claims, name: str, runs: CellResults, arrived: float, seeds: int) -> None:
     first, support, error = runs.first, runs.end("support"), runs.end("error")
     where = experiment.text(
         "conditions", variance=VARIANCE[name], error=100 * error, svm=100 * first["svm"], seeds=seeds
     )
-    if arrived is not None:
+    if arrived < np.inf:
         where += f"; {arrived / first['support']:.2f} on arrival within {100 * NEAR:g}% of the SVM's error"
     near = error <= first["svm"] + NEAR
     claims.add("sparser", first["label"], support / first["support"] if near else None, "sparser", where)

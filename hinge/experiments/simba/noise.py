@@ -80,8 +80,7 @@ class SimbaNoise(Experiment):
                 if math.isfinite(iterations):
                     lines[noise][r] = iterations
                 if noise or r == 1.0:
-                    low = [iterations, cells] if math.isfinite(iterations) else [None, None]
-                    rows.append([100 * noise, r, *low, f"{met} of {len(each)}"])
+                    rows.append([100 * noise, r, iterations, cells, f"{met} of {len(each)}"])
         where = self.text("conditions", sizes=SIZES[scale], rare=100 * self.share_rare, B=B, seeds=results.seeds)
         series = [line_of(f"{100 * noise:g}% wrong", line) for noise, line in lines.items()]
         longest = max(lines.values(), key=len, default={})

@@ -270,9 +270,8 @@ def _noisy(claims: Claims, part: CellResults, n: int, noise: float) -> None:
 
 def _row(n: int, noise: float, method: str, found: Reads) -> list[Value]:
     met = [cells for cells in found.each if math.isfinite(cells)]
-    median = found.median if math.isfinite(found.median) else None
-    low, high = (min(met), max(met)) if met else (None, None)
-    return [n, 100 * noise, method, median, low, high, f"{len(met)} of {len(found.each)}", found.setting]
+    low, high = min(met, default=None), max(met, default=None)
+    return [n, 100 * noise, method, found.median, low, high, f"{len(met)} of {len(found.each)}", found.setting]
 
 
 def _series(reads: dict[int, dict[str, Reads]]) -> list[Series]:
