@@ -250,7 +250,7 @@ def run_race(
 
 def _prepare(done: Race, tol: float, tell: Tell) -> None:
     """Bound the minimum, say who cannot start, and compile."""
-    course, started = done.course, []
+    course = done.course
     for entry in done.entries:
         entry.kept_out = entry.contestant.missing() or ""
     tell("bounding the minimum", 0, 0)
@@ -260,11 +260,11 @@ def _prepare(done: Race, tol: float, tell: Tell) -> None:
         few.find_reference(tol, warm_seconds, bias)  # compiles, before the time limit of the reference begins
         # To a twentieth of the gap that is raced for.
         course.find_reference(max(0.05 * tol, 1e-9), REFERENCE_TIMES * done.max_time, bias)
+    few.references = dict(course.references)
     for entry in done.entries:
         entry.kept_out = entry.kept_out or entry.contestant.rejects(course) or ""
-        started += [] if entry.kept_out else [entry]
-    few.references = dict(course.references)
-    for entry in started:
+        if entry.kept_out:
+            continue
         tell(f"compiling {entry.name}", 0, 0)
         try:
             for _ in entry.contestant.looks(few, 0, warm_seconds, lambda look: False, tol):

@@ -117,11 +117,11 @@ class SimbaRegime(Experiment):
         for r in results.where(noise=0.0):
             (fresh if r.cell["n"] == at and r.cell["seed"] >= SEEDS[scale][at] else quiet).append(r)
         sizes = quiet.values_of("n")
-        reads = {n: _reads(quiet.where(n=n)) for n in sizes}
+        reads = {n: _reads(part) for n, part in quiet.by("n")}
         claims = draft.claims
         for form, sentence in (("SIMBA", "beats"), (TUNED, "hindsight")):
             if at in reads:
-                _beside(claims, sentence, reads[at], reads[at].get(form), at, len(quiet.where(n=at).values_of("seed")))
+                _beside(claims, sentence, reads[at], reads[at].get(form), at, quiet.where(n=at).seeds)
         if fresh and sizes:
             _gains_beforehand(claims, quiet.where(n=min(sizes)), fresh)
         _growth(claims, reads)
@@ -191,6 +191,11 @@ def _where(n: int, seeds: int, noise: float = 0.0) -> str:
     return experiment.text("conditions", wrong=wrong, n=n, B=B, delta=SHARE * experiment.rare_rows / n, seeds=seeds)
 
 
+def _theory(n: int, best_loss: float = 0.0) -> float:
+    """Eq. (10) over Eq. (11): what SIMBA should gain at n = d with a best loss R*."""
+    return float(simba_gain(n, B, SHARE * experiment.rare_rows / n, best_loss))
+
+
 def _gains_beforehand(claims: Claims, small: CellResults, fresh: CellResults) -> None:
     """SIMBA with what was best at the smallest n, on further draws of the larger one; the others with hindsight."""
     tried = {k: v for k, v in _every(small).items() if k.startswith("SIMBA") and all(map(math.isfinite, v))}
@@ -204,6 +209,7 @@ def _gains_beforehand(claims: Claims, small: CellResults, fresh: CellResults) ->
 
 def _beside(claims: Claims, sentence: str, reads: dict[str, Reads], simba: Reads | None, n: int, seeds: int) -> None:
     """Cells of each rival over SIMBA's."""
+    where = _where(n, seeds) + (f"; SIMBA {simba.setting}" if simba and simba.setting else "")
     for rival, label in RIVALS.items():
         gain, said = None, ""
         if simba and rival in reads and math.isfinite(simba.median):
@@ -211,13 +217,8 @@ def _beside(claims: Claims, sentence: str, reads: dict[str, Reads], simba: Reads
             if math.isinf(gain):
                 gain = experiment.passes * n * n / simba.median
                 said = f"; {rival} did not get there, and all its cells stand here"
-        claims.add(
-            sentence,
-            f"synthetic, n = d = {n:,}, {label}",
-            gain,
-            f"{float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)):.0f}, without constants",
-            _where(n, seeds) + (f"; SIMBA {simba.setting}" if simba and simba.setting else "") + said,
-        )
+        on = f"synthetic, n = d = {n:,}, {label}"
+        claims.add(sentence, on, gain, f"{_theory(n):.0f}, without constants", where + said)
 
 
 def _seed_by_seed(rival: Reads, simba: Reads) -> str:
@@ -236,19 +237,13 @@ def _least(reads: dict[str, Reads]) -> float:
 def _growth(claims: Claims, reads: dict[int, dict[str, Reads]]) -> None:
     known = {n: _least(r) / r["SIMBA"].median for n, r in reads.items() if "SIMBA" in r}
     known = {n: gain for n, gain in known.items() if 0 < gain < math.inf}
-    theory = [float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)) for n in known]
     if len(known) < 2:
         return
     gains = ", ".join(f"{gain:.0f} at {n:,}" for n, gain in known.items())
     seeds = min(len(r["SIMBA"].each) for r in reads.values() if "SIMBA" in r)
     where = f"{_where(max(known), seeds)} or more; {gains}"
-    claims.add(
-        "simba-runtime.factor",
-        "synthetic, over n = d",
-        slope(list(known), list(known.values())),
-        slope(list(known), theory),
-        where,
-    )
+    grows, theory = slope(known, known.values()), slope(known, map(_theory, known))
+    claims.add("simba-runtime.factor", "synthetic, over n = d", grows, theory, where)
 
 
 def _noisy(claims: Claims, part: CellResults, n: int, noise: float) -> None:
@@ -262,8 +257,7 @@ def _noisy(claims: Claims, part: CellResults, n: int, noise: float) -> None:
             said = "; SIMBA, given the cells of the first of them, did not get there: this is an upper bound"
     elif simba:
         said = "; no method that reads rows got there"
-    theory = float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 2 * noise))
-    paper = f"{theory:.2g} by Eq. (10) over Eq. (11), R* = {2 * noise:g}"
+    paper = f"{_theory(n, 2 * noise):.2g} by Eq. (10) over Eq. (11), R* = {2 * noise:g}"
     on = f"synthetic, n = d = {n:,}, {100 * noise:g}% of labels wrong"
     claims.add("turned", on, gain, paper, _where(n, part.seeds, noise) + said)
 
