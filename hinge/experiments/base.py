@@ -256,6 +256,12 @@ def median(values: Iterable[float]) -> float:
     return float(np.median(known)) if known else math.nan
 
 
+def share_at_most(values: Iterable[float], level: float) -> float:
+    """The share of values up to a level; nan of no values."""
+    known = list(values)
+    return sum(value <= level for value in known) / len(known) if known else math.nan
+
+
 def grid(**axes: Any) -> list[Cell]:
     """All combinations of the values of parameters, the last one changing fastest.
 

@@ -410,7 +410,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
         A sentence for each thing that is missing, and why.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    content = {**as_json(race), "curves": {entry.name: _curves(entry.runs) for entry in race.entries}}
+    content = {**as_json(race), "curves": {entry.name: [*map(_curve, entry.runs)] for entry in race.entries}}
     write_text(folder / "race.json", json.dumps(content, indent=1, allow_nan=False))
     written = ["race.json", "standings.csv", "curves.csv"]
     shown = table(race)
@@ -423,7 +423,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
 
         drawn = figures(race)
         results = [
-            CellResult({"solver": entry.name, "run": at}, {"looks": _curves([run])[0]}, max(run).seconds, machine())
+            CellResult({"solver": entry.name, "run": at}, {"looks": _curve(run)}, max(run).seconds, machine())
             for entry in race.entries
             for at, run in enumerate(entry.runs)
             if run
@@ -447,11 +447,8 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def _curves(runs: Sequence[Run]) -> list[dict[str, list[Any]]]:
-    return [
-        {name: [finite(getattr(look, name)) for look in run] for name in Measurement._fields if name != "bound"}
-        for run in runs
-    ]
+def _curve(run: Run) -> dict[str, list[Any]]:
+    return {name: [finite(getattr(look, name)) for look in run] for name in Measurement._fields if name != "bound"}
 
 
 def _curve_rows(race: Race) -> list[list[Any]]:

@@ -11,8 +11,8 @@ import numpy as np
 
 from hinge.access import DenseTable
 from hinge.bounds import simba_iterations
-from hinge.display.figure import Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid, median
+from hinge.display.figure import Series, Value, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid, median, share_at_most
 from hinge.experiments.measure import slope, spread, value_at
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import SlackConstrained
@@ -74,8 +74,8 @@ class SimbaRates(Experiment):
         series.append(Series("√(log n/T)", at, [math.sqrt(math.log(n) / T) for T in at], kind="theory"))
         panel = loglog("Synthetic, separable", "T, iterations", "margin lost", series)
         draft.figure(f"Margin lost after T iterations: {where}. The band is the range.", [panel])
-        rows = [
-            [label, eps, *(_share(results.where(steps=s), c / eps, eps) for c in (1.0, 2.0, 4.0))]
+        rows: list[list[Value]] = [
+            [label, eps, *(_share(results, s, c, eps) for c in (1.0, 2.0, 4.0))]
             for s, label in STEPS.items()
             for eps in self.accuracies
         ]
@@ -88,14 +88,13 @@ def _iterations(line: Series, n: int) -> list[float]:
     return [float(simba_iterations(n, 1.0, ratio)) for ratio in line.x]
 
 
-def _share(part: CellResults, ratio: float, eps: float) -> float | None:
-    losses = part.where(ratio=ratio).column("loss")
-    return float(np.mean(np.array(losses) <= eps)) if losses else None
+def _share(results: CellResults, steps: str, c: float, eps: float) -> float:
+    """Of the runs of c² log n/ε² iterations those within ε."""
+    return share_at_most(results.where(steps=steps, ratio=c / eps).column("loss"), eps)
 
 
 def _claims(claims: Claims, results: CellResults, lines: dict[str, Series], where: str) -> None:
-    fixed = results.where(steps="fixed")
-    shares = [share for eps in experiment.accuracies if (share := _share(fixed, 2.0 / eps, eps)) is not None]
+    shares = [share for eps in experiment.accuracies if (share := _share(results, "fixed", 2.0, eps)) >= 0]
     line, other = lines["fixed"], lines["adaptive"]
     gain = median(y / value_at(other, x) for x, y in zip(line.x, line.y, strict=True) if x in other.x)
     on = "synthetic, separable"

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from hinge.bounds import generic_iterations
 from hinge.datasets import make_separable
 from hinge.display.figure import Value
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid, share_at_most
 from hinge.experiments.measure import Evaluation
 from hinge.experiments.survey import losses
 from hinge.kernels import Gaussian
@@ -178,7 +178,7 @@ def _smallest_constant(part: CellResults, eps: float, share: float) -> float | N
     found = None
     for ratio in sorted({look["ratio"] for look in losses.all_looks(part)}, reverse=True):
         lost = [look["loss"] for look in losses.all_looks(part) if look["ratio"] == ratio]
-        if np.mean(np.array(lost) <= eps) < share:
+        if share_at_most(lost, eps) < share:
             break
         found = ratio * eps
     return found
@@ -186,7 +186,7 @@ def _smallest_constant(part: CellResults, eps: float, share: float) -> float | N
 
 def _share(part: CellResults, which: str, eps: float) -> float:
     """Of seeds within ε after the theorem's T."""
-    return float(np.mean([look["loss"] <= eps for looks in part.column(which) for look in looks if look["eps"] == eps]))
+    return share_at_most([look["loss"] for looks in part.column(which) for look in looks if look["eps"] == eps], eps)
 
 
 def _row(kind: str, part: CellResults, eps: float) -> list[Value]:

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from hinge.bounds import sdp_iterations
 from hinge.display.figure import Panel, Value, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid, share_at_most
 from hinge.experiments.measure import power_law, slope, spread, value_at
 from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
@@ -184,10 +184,10 @@ def _shares(results: CellResults) -> list[list[Value]]:
 
 def _claims(claims: Claims, results: CellResults, scale: Scale) -> None:
     parts = instances(results)
-    two = losses.shares_within(parts, 2.0, experiment.accuracies)
+    two = losses.least_share_within(parts, 2.0, experiment.accuracies)
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in SHAPES[scale])
     where = experiment.text("conditions", shapes=shapes, seeds=results.seeds)
-    claims.add("high", "synthetic, exact projections", min(two) if two else None, "high probability", where)
+    claims.add("high", "synthetic, exact projections", two, "high probability", where)
     claims.add("root", "synthetic", losses.median_exponent(parts), 0.5, where)
     losses.certificates_hold(claims, "optima", losses.all_looks(results), f"{where}; exact by {results.first['by']}")
 
@@ -196,7 +196,7 @@ def _hazan_claims(claims: Claims, results: CellResults) -> None:
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in dict.fromkeys((r.cell["n"], r.cell["m"]) for r in results))
     eps = results[0].cell["eps"]
     where = experiment.text("conditions_3", shapes=shapes, eps=eps, seeds=results.seeds)
-    share = float(np.mean(np.array(results.column("loss")) <= eps))
+    share = share_at_most(results.column("loss"), eps)
     sure = "X = 0 is within ε" if min(results.column("value")) <= eps else ""
     claims.add("high", "synthetic, Hazan's projection to ε/2", share, "high probability", where, sure=sure)
 
