@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Panel, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid, median
 from hinge.experiments.measure import Evaluation, spread_of
 from hinge.experiments.talk.sgd_dca import curve_panel, run_methods
 from hinge.solvers import SDCA, Pegasos, Solver
@@ -96,7 +96,7 @@ def _needed_panel(needed: dict[float, dict[str, list[float]]], label: str) -> Pa
     series = []
     for method in METHODS:
         kept = {at: found[method] for at, found in needed.items() if np.isfinite(max(found[method]))}
-        series += [spread_of(method, kept, median_high)] if kept else []
+        series.append(spread_of(method, kept, median_high))
     return loglog(label, "λm", f"epochs to ρ = {TARGET:g}", series)
 
 
@@ -115,8 +115,8 @@ def _claims(claims: Claims, needed: dict[float, dict[str, list[float]]], label: 
             saved.append(min(dca, cap) - both)
     seeds = f"ρ = {TARGET:g}, at most {EPOCHS[scale]} epochs, median of {SEEDS[scale]} seeds"
     reached = f"{len(ratios)} of {len(needed)} values of λm, of which one of the methods gets there"
-    claims.add("saved", label, float(np.median(saved)) if saved else None, ASKED, f"{where}, {seeds}")
-    claims.add("better", label, max(ratios) if ratios else None, ASKED, f"{where}, {seeds}; {reached}")
+    claims.add("saved", label, median(saved), ASKED, f"{where}, {seeds}")
+    claims.add("better", label, max(ratios, default=None), ASKED, f"{where}, {seeds}; {reached}")
 
 
 experiment = TalkCombination()

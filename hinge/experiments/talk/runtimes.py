@@ -13,7 +13,7 @@ from hinge.datasets import make_text
 from hinge.display.figure import Beside, Series, loglog
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid, median
 from hinge.experiments.measure import Evaluation, evaluate_at, log_spaced, mean_hinge, ratio, slope
-from hinge.experiments.sets import hold_out
+from hinge.experiments.sets import HeldOutSplit, hold_out
 from hinge.kernels import Linear
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized, Regularized, Solution
@@ -42,14 +42,9 @@ PRINTED = {
 
 
 class Sample(NamedTuple):
-    """All rows, rows to choose stops by, test rows, the norm B, and the losses of the best of that ball."""
+    """The rows, the norm B, and the losses of the best of that ball on rows to choose stops by and on test rows."""
 
-    X: Any
-    y: np.ndarray
-    X_val: Any
-    y_val: np.ndarray
-    X_test: Any
-    y_test: np.ndarray
+    rows: HeldOutSplit
     B: float
     best_val: float
     best_test: float
@@ -59,12 +54,12 @@ class Sample(NamedTuple):
 def _sample(rows: int) -> Sample:
     held, words, noise = experiment.held, experiment.words, experiment.noise
     text = make_text(rows + held, words, 60, topics=4, noise=noise, n_test=held, seed=0)
-    X, y, X_val, y_val = hold_out(text.X_train, text.y_train, held / (rows + held))
-    X_test, y_test = text.X_test, text.y_test
-    assert y_test is not None
-    best = solve(Regularized(X, y, experiment.lam_ball), SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
-    B, losses = float(np.linalg.norm(best.w)), (mean_hinge(best, X_val, y_val), mean_hinge(best, X_test, y_test))
-    return Sample(X, y, X_val, y_val, X_test, y_test, B, *losses)
+    assert text.y_test is not None
+    split = HeldOutSplit(*hold_out(text.X_train, text.y_train, held / (rows + held)), text.X_test, text.y_test)
+    problem = Regularized(split.X, split.y, experiment.lam_ball)
+    best = solve(problem, SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
+    losses = mean_hinge(best, split.X_val, split.y_val), mean_hinge(best, split.X_test, split.y_test)
+    return Sample(split, float(np.linalg.norm(best.w)), *losses)
 
 
 class TalkRuntimes(Experiment):
@@ -92,14 +87,14 @@ class TalkRuntimes(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """Work at the first evaluation within each ε on validation rows, and the test excess there."""
         data = _sample(cell["rows"])
-        m = cell["m"]
-        taken = np.random.default_rng(cell["seed"]).permutation(len(data.y))[:m]
-        X, y = data.X[taken], data.y[taken]
+        rows, m = data.rows, cell["m"]
+        taken = np.random.default_rng(cell["seed"]).permutation(len(rows.y))[:m]
+        X, y = rows.X[taken], rows.y[taken]
 
         def excess(solution: Solution) -> Evaluation:
             return {
-                "validation": mean_hinge(solution, data.X_val, data.y_val) - data.best_val,
-                "test": mean_hinge(solution, data.X_test, data.y_test) - data.best_test,
+                "validation": mean_hinge(solution, rows.X_val, rows.y_val) - data.best_val,
+                "test": mean_hinge(solution, rows.X_test, rows.y_test) - data.best_test,
             }
 
         if cell["solver"] == "SMO":
