@@ -1,4 +1,7 @@
-"""Runs of solvers measured on the way, evaluation not counted in time or reads; curves over seeds."""
+"""Runs of solvers measured on the way, evaluation not counted in time or reads; curves over seeds, and what they say.
+
+What is not known, since cells are missing or runs never came there, is nan or a line without points.
+"""
 
 from __future__ import annotations
 

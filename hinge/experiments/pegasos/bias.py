@@ -72,9 +72,8 @@ class PegasosBias(Experiment):
             return {**evaluate(result.solution), "bound": float(result.certificate.bound), **said}
         solver = WAYS[cell["way"]][1]
         k = solver.cost(problem).rows
-        looks = evaluate_at(
-            problem, solver, [rows // k for rows in log_spaced(1000, cell["budget"])], evaluate, cell["seed"]
-        )
+        at = [rows // k for rows in log_spaced(1000, cell["budget"])]
+        looks = evaluate_at(problem, solver, at, evaluate, cell["seed"])
         return {"looks": [{**look, "rows": look["iteration"] * k} for look in looks], **said}
 
     def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
@@ -98,8 +97,8 @@ class PegasosBias(Experiment):
             none, constant, free = (optima.get(o, {}) for o in OPTIMA)
             where = f"λ = {LAMS[name]:g}, optima to a gap of 1e-4"
             claims.add("crucial", title, ratio(none.get("error"), free["error"]), "often crucial", where)
-            different = ratio(constant.get("objective"), free["bound"]) - 1
-            claims.add("different", title, different, "slightly different", where)
+            excess = ratio(constant.get("objective"), free["bound"]) - 1
+            claims.add("different", title, excess, "slightly different", where)
             where = f"λ = {LAMS[name]:g}, {BUDGET[scale]:,} rows read, last iterate, median of {seeds} seeds"
             own = _curve("", runs["constant feature"], "own", constant.get("bound", np.nan))
             _way_claims(claims, curves, last(own), title, where)
@@ -122,9 +121,8 @@ def _way_claims(claims: Claims, curves: dict[str, Series], own: float, title: st
     """What is said of each way; `own` is what the constant feature ends with, by its own objective."""
     ends = {way: last(curve) for way, curve in curves.items()}
     for sentence, way in (("root", "sub-gradient"), ("eta", "sub-gradient, η")):
-        x = curves[way].x
-        rate = late_rate(curves[way], x[-1] / 100) if len(x) else None  # over the last two decades
-        claims.add(sentence, title, rate, 0.5, where)
+        two_decades = late_rate(curves[way], max(curves[way].x, default=0.0) / 100)
+        claims.add(sentence, title, two_decades, 0.5, where)
     least = float(np.minimum(ends["constant feature"], ends["sub-gradient"]))
     claims.add("slower", title, ratio(ends["sub-gradient"], own), "slower", where)
     claims.add("both", title, ratio(ends[LARGEST], least), "advantages of both", where)

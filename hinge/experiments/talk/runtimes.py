@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -132,8 +133,8 @@ class TalkRuntimes(Experiment):
         for solver, part in results.by("solver"):
             chosen = [_best_choice(part, k, eps) for k, eps in enumerate(EPS[scale])]
             rows += [[solver, *choice] for choice in chosen]
-            kept = [choice for choice in chosen if choice.work is not None]
-            eps, _, _, work, low, high, _ = (list(column) for column in zip(*kept, strict=True)) if kept else [[]] * 7
+            kept = [choice for choice in chosen if choice.work < math.inf]
+            eps, work, low, high = ([getattr(c, key) for c in kept] for key in ("eps", "work", "least", "most"))
             lines[solver] = Series(solver, eps, work, low, high)
             if len(kept) == len(EPS[scale]):
                 exponents[solver] = -slope(eps, work)
@@ -172,10 +173,10 @@ class Choice(NamedTuple):
     eps: float
     m: int | None = None
     lam: float | None = None
-    work: float | None = None
-    least: float | None = None
-    most: float | None = None
-    test: float | None = None
+    work: float = math.inf
+    least: float = math.inf
+    most: float = math.inf
+    test: float = math.nan
 
 
 def _best_choice(part: CellResults, k: int, eps: float) -> Choice:
