@@ -54,7 +54,7 @@ def number(value: Value | np.generic, digits: int = 3) -> str:
     """A value for readers: `digits` significant digits, thousands apart, powers of ten where they help."""
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return NOTHING
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -62,8 +62,6 @@ def number(value: Value | np.generic, digits: int = 3) -> str:
         return f"{value:,}".replace("-", "−")
     if not isinstance(value, float):
         return str(value)
-    if math.isnan(value):
-        return NOTHING
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if value == 0:
