@@ -171,6 +171,11 @@ def late_rate(line: Series, start: float, least: int = 2) -> float:
     return -slope([x for x, _ in late], [y for _, y in late], least)
 
 
+def loose_bound(share: float) -> str:
+    """Why a bound is met that is more than ten times what is needed, which says nothing; empty where it is tighter."""
+    return "the bound is far above what is needed" if share < 0.1 else ""
+
+
 def of_sets(form: str, values: Mapping[str, Any], sets: Iterable[str]) -> str:
     """A value for each set, for captions: "0.0001 (ccat), 1e-06 (covertype)"."""
     return ", ".join(f"{form.format(values[name])} ({name})" for name in sets)
