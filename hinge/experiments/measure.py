@@ -3,8 +3,6 @@
 What is not known, since cells are missing or runs never came there, is nan or a line without points.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Runs the cells of experiments in several processes and keeps their results, so that none is measured twice."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The papers' data sets, or what stands in for them where they are not to be had."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """A race: the same rows, objective and target for all, runs interleaved, one thread, medians; and its files."""
 
-from __future__ import annotations
-
 import json
 import math
 import statistics

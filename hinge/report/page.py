@@ -3,8 +3,6 @@
 All text is escaped here, and nothing is loaded from elsewhere.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import math

@@ -1,7 +1,5 @@
 """Pegasos, section 4: three ways to a bias, one of them with two kinds of steps, on sets with few positive rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pegasos, Theorem 3 and Eq. (9): how sure a single run is, and what the best of several is worth."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Pegasos, Table 1 on Covertype: three scalings side by side, as the paper states none and the verdict turns on it."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pegasos, Figure 2: against Norma, and against stochastic gradient descent with fixed steps."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pegasos, Figure 3: what a larger mini-batch is worth, at fixed T and at fixed kT."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hinge.display.figure import Panel, Series, level_line

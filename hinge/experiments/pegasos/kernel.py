@@ -1,7 +1,5 @@
 """Pegasos, section 4: kernel evaluations, where inner products are made of the support vectors so far."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pegasos, section 5: what the projection step is worth, for Pegasos and for Norma."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pegasos, Theorem 1 and Corollary 1: all rows in each iteration, beside the bound c ln T/(λT)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pegasos, Theorems 2 and 3: iterations to an accuracy, against m, ε and λ."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple

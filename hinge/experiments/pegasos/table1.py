@@ -1,7 +1,5 @@
 """Pegasos, Table 1: seconds of Pegasos, SVM-Perf and SVM-Light, and of what is used today."""
 
-from __future__ import annotations
-
 import math
 import time
 import warnings

@@ -1,7 +1,5 @@
 """SBP, Figure 1: the water level over the responses of a run, the p* that belongs to it, and what they cost."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

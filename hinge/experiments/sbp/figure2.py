@@ -1,7 +1,5 @@
 """SBP, Figure 2: test error against kernel evaluations, without a bias."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """SBP, Lemma 3.2: how the margin after slack comes to its optimum; and section 3.1, without slack."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from statistics import median_high

@@ -1,7 +1,5 @@
 """SBP, section 5: seconds against LIBSVM, with an unregularised bias."""
 
-from __future__ import annotations
-
 import math
 import time
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """SBP, section 4.4: are its solutions sparser, since dual feasibility does not bound its coefficients?"""
 
-from __future__ import annotations
-
 from statistics import median_high
 from typing import Any
 

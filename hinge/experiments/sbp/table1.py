@@ -1,7 +1,5 @@
 """SBP, Table 1: bounds on the kernel evaluations to a test error, beside what is needed."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import Any, NamedTuple

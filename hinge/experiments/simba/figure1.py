@@ -1,7 +1,5 @@
 """SIMBA, Figure 1: test error against feature accesses, next to Pegasos and to what else there is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache

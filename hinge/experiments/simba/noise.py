@@ -1,7 +1,5 @@
 """SIMBA, Eq. (7) and Corollary 5.1: what wrong labels cost, by (R* + δ)/δ."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from statistics import median_high

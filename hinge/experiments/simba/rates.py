@@ -1,7 +1,5 @@
 """SIMBA, Theorem 4.3 and section 6: the theorem's rates for a given T, beside those that fall with t."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """SIMBA where its theorem speaks: n = d up to 256,000, with no matrix stored."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from statistics import median_high

@@ -1,7 +1,5 @@
 """SIMBA, section 5: how its feature accesses grow with d, with the norm B and with the error δ."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The survey, section 4.1: semidefinite optimisation by bisection over Algorithm 3."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, ClassVar
 

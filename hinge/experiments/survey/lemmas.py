@@ -1,7 +1,5 @@
 """The survey, section 2.3: the lemmas behind Theorem 2.8, each beside its bound on runs of Algorithm 1."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

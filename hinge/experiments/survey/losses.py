@@ -1,7 +1,5 @@
 """Losses of the survey's methods after T = (c/ε)² log n iterations: what is measured and judged of all of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The survey, Algorithm 1 and Theorem 2.8: what the sublinear perceptron keeps of its promise."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache, partial
 from typing import Any

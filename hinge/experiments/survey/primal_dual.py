@@ -1,7 +1,5 @@
 """The survey, Algorithm 2 and Theorem 3.1: one method for margins, games, balls and slack."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The survey, Algorithm 3 and Theorem 4.6: semidefinite feasibility from single matrices and entries."""
 
-from __future__ import annotations
-
 import copy
 import math
 import time

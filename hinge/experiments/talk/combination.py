@@ -1,7 +1,5 @@
 """The talk's open question: "Can we somehow combine SGD and DCA?" Here is one answer, measured."""
 
-from __future__ import annotations
-
 from statistics import median_high  # between a number and infinity there is no mean
 from typing import Any
 

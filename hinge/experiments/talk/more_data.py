@@ -1,7 +1,5 @@
 """The talk, "Dependence on Data Set Size": more examples, less work to the same test error."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, NamedTuple
 

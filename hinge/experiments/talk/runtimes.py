@@ -1,7 +1,5 @@
 """The talk's table T(m, B, ε): work of SMO, SVM-Perf, DCA and SGD to an excess test loss, data being plentiful."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The talk, "Comparing SGD and DCA": which is ahead, over λm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
