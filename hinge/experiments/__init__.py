@@ -1,7 +1,5 @@
 """Every table and figure of the papers, one a file, run by ``hinge reproduce``."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Sequence
 from importlib import import_module

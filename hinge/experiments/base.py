@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from hinge.display.figure import Figure, Panel, ReportTable, Value
 from hinge.experiments import registry
-from hinge.report.outcome import NO_RULE, RULES, CellResult, Claim, Finding, Outcome, Rule, Sentence, Verdict, merge
+from hinge.report.outcome import (
+    NO_RULE,
+    RULES,
+    CellResult,
+    Claim,
+    Finding,
+    Outcome,
+    Rule,
+    Sentence,
+    Verdict,
+    finite,
+    merge,
+)
 
 Scale = Literal["tiny", "full"]
 
@@ -112,6 +127,14 @@ class CellResults(list[CellResult]):
         """One value of all of them."""
         return [r.values[name] for r in self]
 
+    def median(self, name: str) -> float:
+        """The median of one value; nan where there are no cells."""
+        return median(self.column(name))
+
+    def end(self, name: str) -> float:
+        """The median of a value at the last evaluations of runs; nan where there are no cells."""
+        return median(looks[-1][name] for looks in self.column("looks"))
+
     def values_of(self, parameter: str) -> list[Any]:
         """The distinct values of a parameter, in order of first appearance."""
         return list(dict.fromkeys(r.cell[parameter] for r in self if parameter in r.cell))
@@ -144,7 +167,7 @@ class Draft:
         self._tables: list[ReportTable] = []
 
     def figure(self, caption: str, panels: Iterable[Panel], part: str = "") -> None:
-        """Add a figure of the panels that have series, if there are any.
+        """Add a figure of the panels, without series that have no points and without panels that have no series.
 
         Parameters
         ----------
@@ -153,14 +176,15 @@ class Draft:
         part : str
             Follows the name of the experiment in the name of a further figure or table.
         """
-        if drawn := [panel for panel in panels if panel.series]:
+        full = [replace(panel, series=[line for line in panel.series if len(line.x)]) for panel in panels]
+        if drawn := [panel for panel in full if panel.series]:
             self._figures.append(Figure(self._named(part), caption, drawn))
 
     def table(
         self, caption: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], part: str = "", digits: int = 3
     ) -> None:
-        """Add a table, if there are rows."""
-        if lines := list(rows):
+        """Add a table, if there are rows; a number that is unknown or was never reached becomes None."""
+        if lines := finite(list(rows)):
             self._tables.append(ReportTable(self._named(part), caption, columns, lines, digits))
 
     def print_table(self, caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -226,10 +250,26 @@ class Experiment:
         return draft.outcome
 
 
-def grid(**axes: Iterable[Any]) -> list[Cell]:
-    """All combinations of parameters, the last one changing fastest."""
+def median(values: Iterable[float]) -> float:
+    """The median; nan of no values."""
+    known = list(values)
+    return float(np.median(known)) if known else math.nan
+
+
+def share_at_most(values: Iterable[float], level: float) -> float:
+    """The share of values up to a level; nan of no values."""
+    known = list(values)
+    return sum(value <= level for value in known) / len(known) if known else math.nan
+
+
+def grid(**axes: Any) -> list[Cell]:
+    """All combinations of the values of parameters, the last one changing fastest.
+
+    A parameter is given as its values, or as one number, one string or None, which all cells have.
+    """
     cells: list[Cell] = [{}]
     for name, values in axes.items():
-        values = list(values)
+        if values is None or isinstance(values, str | float | int):
+            values = [values]
         cells = [{**cell, name: value} for cell in cells for value in values]
     return cells

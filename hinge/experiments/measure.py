@@ -1,7 +1,9 @@
-"""Runs of solvers measured on the way, evaluation not counted in time or reads; curves over seeds."""
+"""Runs of solvers measured on the way, evaluation not counted in time or reads; curves over seeds, and what they say.
 
-from __future__ import annotations
+What is not known, since cells are missing or runs never came there, is nan or a line without points.
+"""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, repeat
@@ -76,10 +78,12 @@ def above_minimum(cell: Cell, lam: float, tol: float = 1e-5) -> tuple[Chosen, Re
 
 
 def band(label: str, traces: Sequence[Sequence[Evaluation]], x: str, y: str) -> Series:
-    """The median of several seeds' curves, and the range of them as the band.
+    """The median of several seeds' curves, and the range of them as the band; without points where there are none.
 
     Curves whose x differ (reads do) are put on common x by interpolation in log x.
     """
+    if not traces:
+        return Series(label, [], [])
     xs = [[float(look[x]) for look in looks] for looks in traces]
     ys = [[float(look[y]) for look in looks] for looks in traces]
     if all(one == xs[0] for one in xs):
@@ -112,18 +116,62 @@ def spread_of(
     return Series(label, list(groups), centre, low, high)
 
 
-def first_below(looks: Sequence[Evaluation], x: str, y: str, level: float) -> float | None:
-    """The first x at which y is at most the level; None if it never is."""
-    return next((float(look[x]) for look in looks if look[y] <= level), None)
+def line_of(label: str, points: Mapping[float, float]) -> Series:
+    """A line through the points whose y is known and finite."""
+    known = {x: y for x, y in points.items() if math.isfinite(y)}
+    return Series(label, list(known), list(known.values()))
 
 
-def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """The exponent p of the law y ~ x^p that fits best; nan where fewer than two x are known."""
-    if len(set(x)) < 2:
-        return float("nan")
+def first_below(looks: Iterable[Evaluation], x: str, y: str, level: float) -> float:
+    """The first x at which y is at most the level; infinite if it never is."""
+    return next((float(look[x]) for look in looks if look[y] <= level), math.inf)
+
+
+def last(line: Series) -> float:
+    """The last y of a line; nan where it has no points."""
+    return float(line.y[-1]) if len(line.y) else math.nan
+
+
+def value_at(line: Series, x: float) -> float:
+    """The y of a line at one of its x; nan where it has none there."""
+    return dict(zip(line.x, line.y, strict=True)).get(x, math.nan)
+
+
+def ratio(above: float | None, below: float | None) -> float:
+    """One number over another; nan where one of them is unknown, or the second is zero."""
+    return math.nan if above is None or not below else above / below
+
+
+def power_law(label: str, line: Series, power: float, point: int = 0) -> Series:
+    """The law y ~ x^power through one point of a line."""
+    y = [line.y[point] * (x / line.x[point]) ** power for x in line.x]
+    return Series(label, line.x, y, kind="theory")
+
+
+def arrival(line: Series, level: float) -> float:
+    """The first x at which a line is at most the level; infinite if it never is."""
+    return next((x for x, y in zip(line.x, line.y, strict=True) if y <= level), math.inf)
+
+
+def slope(x: Iterable[float], y: Iterable[float], least: int = 2) -> float:
+    """The exponent p of the law y ~ x^p that fits best; nan where y of fewer than `least` x are known."""
+    x, y = list(x), list(y)
+    if len(set(x)) < least:
+        return math.nan
     if len(set(y)) == 1:
         return 0.0  # where a fit leaves its rounding
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def late_rate(line: Series, start: float, least: int = 2) -> float:
+    """p of the law y ~ x^-p from an x on, where y is positive; nan where it is at fewer than `least` x."""
+    late = [(x, y) for x, y in zip(line.x, line.y, strict=True) if x >= start and y > 0]
+    return -slope([x for x, _ in late], [y for _, y in late], least)
+
+
+def loose_bound(share: float) -> str:
+    """Why a bound is met that is more than ten times what is needed, which says nothing; empty where it is tighter."""
+    return "the bound is far above what is needed" if share < 0.1 else ""
 
 
 def of_sets(form: str, values: Mapping[str, Any], sets: Iterable[str]) -> str:

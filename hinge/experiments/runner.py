@@ -1,7 +1,5 @@
 """Runs the cells of experiments in several processes and keeps their results, so that none is measured twice."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -52,27 +50,19 @@ def run(
     """
     runs = []
     for experiment in experiments:
-        results, failures, missing = CellResults(), [], []
+        failures = []
         cells = experiment.cells(scale)
-        for cell in cells:
-            kept = _load_result(place(experiment, cell, out), cell)
-            if kept is None:
-                missing.append(cell)
-            else:
-                results.append(kept)
+        missing = [cell for cell in cells if _load_result(place(experiment, cell, out), cell) is None]
         if progress is not None:
-            progress.begin(experiment, len(cells), len(results))
+            progress.begin(experiment, len(cells), len(cells) - len(missing))
         for cell, result, failure in _run_cells(experiment, missing, 1 if experiment.timed else jobs):
             if result is None:
                 failures.append(failure or "")
             else:
                 _store_result(result, place(experiment, cell, out))
-                results.append(result)
             if progress is not None:
                 progress.done(experiment, cell, failure)
-        order = {_key(experiment, cell): i for i, cell in enumerate(cells)}
-        results.sort(key=lambda r: order[_key(experiment, r.cell)])
-        runs.append(Run(experiment, results, failures))
+        runs.append(Run(experiment, stored_results(experiment, scale, out), failures))
     return runs
 
 

@@ -1,7 +1,5 @@
 """The papers' data sets, or what stands in for them where they are not to be had."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -46,11 +44,11 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True)
 class StandIn:
-    """What to use for a set: other real sets first, then a generated one."""
+    """What to use for a set: another real set if it is there, else a generated one."""
 
-    real: tuple[tuple[str, str], ...]  # names of the catalog, and what to call them
     generate: Callable[[int | None], Dataset]  # given the largest number of rows
     called: str
+    real: tuple[str, str] | None = None  # name in the catalog, and what to call it
 
 
 def _text(
@@ -95,20 +93,20 @@ def _clusters(n: int, d: int, n_test: int) -> Callable[[int | None], Dataset]:
 
 
 STAND_INS = {
-    "ccat": StandIn((), _text(780_000, 47_236, 69, 23_149, make_subtle_text), "synthetic subtle text of CCAT's shape"),
+    "ccat": StandIn(_text(780_000, 47_236, 69, 23_149, make_subtle_text), "synthetic subtle text of CCAT's shape"),
     "astro-ph": StandIn(
-        (), _text(29_882, 99_757, 77, 32_487, make_subtle_text), "synthetic subtle text of astro-ph's shape"
+        _text(29_882, 99_757, 77, 32_487, make_subtle_text), "synthetic subtle text of astro-ph's shape"
     ),
-    "news20": StandIn((), _text(8_000, 300_000, 400, 4_000), "synthetic wide text in place of news20"),
+    "news20": StandIn(_text(8_000, 300_000, 400, 4_000), "synthetic wide text in place of news20"),
     "real-sim": StandIn(
-        (("reuters", "Reuters money-fx in place of real-sim"),),
         _text(20_000, 20_958, 52, 10_000),
         "synthetic text of real-sim's shape",
+        ("reuters", "Reuters money-fx in place of real-sim"),
     ),
-    "reuters": StandIn((), _text(7_770, 8_315, 60, 3_299), "synthetic text of Reuters money-fx's shape"),
-    "imdb": StandIn((), _text(25_000, 44_800, 130, 10_000), "synthetic text of the film reviews' shape"),
-    "mnist": StandIn((), _digits, "8 of scikit-learn's small digits in place of MNIST"),
-    "covertype": StandIn((), _clusters(100_000, 54, 10_000), "synthetic clusters of Covertype's width"),
+    "reuters": StandIn(_text(7_770, 8_315, 60, 3_299), "synthetic text of Reuters money-fx's shape"),
+    "imdb": StandIn(_text(25_000, 44_800, 130, 10_000), "synthetic text of the film reviews' shape"),
+    "mnist": StandIn(_digits, "8 of scikit-learn's small digits in place of MNIST"),
+    "covertype": StandIn(_clusters(100_000, 54, 10_000), "synthetic clusters of Covertype's width"),
 }
 
 OWN_LABELS = {
@@ -191,11 +189,8 @@ def split(name: str, rows: int | None, share: float = 0.2) -> HeldOutSplit:
 
 
 def _load_stand_in(stand_in: StandIn, rows: int | None) -> tuple[Dataset, str]:
-    for name, label in stand_in.real:
-        try:
-            return load(name), label
-        except DatasetNotFoundError:
-            continue
+    if stand_in.real is not None and is_own(stand_in.real[0]):
+        return load(stand_in.real[0]), stand_in.real[1]
     return stand_in.generate(rows), stand_in.called
 
 

@@ -144,9 +144,8 @@ def default_names(course: Course) -> list[str]:
 class PeerFit(NamedTuple):
     """A peer's answer: w, or the coefficients of support vectors; and whether more effort changes nothing."""
 
-    w: np.ndarray | None = None
+    coef: np.ndarray
     support: np.ndarray | None = None
-    coef: np.ndarray | None = None
     b: float = 0.0
     finished: bool = False
 
@@ -231,11 +230,10 @@ class Peer:
             began = time.perf_counter()
             fitted = self.fit(course, effort, seed)
             seconds = time.perf_counter() - began
-        if fitted.w is not None:
-            objective, error = course.judge_weights(fitted.w)
-            return Measurement(seconds, None, None, objective, error), fitted.finished
-        assert fitted.support is not None and fitted.coef is not None
-        judged = course.judge_support(fitted.support, fitted.coef, fitted.b)
+        if fitted.support is None:
+            judged = course.judge_weights(fitted.coef)
+        else:
+            judged = course.judge_support(fitted.support, fitted.coef, fitted.b)
         return Measurement(seconds, None, None, *judged), fitted.finished
 
 
@@ -269,7 +267,7 @@ def _libsvm(course: Course, effort: float, seed: int) -> PeerFit:
     coef = model.dual_coef_
     coef = (coef.toarray() if sp.issparse(coef) else coef)[0]
     finished = int(np.max(model.n_iter_)) < effort
-    return PeerFit(None, model.support_, coef, float(model.intercept_[0]), finished)
+    return PeerFit(coef, model.support_, float(model.intercept_[0]), finished)
 
 
 def _liblinear_official(course: Course, effort: float, seed: int) -> PeerFit:
@@ -385,8 +383,9 @@ class Course:
         """A small course of the same kind, to compile for: both classes, and the reference as it is."""
         sides = [np.flatnonzero(self.y == side)[: -(-rows // 2)] for side in (-1, 1)]
         kept = np.sort(np.concatenate(sides))
-        test, known = (self.X_test[:rows], self.y_test[:rows]), dict(self.references)
-        return replace(self, X=self.X[kept], y=self.y[kept], X_test=test[0], y_test=test[1], references=known)
+        few = replace(self, X=self.X[kept], y=self.y[kept], X_test=self.X_test[:rows], y_test=self.y_test[:rows])
+        few.references = dict(self.references)
+        return few
 
     # --- problems -------------------------------------------------------------------------
 
@@ -433,10 +432,9 @@ class Course:
         if isinstance(problem, SlackConstrained):
             gamma, _, s = problem.level(answer, billed=False)
             scale = s / (gamma * (problem.norm(answer.w) or 1.0))
-            objective, error = self.judge_weights(scale * answer.w)
-            return objective, error, -np.inf
+            return self.judge_weights(scale * answer.w)
         assert isinstance(problem, Regularized)
-        objective, error = self.judge_weights(answer.w)
+        objective, error, _ = self.judge_weights(answer.w)
         return objective, error, problem.dual(answer)
 
     def _judge_expansion(self, problem: KernelProblem, answer: Expansion) -> tuple[float, float, float]:
@@ -450,11 +448,11 @@ class Course:
         answer = answer._replace(b=certificate.b)
         return certificate.objective, self._kernel_error(answer), certificate.bound
 
-    def judge_weights(self, w: np.ndarray) -> tuple[float, float]:
-        """Objective and test error of a linear answer."""
+    def judge_weights(self, w: np.ndarray) -> tuple[float, float, float]:
+        """Objective and test error of weights, which prove no lower bound: it is -inf."""
         w = np.ascontiguousarray(w, np.float64).ravel()
         objective = Regularized(self.X, self.y, self.lam).objective(Solution(w))
-        return float(objective), _wrong(np.asarray(self.X_test @ w), self.y_test)
+        return float(objective), _wrong(np.asarray(self.X_test @ w), self.y_test), -np.inf
 
     def judge_support(self, support: np.ndarray, coef: np.ndarray, b: float) -> tuple[float, float, float]:
         """Objective with a bias, test error and proven lower bound of a peer's kernel machine."""

@@ -1,7 +1,5 @@
 """A race: the same rows, objective and target for all, runs interleaved, one thread, medians; and its files."""
 
-from __future__ import annotations
-
 import json
 import math
 import statistics
@@ -250,7 +248,7 @@ def run_race(
 
 def _prepare(done: Race, tol: float, tell: Tell) -> None:
     """Bound the minimum, say who cannot start, and compile."""
-    course, started = done.course, []
+    course = done.course
     for entry in done.entries:
         entry.kept_out = entry.contestant.missing() or ""
     tell("bounding the minimum", 0, 0)
@@ -260,11 +258,11 @@ def _prepare(done: Race, tol: float, tell: Tell) -> None:
         few.find_reference(tol, warm_seconds, bias)  # compiles, before the time limit of the reference begins
         # To a twentieth of the gap that is raced for.
         course.find_reference(max(0.05 * tol, 1e-9), REFERENCE_TIMES * done.max_time, bias)
+    few.references = dict(course.references)
     for entry in done.entries:
         entry.kept_out = entry.kept_out or entry.contestant.rejects(course) or ""
-        started += [] if entry.kept_out else [entry]
-    few.references = dict(course.references)
-    for entry in started:
+        if entry.kept_out:
+            continue
         tell(f"compiling {entry.name}", 0, 0)
         try:
             for _ in entry.contestant.looks(few, 0, warm_seconds, lambda look: False, tol):
@@ -410,7 +408,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
         A sentence for each thing that is missing, and why.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    content = {**as_json(race), "curves": {entry.name: _curves(entry.runs) for entry in race.entries}}
+    content = {**as_json(race), "curves": {entry.name: [*map(_curve, entry.runs)] for entry in race.entries}}
     write_text(folder / "race.json", json.dumps(content, indent=1, allow_nan=False))
     written = ["race.json", "standings.csv", "curves.csv"]
     shown = table(race)
@@ -423,7 +421,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
 
         drawn = figures(race)
         results = [
-            CellResult({"solver": entry.name, "run": at}, {"looks": _curves([run])[0]}, max(run).seconds, machine())
+            CellResult({"solver": entry.name, "run": at}, {"looks": _curve(run)}, max(run).seconds, machine())
             for entry in race.entries
             for at, run in enumerate(entry.runs)
             if run
@@ -447,11 +445,8 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def _curves(runs: Sequence[Run]) -> list[dict[str, list[Any]]]:
-    return [
-        {name: [finite(getattr(look, name)) for look in run] for name in Measurement._fields if name != "bound"}
-        for run in runs
-    ]
+def _curve(run: Run) -> dict[str, list[Any]]:
+    return {name: [finite(getattr(look, name)) for look in run] for name in Measurement._fields if name != "bound"}
 
 
 def _curve_rows(race: Race) -> list[list[Any]]:

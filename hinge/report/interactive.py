@@ -1,7 +1,5 @@
 """Figures for plotly, as the dictionaries its JavaScript draws: one a panel, to be stacked on a phone."""
 
-from __future__ import annotations
-
 import html
 import math
 import textwrap

@@ -3,8 +3,6 @@
 All text is escaped here, and nothing is loaded from elsewhere.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import math
@@ -21,11 +19,12 @@ from string import Template
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from hinge.display import static
 from hinge.display.figure import Beside, Figure, ReportTable, Value
 from hinge.report import interactive
-from hinge.report.outcome import CellResult, Claim, Finding, Section, Verdict, csv_text, finite, merge, write_text
+from hinge.report.outcome import Claim, Finding, Section, Verdict, csv_text, finite, merge, write_text
 from hinge.version import __version__
 
 VERDICTS = {
@@ -53,7 +52,7 @@ def number(value: Value | np.generic, digits: int = 3) -> str:
     """A value for readers: `digits` significant digits, thousands apart, powers of ten where they help."""
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return NOTHING
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -61,8 +60,6 @@ def number(value: Value | np.generic, digits: int = 3) -> str:
         return f"{value:,}".replace("-", "−")
     if not isinstance(value, float):
         return str(value)
-    if math.isnan(value):
-        return NOTHING
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if value == 0:
@@ -315,22 +312,27 @@ def by_paper(sections: Sequence[Section]) -> list[tuple[str, list[Section]]]:
 
 def _paper(name: str, sections: Sequence[Section], pictures: Mapping[tuple[str, int], Picture]) -> str:
     """The page of one paper."""
-    claims = merge(claim for section in sections for claim in section.outcome.claims)
     body = "\n".join(section_html(section, pictures) for section in sections)
-    return (
-        f'<article class="paper" id="p-{plain_name(name)}"><h1>{escape(name)}</h1>'
-        f'<p class="counts">{_counted(claims)}</p>\n{body}</article>'
-    )
-
-
-def _counted(claims: Sequence[Claim]) -> str:
-    """How many claims have each verdict."""
-    counts = Counter(claim.verdict for claim in claims)
-    return " ".join(
+    counts = _count(sections)
+    counted = " ".join(
         f'<span class="badge {kind}">{sign} {counts[verdict]} {verdict.value}</span>'
         for verdict, (sign, kind, _) in VERDICTS.items()
         if counts[verdict]
     )
+    return (
+        f'<article class="paper" id="p-{plain_name(name)}"><h1>{escape(name)}</h1>'
+        f'<p class="counts">{counted}</p>\n{body}</article>'
+    )
+
+
+def _claims_of(sections: Iterable[Section]) -> list[Claim]:
+    """Each sentence once, with what all these sections measured of it."""
+    return merge(claim for section in sections for claim in section.outcome.claims)
+
+
+def _count(sections: Iterable[Section]) -> Counter[Verdict]:
+    """How many claims have each verdict."""
+    return Counter(claim.verdict for claim in _claims_of(sections))
 
 
 def _contents(sections: Sequence[Section]) -> str:
@@ -350,10 +352,10 @@ def _contents(sections: Sequence[Section]) -> str:
 
 
 def _signs(section: Section) -> str:
-    counts = Counter(claim.verdict for claim in section.outcome.claims)
-    said = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in VERDICTS if counts[verdict])
-    shown = [about for verdict, about in VERDICTS.items() if counts[verdict]]
-    signs = "".join(f'<span class="v {kind}">{sign}</span>' for sign, kind, _ in shown)
+    counts = _count([section])
+    shown = {verdict: about for verdict, about in VERDICTS.items() if counts[verdict]}
+    said = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in shown)
+    signs = "".join(f'<span class="v {kind}">{sign}</span>' for sign, kind, _ in shown.values())
     return f' <span class="signs" role="img" aria-label="{said}" title="{said}">{signs}</span>' if said else ""
 
 
@@ -380,11 +382,10 @@ def _facts(heading: Heading, sections: Sequence[Section]) -> str:
 
 
 def _summary(sections: Sequence[Section]) -> str:
-    claims = merge(claim for section in sections for claim in section.outcome.claims)
-    if not claims:
+    counts = _count(sections)
+    if not counts:
         return '<div id="summary"></div>'  # a race has standings, not claims
-    counts = Counter(claim.verdict for claim in claims)
-    counted = len(claims) - counts[Verdict.OURS]
+    counted = counts.total() - counts[Verdict.OURS]
     chips = [f'<button type="button" class="chip" data-show="all" aria-pressed="true"><b>{counted}</b> claims</button>']
     chips += [
         f'<button type="button" class="chip {kind}" data-show="{kind}" aria-pressed="false"'
@@ -398,22 +399,18 @@ def _summary(sections: Sequence[Section]) -> str:
     )
     papers = ""
     for paper, group in by_paper(sections):
-        found = Counter(claim.verdict for claim in merge(claim for one in group for claim in one.outcome.claims))
+        found = _count(group)
         cells = "".join(f'<td class="n">{found[verdict] or ""}</td>' for verdict in VERDICTS)
         papers += f'<tr><th scope="row"><a href="#p-{plain_name(paper)}">{escape(paper)}</a></th>{cells}</tr>'
     signs = "".join(
         f'<th scope="col" class="n v {kind}" title="{verdict.value}" aria-label="{verdict.value}">{sign}</th>'
         for verdict, (sign, kind, _) in VERDICTS.items()
     )
-    left = dict.fromkeys(claim.sentence for claim in claims)
+    left = {claim.sentence: claim for claim in _claims_of(sections)}  # each stands where it is measured first
     bodies = ""
     for section in sections:
-        rows = ""
-        for claim in claims:
-            if claim.sentence in left and any(one.sentence == claim.sentence for one in section.outcome.claims):
-                del left[claim.sentence]
-                rows += _summary_row(claim)
-        bodies += _summary_group(section, rows)
+        own = [left.pop(claim.sentence) for claim in section.outcome.claims if claim.sentence in left]
+        bodies += _summary_group(section, own)
     return f"""<section id="summary" aria-labelledby="summary-title">
 <h2 id="summary-title">What was found again</h2>
 <p>One sentence of a paper is one claim, whatever the number of sets that it is measured on. In the papers’ tables a
@@ -430,9 +427,10 @@ cell has their number / <b>ours</b>; ★ in a figure is a number that the paper 
 </section>"""
 
 
-def _summary_group(section: Section, rows: str) -> str:
-    if not rows:
+def _summary_group(section: Section, claims: Sequence[Claim]) -> str:
+    if not claims:
         return ""
+    rows = "".join(map(_summary_row, claims))
     return (
         f'<tbody><tr class="group"><th colspan="2" scope="rowgroup"><a href="#{anchor_of(section)}">'
         f"{escape(section.place)}: {escape(section.title)}</a>"
@@ -479,7 +477,8 @@ def write_report(out: Path, sections: Sequence[Section], heading: Heading, jobs:
         _write_cells(section, data)
         for i, figure in enumerate(section.outcome.figures):
             named[section.name, i] = replace(figure, name=_file_name(section.name, figure, taken))
-    saved = _spread(jobs, [(figure, figures) for figure in named.values()])
+    drawing = (delayed(static.save)(figure, figures) for figure in named.values())
+    saved = Parallel(n_jobs=max(1, min(jobs, len(named))))(drawing)
     pictures = {
         key: Picture(f"figures/{png.name}", f"figures/{svg.name}", _inlined(png, svg))
         for key, (png, svg) in zip(named, saved, strict=True)
@@ -489,16 +488,6 @@ def write_report(out: Path, sections: Sequence[Section], heading: Heading, jobs:
     path = out / "report.html"
     write_text(path, page(heading, sections, pictures))
     return path
-
-
-def _spread(jobs: int, tasks: Sequence[tuple[Figure, Path]]) -> Iterable[list[Path]]:
-    """The figures drawn into files, by several processes."""
-    if min(jobs, len(tasks)) < 2:
-        return [static.save(*task) for task in tasks]
-    from joblib import Parallel, delayed
-
-    drawn: list[list[Path]] = Parallel(n_jobs=min(jobs, len(tasks)))(delayed(static.save)(*task) for task in tasks)
-    return drawn
 
 
 def _file_name(experiment: str, figure: Figure, taken: set[str]) -> str:
@@ -525,31 +514,16 @@ def _write_cells(section: Section, folder: Path) -> None:
     content = [vars(result) for result in section.results]
     name = plain_name(section.name)
     write_text(folder / f"{name}.json", json.dumps(finite(content), indent=1, ensure_ascii=False, allow_nan=False))
-    parameters = _names(r.cell for r in section.results)
-    values = [v for v in _names(r.values for r in section.results) if any(_scalar(r, v) for r in section.results)]
+    nested = list | dict | tuple
+    cells = [{k: json.dumps(v) if isinstance(v, nested) else v for k, v in r.cell.items()} for r in section.results]
+    found = [{k: v for k, v in r.values.items() if not isinstance(v, nested)} for r in section.results]
+    parameters, values = (list(dict.fromkeys(k for one in part for k in one)) for part in (cells, found))
     columns = [*parameters, *(f"result {v}" if v in parameters else v for v in values), "cell seconds", "machine"]
-    rows = [
-        [
-            *(_cell(r.cell.get(name)) for name in parameters),
-            *(r.values.get(v) if _scalar(r, v) else None for v in values),
-            r.seconds,
-            r.machine,
-        ]
-        for r in section.results
-    ]
+    rows = (
+        [*map(cell.get, parameters), *map(value.get, values), result.seconds, result.machine]
+        for cell, value, result in zip(cells, found, section.results, strict=True)
+    )
     write_text(folder / f"{name}.csv", csv_text(columns, rows))
-
-
-def _names(parts: Iterable[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(name for part in parts for name in part))
-
-
-def _scalar(result: CellResult, name: str) -> bool:
-    return name in result.values and not isinstance(result.values[name], list | dict | tuple)
-
-
-def _cell(value: object) -> Any:
-    return json.dumps(value) if isinstance(value, list | dict | tuple) else value
 
 
 def _claim_rows(sections: Sequence[Section], scale: str) -> list[dict[str, Any]]:

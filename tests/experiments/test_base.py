@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -69,10 +71,11 @@ def test_one_sentence_is_one_claim_whatever_the_number_of_sets():
 def test_a_draft_has_no_empty_figures_and_tables():
     draft = Draft("made-up", ["a note"])
     empty, shown = Panel("empty", "x", "y", []), Panel("shown", "x", "y", [Series("one", [1.0], [2.0])])
-    for part, panels in (("", [empty, shown]), ("none", [empty]), ("more", [shown])):
+    more = replace(shown, series=[Series("no points", [], []), *shown.series])
+    for part, panels in (("", [empty, shown]), ("none", [empty]), ("more", [more])):
         draft.figure("Caption.", panels, part)
     draft.table("Caption.", ["a"], [])
-    draft.table("Caption.", ["a", "b"], [[1, 2.0], [2, None]], "two", digits=4)
+    draft.table("Caption.", ["a", "b"], [[1, 2.0], (2, float("nan"))], "two", digits=4)
     draft.print_table("Printed.", ["a"], [])
     outcome = draft.outcome
     assert [(figure.name, list(figure.panels)) for figure in outcome.figures] == [
@@ -97,8 +100,12 @@ def test_grids_and_what_is_picked_from_them():
     results = CellResults(CellResult(cell, {"v": 10 * cell["seed"], "note": cell["set"]}, 0.0, "") for cell in cells)
     assert results.where(set="b", seed=2).column("v") == [20]
     assert results.where(set="c") == []
+    assert grid(set="a", rows=None, lam=0.5, seed=[0]) == [{"set": "a", "rows": None, "lam": 0.5, "seed": 0}]
     assert results.values_of("set") == ["a", "b"]
     assert results.notes() == ["a", "b"]
+    assert results.where(set="b").median("v") == 10.0 and np.isnan(CellResults().median("v"))
+    runs = CellResults(CellResult({}, {"looks": [{"v": 9.0}, {"v": float(k)}]}, 0.0, "") for k in range(3))
+    assert runs.end("v") == 1.0 and np.isnan(CellResults().end("v"))
 
 
 @pytest.mark.slow

@@ -1,3 +1,4 @@
+import math
 from itertools import islice, pairwise
 
 import numpy as np
@@ -11,12 +12,18 @@ from hinge.experiments.measure import (
     evaluate_at,
     first_below,
     growing,
+    last,
+    late_rate,
+    line_of,
     log_spaced,
     margin_after_slack,
     mean_hinge,
     minimum,
+    power_law,
+    ratio,
     slope,
     spread,
+    value_at,
 )
 from hinge.problems import Regularized, Solution
 from hinge.solvers import Newton, Pegasos
@@ -96,10 +103,28 @@ def test_spreads_crossings_and_slopes():
     assert (found.x, found.y, found.low, found.high) == ([1, 2], [11, 12], [1, 2], [31, 32])
     looks = [{"x": 1, "y": 5.0}, {"x": 2, "y": 3.0}, {"x": 3, "y": 1.0}]
     assert first_below(looks, "x", "y", 3.0) == 2
-    assert first_below(looks, "x", "y", 0.5) is None
+    assert first_below(looks, "x", "y", 0.5) == math.inf
     assert slope([0.005, 0.01, 0.03, 0.1], [180.0] * 4) == 0.0
     assert slope([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
     assert np.isnan(slope([2], [3.0])) and np.isnan(slope([], []))
+    assert np.isnan(slope([1, 2], [3.0, 12.0], least=3))
+
+
+def test_what_is_unknown_is_not_a_number():
+    line, empty = line_of("l", {1: 4.0, 2: math.inf, 3: math.nan, 4: 2.0}), band("e", [], "x", "y")
+    assert (line.x, line.y) == ([1, 4], [4.0, 2.0])
+    assert (empty.x, empty.y) == ([], [])
+    assert (last(line), value_at(line, 1)) == (2.0, 4.0)
+    assert np.isnan([last(empty), value_at(line, 2), ratio(None, 1.0), ratio(1.0, None), ratio(1.0, 0.0)]).all()
+    assert ratio(0.0, 2.0) == 0.0
+
+
+def test_laws_through_a_point_of_a_line_and_rates_at_its_end():
+    line = line_of("l", {1: 1.0, 10: 5.0, 100: 0.5, 1000: 0.05})
+    assert power_law("law", line, 2).y == pytest.approx([1.0, 1e2, 1e4, 1e6])
+    assert power_law("law", line, 1, point=-1).y == pytest.approx([5e-5, 5e-4, 5e-3, 0.05])
+    assert late_rate(line, 10) == pytest.approx(1.0)
+    assert np.isnan(late_rate(line, 10, least=4)) and np.isnan(late_rate(band("e", [], "x", "y"), 1))
 
 
 def test_the_margin_after_slack_is_a_water_level():

@@ -1,14 +1,12 @@
 """Pegasos, section 4: three ways to a bias, one of them with two kinds of steps, on sets with few positive rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from hinge.display.figure import Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, of_sets, slope
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, last, late_rate, log_spaced, of_sets, ratio
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
@@ -21,8 +19,7 @@ SEEDS = {"tiny": 2, "full": 5}
 ROWS = {"tiny": 1500, "full": None}
 BUDGET = {"tiny": 20_000, "full": 1_000_000}  # rows read, k of them in an iteration
 BATCHES = {"tiny": (10, 1000), "full": (10, 100, 1000)}
-LARGEST = "exact, k = 1000"
-
+SMALLEST, LARGEST = "exact, k = 10", "exact, k = 1000"
 
 WAYS: dict[str, tuple[Bias, Pegasos]] = {
     "no bias": ("none", Pegasos(output="last")),
@@ -32,8 +29,6 @@ WAYS: dict[str, tuple[Bias, Pegasos]] = {
     **{f"exact, k = {k}": ("free", Pegasos(output="last", bias="exact", batch_size=k)) for k in BATCHES["full"]},
 }
 """Ways to learn a bias: the bias of the problem, and the solver."""
-Runs = dict[str, list[list[Evaluation]]]
-Optima = dict[str, dict[str, Any]]
 OPTIMA: dict[str, Bias] = {"no bias": "none", "constant feature": "penalized", "free bias": "free"}
 
 
@@ -46,10 +41,10 @@ class PegasosBias(Experiment):
         """The three optima, and every way over the seeds."""
         cells: list[Cell] = []
         for name in SETS[scale]:
-            common: dict[str, Any] = {"set": [name], "rows": [ROWS[scale]], "lam": [LAMS[name]]}
-            cells += grid(**common, optimum=list(OPTIMA), seed=[0])
+            common: dict[str, Any] = {"set": name, "rows": ROWS[scale], "lam": LAMS[name]}
+            cells += grid(**common, optimum=OPTIMA, seed=0)
             ways = [w for w, (_, solver) in WAYS.items() if solver.batch_size in (1, *BATCHES[scale])]
-            cells += grid(**common, way=ways, seed=range(SEEDS[scale]), budget=[BUDGET[scale]])
+            cells += grid(**common, way=ways, seed=range(SEEDS[scale]), budget=BUDGET[scale])
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
@@ -75,9 +70,8 @@ class PegasosBias(Experiment):
             return {**evaluate(result.solution), "bound": float(result.certificate.bound), **said}
         solver = WAYS[cell["way"]][1]
         k = solver.cost(problem).rows
-        looks = evaluate_at(
-            problem, solver, [rows // k for rows in log_spaced(1000, cell["budget"])], evaluate, cell["seed"]
-        )
+        at = [rows // k for rows in log_spaced(1000, cell["budget"])]
+        looks = evaluate_at(problem, solver, at, evaluate, cell["seed"])
         return {"looks": [{**look, "rows": look["iteration"] * k} for look in looks], **said}
 
     def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
@@ -90,60 +84,47 @@ class PegasosBias(Experiment):
                 continue  # without the optima there is nothing to compare with
             best = optima["free bias"]["bound"]
             title = f"{values['label']}, {100 * values['positive']:.1f}% positive"
-            runs = {w: found.column("looks") for w in WAYS if (found := part.where(way=w))}
-            curves = {w: band(w, _above(looks, "objective", best), "rows", "above") for w, looks in runs.items()}
+            runs = {w: part.where(way=w) for w in WAYS}
+            curves = {w: _curve(w, found, "objective", best) for w, found in runs.items()}
             panels.append(loglog(title, "rows read", "objective above the free-bias optimum", list(curves.values())))
             for o, v in optima.items():
                 rows.append(_row(title, f"optimum, {o}", v["objective"], best, v["error"]))
-            for w, looks in runs.items():
-                ends = {key: float(np.median([one[-1][key] for one in looks])) for key in ("objective", "error")}
-                rows.append(_row(title, f"Pegasos, {w}", ends["objective"], best, ends["error"]))
+            for w, found in runs.items():
+                if found:
+                    rows.append(_row(title, f"Pegasos, {w}", found.end("objective"), best, found.end("error")))
+            none, constant, free = (optima.get(o, {}) for o in OPTIMA)
+            where = f"λ = {LAMS[name]:g}, optima to a gap of 1e-4"
+            claims.add("crucial", title, ratio(none.get("error"), free["error"]), "often crucial", where)
+            excess = ratio(constant.get("objective"), free["bound"]) - 1
+            claims.add("different", title, excess, "slightly different", where)
             where = f"λ = {LAMS[name]:g}, {BUDGET[scale]:,} rows read, last iterate, median of {seeds} seeds"
-            _optima_claims(claims, optima, title, f"λ = {LAMS[name]:g}, optima to a gap of 1e-4")
-            _way_claims(claims, runs, optima, curves, title, where)
+            own = _curve("", runs["constant feature"], "own", constant.get("bound", np.nan))
+            _way_claims(claims, curves, last(own), title, where)
         draft.figure(self.text("caption", lams=of_sets("{:g}", LAMS, SETS[scale]), seeds=seeds), panels)
         columns = ("set", "method", "objective (11)", "above the optimum, %", "test error, %")
         draft.table(self.text("table_caption", budget=BUDGET[scale]), columns, rows, digits=4)
 
 
-def _above(runs: list[list[Evaluation]], value: str, best: float) -> list[list[Evaluation]]:
-    return [[{**look, "above": look[value] - best} for look in looks] for looks in runs]
+def _curve(label: str, runs: CellResults, value: str, best: float) -> Series:
+    """An objective above the least one, over the rows read."""
+    above = [[{**look, "above": look[value] - best} for look in looks] for looks in runs.column("looks")]
+    return band(label, above, "rows", "above")
 
 
 def _row(title: str, method: str, objective: float, best: float, wrong: float) -> list[str | float]:
     return [title, method, objective, 100 * (objective / best - 1), 100 * wrong]
 
 
-def _optima_claims(claims: Claims, optima: Optima, title: str, where: str) -> None:
-    free, none, constant = (optima.get(o) for o in ("free bias", "no bias", "constant feature"))
-    crucial = none["error"] / free["error"] if none and free and free["error"] else None
-    claims.add("crucial", title, crucial, "often crucial", where)
-    different = constant["objective"] / free["bound"] - 1 if constant and free else None
-    claims.add("different", title, different, "slightly different", where)
-
-
-def _way_claims(claims: Claims, runs: Runs, optima: Optima, curves: dict[str, Series], title: str, where: str) -> None:
-    ends = {way: curve.y[-1] for way, curve in curves.items()}
-    slower = both = batch = None
-    if "sub-gradient" in curves and "constant feature" in runs and "constant feature" in optima:
-        own = _above(runs["constant feature"], "own", optima["constant feature"]["bound"])
-        slower = ends["sub-gradient"] / band("", own, "rows", "above").y[-1]
-    if LARGEST in ends:
-        others = [ends[w] for w in ("constant feature", "sub-gradient") if w in ends]
-        both = ends[LARGEST] / min(others) if len(others) == 2 else None
-        small = f"exact, k = {BATCHES['full'][0]}"
-        batch = ends[small] / ends[LARGEST] if small in ends else None
+def _way_claims(claims: Claims, curves: dict[str, Series], own: float, title: str, where: str) -> None:
+    """What is said of each way; `own` is what the constant feature ends with, by its own objective."""
+    ends = {way: last(curve) for way, curve in curves.items()}
     for sentence, way in (("root", "sub-gradient"), ("eta", "sub-gradient, η")):
-        claims.add(sentence, title, _rate(curves[way]) if way in curves else None, 0.5, where)
-    claims.add("slower", title, slower, "slower", where)
-    claims.add("both", title, both, "advantages of both", where)
-    claims.add("large_k", title, batch, "large k only", where)
-
-
-def _rate(curve: Series) -> float | None:
-    """The exponent over the last two decades."""
-    late = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if x >= curve.x[-1] / 100 and y > 0]
-    return -slope(*zip(*late, strict=True)) if len(late) > 1 else None
+        two_decades = late_rate(curves[way], max(curves[way].x, default=0.0) / 100)
+        claims.add(sentence, title, two_decades, 0.5, where)
+    least = float(np.minimum(ends["constant feature"], ends["sub-gradient"]))
+    claims.add("slower", title, ratio(ends["sub-gradient"], own), "slower", where)
+    claims.add("both", title, ratio(ends[LARGEST], least), "advantages of both", where)
+    claims.add("large_k", title, ratio(ends[SMALLEST], ends[LARGEST]), "large k only", where)
 
 
 experiment = PegasosBias()

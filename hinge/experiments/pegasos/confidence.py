@@ -1,7 +1,5 @@
 """Pegasos, Theorem 3 and Eq. (9): how sure a single run is, and what the best of several is worth."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, ClassVar
 
@@ -9,7 +7,7 @@ import numpy as np
 
 from hinge.bounds import pegasos_gap
 from hinge.display.figure import Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid, share_at_most
 from hinge.experiments.measure import above_minimum
 from hinge.solvers import Amplified, Pegasos, Solver, trace
 
@@ -38,7 +36,7 @@ class PegasosConfidence(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Batches of seeds."""
-        return grid(set=SETS[scale], rows=[ROWS[scale]], T=[T[scale]], each=[EACH[scale]], seed=range(BATCHES[scale]))
+        return grid(set=SETS[scale], rows=ROWS[scale], T=T[scale], each=EACH[scale], seed=range(BATCHES[scale]))
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The excess of every seed, in each way."""
@@ -88,7 +86,7 @@ def _claims(
 ) -> None:
     bounds = {"random": mean_bound / experiment.delta, "best": mean_bound * math.e * experiment.runs}
     for sentence, (way, bound) in zip(("theorem_3", "equation_9"), bounds.items(), strict=True):
-        share = float(np.mean(np.array(excess[way]) <= bound))
+        share = share_at_most(excess[way], bound)
         said = f"{where}; the bound is {bound:.3g}, w = 0 has {at_zero:.3g}"
         sure = "w = 0 is within the bound" if bound >= at_zero else ""
         claims.add(sentence, label, share, 1 - experiment.delta, said, sure=sure)

@@ -1,12 +1,11 @@
 """Pegasos, Table 1 on Covertype: three scalings side by side, as the paper states none and the verdict turns on it."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from hinge.display.figure import loglog
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
@@ -46,20 +45,11 @@ class PegasosCovertype(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Both methods with each scaling."""
-        return grid(
-            set=[NAME],
-            rows=[ROWS[scale]],
-            scaling=list(SCALINGS),
-            method=[PERF, PEGASOS],
-            seed=range(REPEATS[scale]),
-            T=[LAST[scale]],
-            limit=[LIMIT[scale]],
-        )
+        runs: dict[str, Any] = {"scaling": SCALINGS, "method": [PERF, PEGASOS], "seed": range(REPEATS[scale])}
+        return grid(set=NAME, rows=ROWS[scale], **runs, T=LAST[scale], limit=LIMIT[scale])
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Objective and test error on the way, against seconds that hold no evaluation."""
-        from threadpoolctl import threadpool_limits
-
         chosen, rows = choose(NAME, cell["rows"]), rescale(cell["scaling"], cell["rows"])
         with threadpool_limits(1):
             found = run_on(cell, *rows)

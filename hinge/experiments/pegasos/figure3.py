@@ -1,7 +1,5 @@
 """Pegasos, Figure 3: what a larger mini-batch is worth, at fixed T and at fixed kT."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hinge.display.figure import Panel, Series, level_line
@@ -27,12 +25,9 @@ class PegasosFigure3(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every k, with T or kT held, over the seeds."""
-        cells = grid(
-            set=["astro-ph", "imdb"], held=["T", "kT"], k=BATCHES[scale], seed=range(SEEDS[scale]), rows=[ROWS[scale]]
-        )
-        return [
-            {**cell, "T": FIXED_T[scale] if cell["held"] == "T" else FIXED_KT[scale] // cell["k"]} for cell in cells
-        ]
+        seeds, rows = range(SEEDS[scale]), ROWS[scale]
+        cells = grid(set=["astro-ph", "imdb"], held=["T", "kT"], k=BATCHES[scale], seed=seeds, rows=rows)
+        return [{**c, "T": FIXED_T[scale] if c["held"] == "T" else FIXED_KT[scale] // c["k"]} for c in cells]
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The objective of the last iterate, as in the paper, above the optimum."""

@@ -1,15 +1,13 @@
 """Pegasos, section 4: kernel evaluations, where inner products are made of the support vectors so far."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from hinge.display.figure import Series, loglog
+from hinge.display.figure import loglog
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import Evaluation, first_below, log_spaced, slope
+from hinge.experiments.measure import Evaluation, first_below, line_of, log_spaced, slope, value_at
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
 from hinge.monitoring import Stop
@@ -39,7 +37,7 @@ class PegasosKernel(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every number of rows, over the seeds."""
-        return grid(set=[SET], rows=SIZES[scale], seed=range(SEEDS[scale]), most=[MOST[scale]])
+        return grid(set=SET, rows=SIZES[scale], seed=range(SEEDS[scale]), most=MOST[scale])
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Excess, support vectors and evaluations on the way, as if nothing were kept but the coefficients."""
@@ -59,20 +57,11 @@ class PegasosKernel(Experiment):
         """T and evaluations over ε, and over m."""
         sizes, eps, label = results.values_of("rows"), ACCURACIES[scale], results.first["label"]
         needs = {
-            what: {(m, e): found for m in sizes for e in eps if (found := _first(results.where(rows=m), what, e))}
+            what: {m: line_of(f"m = {m:,}", {e: _first(results.where(rows=m), what, e) for e in eps}) for m in sizes}
             for what in ("iteration", "evaluations", "support")
         }
         panels = [
-            loglog(
-                label,
-                "ε, absolute accuracy",
-                words,
-                [
-                    Series(f"m = {m:,}", [e for e, _ in line], [found for _, found in line])
-                    for m in sizes
-                    if (line := [(e, needs[what][m, e]) for e in eps if (m, e) in needs[what]])
-                ],
-            )
+            loglog(label, "ε, absolute accuracy", words, list(needs[what].values()))
             for what, words in (("iteration", "T, iterations"), ("evaluations", "kernel evaluations"))
         ]
         caption = self.text("caption", label=label, variance=VARIANCE, lam=LAM, seeds=results.seeds)
@@ -80,30 +69,25 @@ class PegasosKernel(Experiment):
         draft.figure(caption, panels)
         largest, least = max(sizes), min(eps)
 
-        def over_eps(what: str) -> float | None:
-            line = {e: needs[what][largest, e] for e in eps if (largest, e) in needs[what]}
-            return -slope(list(line), list(line.values())) if len(line) == len(eps) else None
+        def over_eps(what: str) -> float:
+            line = needs[what][largest]
+            return -slope(line.x, line.y, len(eps))
 
-        def over_m(what: str) -> float | None:
-            line = {m: needs[what][m, least] for m in sizes if (m, least) in needs[what]}
-            return slope(list(line), list(line.values())) if len(line) > 1 else None
-
-        of_m, here = over_m("iteration"), f"{where}, m = {largest:,}"
-        support, iterations = (needs[what].get((largest, least)) for what in ("support", "iteration"))
-        share = support / min(largest, iterations) if support and iterations else None
+        over_m = line_of("", {m: value_at(line, least) for m, line in needs["iteration"].items()})
+        here = f"{where}, m = {largest:,}"
+        support, iterations = (value_at(needs[what][largest], least) for what in ("support", "iteration"))
         all_eps = f"{here}, ε = {', '.join(f'{e:g}' for e in eps)}"
         draft.claims.add("accurate", f"{label}, ε^-p", over_eps("iteration"), 1.0, all_eps)
         all_m = f"{where}, m = {', '.join(f'{m:,}' for m in sizes)}, ε = {least:g}"
-        draft.claims.add("accurate", f"{label}, m^p", None if of_m is None else abs(of_m), 0.0, all_m)
+        draft.claims.add("accurate", f"{label}, m^p", abs(slope(over_m.x, over_m.y)), 0.0, all_m)
         draft.claims.add("evaluations", label, over_eps("evaluations"), 2.0, all_eps)
-        draft.claims.add("inner", label, share, 1.0, f"{here}, ε = {least:g}")
+        draft.claims.add("inner", label, support / min(iterations, largest), 1.0, f"{here}, ε = {least:g}")
 
 
-def _first(part: CellResults, what: str, eps: float) -> float | None:
-    """The median over the seeds of a count at the first evaluation within ε; None where one run has none."""
+def _first(part: CellResults, what: str, eps: float) -> float:
+    """The median over the seeds of a count at the first evaluation within ε; infinite where one run has none."""
     found = [first_below(looks, what, "excess", eps) for looks in part.column("looks")]
-    known = [one for one in found if one is not None]
-    return float(np.median(known)) if known and len(known) == len(found) else None
+    return float(np.median(found)) if max(found) < np.inf else np.inf
 
 
 experiment = PegasosKernel()

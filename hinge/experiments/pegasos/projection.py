@@ -1,12 +1,11 @@
 """Pegasos, section 5: what the projection step is worth, for Pegasos and for Norma."""
 
-from __future__ import annotations
-
+import math
 from typing import Any
 
 from hinge.display.figure import Series, loglog
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import above_minimum, band, evaluate_at, log_spaced
+from hinge.experiments.measure import above_minimum, band, evaluate_at, log_spaced, ratio, value_at
 from hinge.solvers import Norma, Pegasos
 
 SEEDS = {"tiny": 2, "full": 5}
@@ -24,14 +23,8 @@ class PegasosProjection(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Both solvers, with and without, over the seeds."""
-        return grid(
-            set=["astro-ph", "imdb"],
-            solver=["Pegasos", "Norma"],
-            projection=[True, False],
-            seed=range(SEEDS[scale]),
-            rows=[ROWS[scale]],
-            T=[LAST[scale]],
-        )
+        both: dict[str, Any] = {"solver": ["Pegasos", "Norma"], "projection": [True, False]}
+        return grid(set=["astro-ph", "imdb"], **both, seed=range(SEEDS[scale]), rows=ROWS[scale], T=LAST[scale])
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The objective of the last iterate above the optimum, on the way to T."""
@@ -51,16 +44,12 @@ class PegasosProjection(Experiment):
         panels, claims, seeds = [], draft.claims, results.seeds
         for _, part in results.by("set"):
             label = part.first["label"]
-            lines: dict[tuple[str, bool], Series] = {}
-            for solver, of_solver in part.by("solver"):
-                for projection, found in of_solver.by("projection"):
-                    called = f"{solver}, {'' if projection else 'not '}projected"
-                    lines[solver, projection] = band(called, found.column("looks"), "iteration", "excess")
+            lines = {(s, p): _line(part, s, p) for s in ("Pegasos", "Norma") for p in (True, False)}
             panels.append(loglog(label, "T, iterations", "objective above the optimum", list(lines.values())))
             where = f"{label}, λ = {self.lam:g}, last iterate, median of {seeds} seeds"
             last = LAST[scale]
             late = _ratio(lines, "Pegasos", last)
-            said = where + (f"; after {last:,} iterations {late:.2f}" if late else "")
+            said = where if math.isnan(late) else f"{where}; after {last:,} iterations {late:.2f}"
             for T in self.early:
                 claims.add("important", f"{label}, T = {T:,}", _ratio(lines, "Pegasos", T), "important", said)
             for T in (self.early[-1], last):
@@ -68,13 +57,16 @@ class PegasosProjection(Experiment):
         draft.figure(self.text("caption", seeds=seeds), panels)
 
 
-def _ratio(lines: dict[tuple[str, bool], Series], solver: str, T: int) -> float | None:
+def _line(part: CellResults, solver: str, projection: bool) -> Series:
+    """The excess over T of a solver with the projection, or without."""
+    found = part.where(solver=solver, projection=projection)
+    label = f"{solver}, {'' if projection else 'not '}projected"
+    return band(label, found.column("looks"), "iteration", "excess")
+
+
+def _ratio(lines: dict[tuple[str, bool], Series], solver: str, T: int) -> float:
     """Excess without the projection over that with it, after T iterations."""
-    if (solver, True) not in lines or (solver, False) not in lines:
-        return None
-    values = [dict(zip(s.x, s.y, strict=True)).get(T) for s in (lines[solver, False], lines[solver, True])]
-    without, with_ = values
-    return None if without is None or not with_ else without / with_
+    return ratio(value_at(lines[solver, False], T), value_at(lines[solver, True], T))
 
 
 experiment = PegasosProjection()

@@ -1,15 +1,12 @@
 """Pegasos, Theorems 2 and 3: iterations to an accuracy, against m, ε and λ."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from operator import neg
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.bounds import Numbers, pegasos_iterations
+from hinge.bounds import pegasos_iterations
 from hinge.display.figure import Series, loglog
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, above_minimum, log_spaced, slope, spread_of
@@ -25,6 +22,29 @@ SIZE = {"tiny": 2000, "full": 80_000}  # where λ varies
 EPS = {"tiny": 0.05, "full": 0.01}  # where m or λ vary; none of the accuracies is smaller
 
 
+class Sweep(NamedTuple):
+    """One of m, ε and λ varies: its name and axis, the others, p as the paper has it, and m, λ and ε of each point."""
+
+    name: str
+    axis: str
+    held: str
+    paper: float | str
+    points: dict[float, tuple[int, float, float]]
+
+
+def _sweeps(scale: Scale) -> dict[str, Sweep]:
+    """By the sentence that is judged."""
+    m, lam, eps = SIZE[scale], LAM[scale], EPS[scale]
+    of_m: dict[float, tuple[int, float, float]] = {one: (one, lam, eps) for one in SIZES[scale]}
+    of_eps = {one: (m, lam, one) for one in ACCURACIES[scale]}
+    of_lam = {one: (m, one, eps) for one in LAMS[scale]}
+    return {
+        "of_m": Sweep("m", "m, rows of the training set", f"λ = {lam:g}, ε = {eps:g}", "p = 0", of_m),
+        "of_eps": Sweep("ε", "ε, absolute accuracy", f"λ = {lam:g}, m = {m:,}", 1.0, of_eps),
+        "of_lam": Sweep("λ", "λ", f"ε = {eps:g}, m = {m:,}", 1.0, of_lam),
+    }
+
+
 class PegasosScaling(Experiment):
     """The first T at which the last iterate is ε-accurate, m, ε and λ varied one at a time."""
 
@@ -32,12 +52,13 @@ class PegasosScaling(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every m at one λ, and every λ at one m, over the seeds; ε is read off the curves."""
-        cells: list[Cell] = []
-        for name in SETS[scale]:
-            places = [(m, LAM[scale]) for m in SIZES[scale]] + [(SIZE[scale], lam) for lam in LAMS[scale]]
-            for rows, lam in dict.fromkeys(places):
-                cells += grid(set=[name], rows=[rows], lam=[lam], eps=[EPS[scale]], seed=range(SEEDS[scale]))
-        return cells
+        points = [(m, lam) for sweep in _sweeps(scale).values() for m, lam, _ in sweep.points.values()]
+        return [
+            cell
+            for name in SETS[scale]
+            for m, lam in dict.fromkeys(points)
+            for cell in grid(set=name, rows=m, lam=lam, eps=EPS[scale], seed=range(SEEDS[scale]))
+        ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The excess of the last iterate, until it is ε for the first time."""
@@ -53,37 +74,32 @@ class PegasosScaling(Experiment):
 
     def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """A panel for each of m, ε and λ, with the law of the theorem through the measurements."""
-        claims, lam, size, eps = draft.claims, LAM[scale], SIZE[scale], EPS[scale]
         for name, part in results.by("set"):
-            label, R = part.first["label"], float(part.first["R"])
-            by_m = _points([(m, part.where(rows=m, lam=lam), eps) for m in SIZES[scale]])
-            by_eps = _points([(one, part.where(rows=size, lam=lam), one) for one in ACCURACIES[scale]])
-            by_lam = _points([(one, part.where(rows=size, lam=one), eps) for one in LAMS[scale]])
-            seeds = f"median of {part.seeds} seeds"
-            titles = f"λ = {lam:g}, ε = {eps:g}", f"λ = {lam:g}, m = {size:,}", f"ε = {eps:g}, m = {size:,}"
-            axes = "m, rows of the training set", "ε, absolute accuracy", "λ"
-            laws = (
-                lambda x, R=R: np.full(len(x), pegasos_iterations(lam, eps, R)),
-                lambda x, R=R: pegasos_iterations(lam, x, R),
-                lambda x, R=R: pegasos_iterations(x, eps, R),
-            )
-            panels = []
-            for title, axis, measured, law in zip(titles, axes, (by_m, by_eps, by_lam), laws, strict=True):
-                lines = []
-                if measured.x:
-                    lines = [measured, _fit_law(measured, np.asarray(law(np.array(measured.x))))]
-                panels.append(loglog(f"{label}: {title}", axis, "T, iterations", lines))
-            draft.figure(self.text("caption", label=label, seeds=seeds), panels, name)
+            label, R, seeds = part.first["label"], float(part.first["R"]), f"median of {part.seeds} seeds"
             where = f"last iterate, first T with an excess of ε, {seeds}, "
-            of_m = _exponent(by_m, len(SIZES[scale]), abs)
-            claims.add("of_m", label, of_m, "p = 0", f"{where}m = {_join_numbers(SIZES[scale])}, {titles[0]}")
-            of_eps = _exponent(by_eps, len(ACCURACIES[scale]), neg)
-            claims.add("of_eps", label, of_eps, 1.0, f"{where}ε = {_join_numbers(ACCURACIES[scale])}, {titles[1]}")
-            of_lam = _exponent(by_lam, len(LAMS[scale]), neg)
-            claims.add("of_lam", label, of_lam, 1.0, f"{where}λ = {_join_numbers(LAMS[scale])}, {titles[2]}")
-            bound = _above_bound((by_m, by_eps, by_lam), laws)
+            panels, shares = [], []
+            for sentence, sweep in _sweeps(scale).items():
+                reached = {x: _iterations_to(part, *point) for x, point in sweep.points.items()}
+                measured = spread_of("Pegasos", {x: T for x, T in reached.items() if T})
+                law = np.array([pegasos_iterations(*sweep.points[x][1:], R) for x in measured.x])
+                lines = [measured, _fit_law(measured, law)] if measured.x else []
+                panels.append(loglog(f"{label}: {sweep.held}", sweep.axis, "T, iterations", lines))
+                p = slope(measured.x, measured.y, len(sweep.points))
+                values = ", ".join(f"{x:,}" if x >= 1 else f"{x:g}" for x in sweep.points)
+                said = f"{where}{sweep.name} = {values}, {sweep.held}"
+                draft.claims.add(sentence, label, abs(p) if sentence == "of_m" else -p, sweep.paper, said)
+                shares += (np.array(measured.y) / law).tolist()
+            draft.figure(self.text("caption", label=label, seeds=seeds), panels, name)
             given_up = "a run is given up at a fifth of the bound"
-            claims.add("bound", label, bound, 1.0, f"{where}all of the above, R = {R:.2f}", sure=given_up)
+            said = f"{where}all of the above, R = {R:.2f}"
+            draft.claims.add("bound", label, max(shares, default=None), 1.0, said, sure=given_up)
+
+
+def _iterations_to(part: CellResults, m: int, lam: float, eps: float) -> list[float]:
+    """The T of each seed at which the excess is ε; none where a seed did not come to it."""
+    reached = [_first_accurate(looks, eps) for looks in part.where(rows=m, lam=lam).column("looks")]
+    found = [T for T in reached if T is not None]
+    return found if len(found) == len(reached) else []
 
 
 def _first_accurate(looks: Sequence[Evaluation], eps: float) -> float | None:
@@ -96,33 +112,9 @@ def _first_accurate(looks: Sequence[Evaluation], eps: float) -> float | None:
     return None
 
 
-def _points(places: Sequence[tuple[float, CellResults, float]]) -> Series:
-    """The median T over the seeds at each place; a place that some seed did not reach is left out."""
-    groups: dict[float, list[float]] = {}
-    for x, results, eps in places:
-        reached = [_first_accurate(looks, eps) for looks in results.column("looks")]
-        found = [T for T in reached if T is not None]
-        if found and len(found) == len(reached):
-            groups[x] = found
-    return spread_of("Pegasos", groups)
-
-
 def _fit_law(measured: Series, law: np.ndarray) -> Series:
     factor = np.exp(np.mean(np.log(measured.y) - np.log(law)))
     return Series(f"theorem × {factor:.2g}", measured.x, (factor * law).tolist(), kind="theory")
-
-
-def _exponent(measured: Series, wanted: int, sign: Callable[[float], float]) -> float | None:
-    return sign(slope(measured.x, measured.y)) if len(measured.x) == wanted else None
-
-
-def _above_bound(measured: Sequence[Series], laws: Sequence[Callable[..., Numbers]]) -> float | None:
-    ratios = [float(np.max(np.array(s.y) / law(np.array(s.x)))) for s, law in zip(measured, laws, strict=True) if s.x]
-    return max(ratios, default=None)
-
-
-def _join_numbers(values: Sequence[float]) -> str:
-    return ", ".join(f"{v:,}" if v >= 1 else f"{v:g}" for v in values)
 
 
 experiment = PegasosScaling()

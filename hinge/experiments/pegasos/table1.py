@@ -1,7 +1,6 @@
 """Pegasos, Table 1: seconds of Pegasos, SVM-Perf and SVM-Light, and of what is used today."""
 
-from __future__ import annotations
-
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -13,10 +12,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
 
 from hinge.display.figure import Beside, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, of_sets, slope
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid, median
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, of_sets, ratio, slope
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
 from hinge.problems import Regularized, Solution
@@ -68,20 +68,18 @@ class PegasosTable1(Experiment):
         """Every method on every set, and LIBSVM on parts of them."""
         cells: list[Cell] = []
         for name in SETS[scale]:
-            common: dict[str, Any] = {"set": [name], "rows": [ROWS[scale]], "limit": [LIMIT[scale]]}
+            common: dict[str, Any] = {"set": name, "rows": ROWS[scale], "limit": LIMIT[scale]}
             for method in (PERF, *OUTPUTS, *OTHERS):
                 once = name == "covertype" and method not in (PERF, OTHERS[0])  # half a minute each
                 repeats = range(1 if once else REPEATS[scale])
-                cells += grid(**common, method=[method], T=[LAST[scale][name]], seed=repeats)
+                cells += grid(**common, method=method, T=LAST[scale][name], seed=repeats)
             for part in LIBSVM_ROWS[scale].get(name, ()):
                 once = part > 10_000  # minutes each
-                cells += grid(**common, method=[LIBSVM], part=[part], seed=range(1 if once else REPEATS[scale]))
+                cells += grid(**common, method=LIBSVM, part=part, seed=range(1 if once else REPEATS[scale]))
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Objective and test error on the way, against seconds that hold no evaluation."""
-        from threadpoolctl import threadpool_limits
-
         with threadpool_limits(1):  # SVM-Perf's planes and Newton's Hessian are for BLAS
             return _run_method(cell)
 
@@ -95,38 +93,21 @@ class PegasosTable1(Experiment):
             runs = RunsAtGoal(name, part)
             lines, own = runs.compare((PERF, *OUTPUTS, *OTHERS))
             rows += own
+            if runs.most_light:
+                rows.append(runs.row(LIBSVM, runs.most_light))
             if name in PAPER:
                 printed.append(_printed_row(runs))
             panels.append(loglog(runs.label, "seconds", "objective above the optimum", lines))
             runs.beside_perf(claims)
+            _beside_light(draft, runs)
             if runs.pegasos:
                 spent[name] = runs.median(runs.pegasos, "seconds"), runs.reached
-            sizes, p, seconds_for_all = _libsvm_law(runs)
-            most = part.where(method=LIBSVM, part=sizes[-1]) if sizes else CellResults()
-            if sizes:
-                rows.append(runs.row(LIBSVM, most))
-            if p is None or seconds_for_all is None:
-                continue
-            law = (
-                f"seconds grow as rows^{p:.2f} between {sizes[0]:,} and {sizes[-1]:,} rows; by that law all rows would "
-                f"take {seconds_for_all:,.0f} s"
-                if p <= STEEPEST
-                else f"{sizes[0]:,} to {sizes[-1]:,} rows are too few to tell how its seconds grow"
-            )
-            draft.notes.append(f"LIBSVM on {runs.label}: {law}. It has no setting without a bias.")
-            ratio = runs.end(most, "seconds") / runs.end(runs.perf, "seconds")
-            few = f"LIBSVM ran on {sizes[-1]:,} rows, where SVM-Perf had all" if sizes[-1] < runs.n else ""
-            where = f"{runs.where}; LIBSVM in place of SVM-Light"
-            claims.add("light", runs.label, ratio, PAPER[name][2] / PAPER[name][1], where, unmeasured=few)
         if "ccat" in spent and "covertype" in spent:
-            ratio, reached = spent["covertype"][0] / spent["ccat"][0], spent["covertype"][1]
-            claims.add(
-                "larger",
-                "Covertype and CCAT",
-                ratio if spent["ccat"][1] and (reached or ratio > 1.5) else None,
-                PAPER["covertype"][0] / PAPER["ccat"][0],
-                "as above" + ("" if reached else "; on Covertype the seconds spent in vain"),
-            )
+            times, reached = spent["covertype"][0] / spent["ccat"][0], spent["covertype"][1]
+            known = spent["ccat"][1] and (reached or times > 1.5)
+            said = "as above" + ("" if reached else "; on Covertype the seconds spent in vain")
+            theirs = PAPER["covertype"][0] / PAPER["ccat"][0]
+            claims.add("larger", "Covertype and CCAT", times if known else None, theirs, said)
         lams, lasts = of_sets("{:g}", LAMS, SETS[scale]), of_sets("{:,}", LAST[scale], SETS[scale])
         draft.figure(self.text("caption", seeds=results.seeds, lams=lams), panels)
         draft.table(self.text("table_caption", accuracy=ACCURACY, lasts=lasts), COLUMNS, rows)
@@ -243,20 +224,19 @@ class RunsAtGoal:
 
     def __init__(self, name: str, part: CellResults) -> None:
         self.name, self.part = name, part
+        self.stated = dict(zip((PEGASOS, PERF, LIBSVM), PAPER.get(name, ()), strict=False))
         self.perf, self.pegasos = part.where(method=PERF), part.where(method=PEGASOS)
+        self.light = part.where(method=LIBSVM)
+        self.most_light = self.light.where(part=max(self.light.values_of("part"), default=0))
         self.label, self.n = self.perf.first["label"], self.perf.first["n"]
-        self.goal = self.end(self.perf, "objective") + ACCURACY
-        self.reached = bool(self.pegasos) and self._is_reached(self.pegasos)
+        self.goal = self.perf.end("objective") + ACCURACY
+        self.reached = self._is_reached(self.pegasos)
         runs = {"of_perf": len(self.perf), "gap": max(self.perf.column("gap")), "of_pegasos": len(self.pegasos)}
         self.where = experiment.text("conditions", label=self.label, lam=LAMS[name], accuracy=ACCURACY, **runs)
 
-    def end(self, found: CellResults, value: str) -> float:
-        """The median of a value at the end of the runs."""
-        return float(np.median([looks[-1][value] for looks in found.column("looks")]))
-
     def median(self, found: CellResults, value: str) -> float:
-        """The median of a value at the goal, or at the end of runs that miss it."""
-        return float(np.median([self._at_goal(looks)[value] for looks in found.column("looks")]))
+        """The median of a value at the goal, or at the end of runs that miss it; nan where there are no runs."""
+        return median(self._at_goal(looks)[value] for looks in found.column("looks"))
 
     def _at_goal(self, looks: list[Evaluation]) -> Evaluation:
         """The first evaluation at or below the goal; the last one if there is none."""
@@ -270,8 +250,9 @@ class RunsAtGoal:
         best = max(float(bound) for r in self.part if (bound := r.values.get("bound")))
         runs = {method: found for method in methods if (found := self.part.where(method=method))}
         lines = [_line(method, found.column("looks"), best) for method, found in runs.items()]
-        stated = zip((PEGASOS, PERF), PAPER.get(self.name, ()), strict=False)
-        lines += [Series(f"the paper's {method}", [spent], [ACCURACY], kind="stated") for method, spent in stated]
+        for method in (PEGASOS, PERF):
+            if method in self.stated:
+                lines.append(Series(f"the paper's {method}", [self.stated[method]], [ACCURACY], kind="stated"))
         return lines, [self.row(method, found) for method, found in runs.items()]
 
     def row(self, method: str, found: CellResults) -> list[Any]:
@@ -284,10 +265,10 @@ class RunsAtGoal:
         elif method == LIBSVM:
             reached = "no" if any(found.column("cut_off")) else "its own tolerance"
         ends = method in (PERF, LIBSVM)  # by its own rule: its last point
-        take = self.end if ends else self.median
-        seconds, objective, wrong = (take(found, key) for key in ("seconds", "objective", "error"))
-        paper = dict(zip((PEGASOS, PERF, LIBSVM), PAPER.get(self.name, (None,) * 3), strict=True)).get(method)
+        keys = ("seconds", "objective", "error")
+        seconds, objective, wrong = (found.end(key) if ends else self.median(found, key) for key in keys)
         above = None if ends else objective - (self.goal - ACCURACY)
+        paper = self.stated.get(method)
         return [self.label, method + by, value["n"], seconds, paper, reached, objective, above, 100 * wrong]
 
     def beside_perf(self, claims: Claims) -> None:
@@ -295,32 +276,48 @@ class RunsAtGoal:
         perf, pegasos, where = self.perf, self.pegasos, self.where
         theirs = PAPER[BESIDE.get(self.name, self.name)]
         where += f"; the paper's number is that of {BESIDE[self.name]}" if self.name in BESIDE else ""
-        ratio = above = apart = None
-        words = ""
-        if pegasos:
-            ratio = self.end(perf, "seconds") / self.median(pegasos, "seconds")
-            above = self.median(pegasos, "objective") - (self.goal - ACCURACY)
-            apart = abs(self.median(pegasos, "error") - self.end(perf, "error"))
-            if not self.reached:
-                words = f"; not reached in {pegasos[0].cell['T']:,} iterations: the ratio is an upper bound"
-                ratio = ratio if ratio < 1 else None  # an upper bound above 1 decides nothing
-        missed = words.partition(":")[0]
-        never = missed.removeprefix("; ") if ratio is None else ""
-        claims.add("pegasos-table1.faster", self.label, ratio, theirs[1] / theirs[0], where + words, unmeasured=never)
+        faster = ratio(perf.end("seconds"), self.median(pegasos, "seconds"))
+        above = self.median(pegasos, "objective") - (self.goal - ACCURACY)
+        apart = abs(self.median(pegasos, "error") - perf.end("error"))
+        bound = never = ""
+        if not self.reached:
+            missed = f"not reached in {pegasos[0].cell['T']:,} iterations"
+            where += f"; {missed}"
+            bound = ": the ratio is an upper bound"
+            if faster >= 1:  # which decides nothing
+                faster, never = math.nan, missed
+        claims.add("pegasos-table1.faster", self.label, faster, theirs[1] / theirs[0], where + bound, unmeasured=never)
         stopped = "the run is stopped where it is met"
-        claims.add("pegasos-table1.above", self.label, above, ACCURACY, where + missed, sure=stopped)
-        claims.add("pegasos-table1.identical", self.label, apart, "virtually identical", where + missed)
+        claims.add("pegasos-table1.above", self.label, above, ACCURACY, where, sure=stopped)
+        claims.add("pegasos-table1.identical", self.label, apart, "virtually identical", where)
+
+
+def _beside_light(draft: Draft, runs: RunsAtGoal) -> None:
+    """LIBSVM beside SVM-Perf, and how its seconds grow with the rows, where it ran on several numbers of them."""
+    sizes = sorted(runs.light.values_of("part"))
+    if len(sizes) < 2 or any(runs.light.column("cut_off")):
+        return
+    seconds = [runs.light.where(part=size).end("seconds") for size in sizes]
+    p, most = slope(sizes, seconds), sizes[-1]
+    law = f"{sizes[0]:,} to {most:,} rows are too few to tell how its seconds grow"
+    if p <= STEEPEST:
+        for_all = seconds[-1] * (runs.n / most) ** p
+        law = (
+            f"seconds grow as rows^{p:.2f} between {sizes[0]:,} and {most:,} rows; by that law all rows would "
+            f"take {for_all:,.0f} s"
+        )
+    draft.notes.append(f"LIBSVM on {runs.label}: {law}. It has no setting without a bias.")
+    few = f"LIBSVM ran on {most:,} rows, where SVM-Perf had all" if most < runs.n else ""
+    where = f"{runs.where}; LIBSVM in place of SVM-Light"
+    times, theirs = seconds[-1] / runs.perf.end("seconds"), runs.stated[LIBSVM] / runs.stated[PERF]
+    draft.claims.add("light", runs.label, times, theirs, where, unmeasured=few)
 
 
 def _printed_row(runs: RunsAtGoal) -> list[Any]:
     """A row of the paper's table; of LIBSVM, in place of SVM-Light, the most rows that it had."""
-    light = runs.part.where(method=LIBSVM)
-    most = max(light.values_of("part"), default=0)
-    seconds = [
-        take(found, "seconds") if found else None
-        for found, take in ((runs.pegasos, runs.median), (runs.perf, runs.end), (light.where(part=most), runs.end))
-    ]
-    notes = ["" if runs.reached or not runs.pegasos else "0.001 not reached", "", f"LIBSVM, {most:,} rows"]
+    most = max(runs.light.values_of("part"), default=0)
+    seconds = (runs.median(runs.pegasos, "seconds"), runs.perf.end("seconds"), runs.most_light.end("seconds"))
+    notes = ("" if runs.reached else "0.001 not reached", "", f"LIBSVM, {most:,} rows")
     return [Beside(NAMES[runs.name], runs.label), *map(Beside, PAPER[runs.name], seconds, notes)]
 
 
@@ -330,22 +327,8 @@ def _line(method: str, runs: list[list[Evaluation]], best: float) -> Series:
     if method != OTHERS[1]:  # the run of median length: runs differ in seconds, not in what they do
         run = sorted(above, key=lambda run: run[-1]["seconds"])[(len(above) - 1) // 2]
         return band(method, [run], "seconds", "excess")
-    x, y = (
-        [float(np.median([run[i][key] for run in above])) for i in range(len(TOLERANCES))]
-        for key in ("seconds", "excess")
-    )
+    x, y = ([median(run[i][key] for run in above) for i in range(len(TOLERANCES))] for key in ("seconds", "excess"))
     return Series(method, x, y, kind="points")
-
-
-def _libsvm_law(runs: RunsAtGoal) -> tuple[list[int], float | None, float | None]:
-    """Sizes that were run, the exponent of seconds in them, and the seconds of all rows by that law."""
-    found = runs.part.where(method=LIBSVM)
-    sizes = sorted(found.values_of("part"))
-    if len(sizes) < 2 or any(found.column("cut_off")):
-        return sizes, None, None
-    seconds = [runs.end(found.where(part=size), "seconds") for size in sizes]
-    p = slope(sizes, seconds)
-    return sizes, p, seconds[-1] * (runs.n / sizes[-1]) ** p
 
 
 experiment = PegasosTable1()

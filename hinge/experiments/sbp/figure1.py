@@ -1,7 +1,5 @@
 """SBP, Figure 1: the water level over the responses of a run, the p* that belongs to it, and what they cost."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
@@ -10,7 +8,7 @@ import numpy as np
 from hinge.access import Gram, as_points
 from hinge.display.figure import Panel, Series, level_line, loglog
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale
-from hinge.experiments.measure import slope, spread
+from hinge.experiments.measure import power_law, slope, spread
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian
 from hinge.problems import KernelSlackConstrained
@@ -61,14 +59,10 @@ class SBPFigure1(Experiment):
         seconds = results.where(part="seconds")
         if seconds:
             line = spread("a water level", seconds, "n", "milliseconds")
-            law = [line.y[0] * n / line.x[0] for n in line.x]
-            panels.append(
-                loglog("Synthetic responses", "n", "milliseconds", [line, Series("∝ n", line.x, law, kind="theory")])
-            )
+            panels.append(loglog("Synthetic responses", "n", "milliseconds", [line, power_law("∝ n", line, 1)]))
             where = self.text("conditions", least=line.x[0], most=line.x[-1])
-            draft.claims.add(
-                "linear", "synthetic", slope(line.x, line.y), 1.0, f"{where}, {seconds.seeds} seeds, processor's time"
-            )
+            where += f", {seconds.seeds} seeds, processor's time"
+            draft.claims.add("linear", "synthetic", slope(line.x, line.y), 1.0, where)
         draft.figure(self.text("caption", iterations=ITERATIONS, rows=ROWS, nu=NU), panels)
 
 

@@ -1,7 +1,6 @@
 """SBP, Figure 2: test error against kernel evaluations, without a bias."""
 
-from __future__ import annotations
-
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +16,7 @@ from hinge.display.figure import Panel, Series, Value
 from hinge.estimators import SVC
 from hinge.estimators.fitting.reports import ConstantPredictionWarning
 from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import Evaluation, band, log_spaced
+from hinge.experiments.measure import Evaluation, arrival, band, log_spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
 from hinge.problems import KernelProblem, KernelRegularized, KernelSlackConstrained
@@ -40,13 +39,9 @@ class SetRuns(NamedTuple):
     late: int
 
 
-PARTS: dict[str, tuple[SetRuns, ...]] = {
+PARTS = {
     "tiny": (SetRuns("reuters", 300, 2, 4, 4), SetRuns("adult", 300, 2, 4, 10), SetRuns("mnist", 300, 2, 4, 4)),
-    "full": (
-        SetRuns("reuters", None, 10, 10, 10),
-        SetRuns("adult", None, 10, 10, 100),
-        SetRuns("mnist", None, 10, 10, 10),
-    ),
+    "full": tuple(SetRuns(name, None, 10, 10, late) for name, late in (("reuters", 10), ("adult", 100), ("mnist", 10))),
 }
 METHODS = ("SBP", "Pegasos", "SDCA", "SMO", "Perceptron")
 NEAR = 0.002
@@ -162,14 +157,9 @@ def evaluate_run(
     runs = next(iter(ways.values()))
     found: list[Evaluation] = []
     for now in trace(problem, runs, at, seed=seed):
-        done = now.iteration
-        asked = float(problem.gram.asked)
-        look: Evaluation = {
-            "iteration": done,
-            "charged": done * problem.n,
-            "updates": asked,
-            "computed": now.kernel_evals,
-        }
+        done, asked = now.iteration, float(problem.gram.asked)
+        bill = {"charged": done * problem.n, "updates": asked, "computed": now.kernel_evals}
+        look: Evaluation = {"iteration": done, **bill}
         for way, solver in ways.items():
             answer = solver.solution(problem, now.state)
             look[way] = error_of(answer.beta)
@@ -190,7 +180,7 @@ class SBPFigure2(Experiment):
         for name, rows, seeds, epochs, late in PARTS[scale]:
             for method in METHODS:
                 passes, own = late if method == "Perceptron" else epochs, range(1 if method == "SMO" else seeds)
-                cells += grid(set=[name], rows=[rows], seed=own, method=[method], epochs=[passes])
+                cells += grid(set=name, rows=rows, seed=own, method=method, epochs=passes)
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
@@ -207,7 +197,7 @@ class SBPFigure2(Experiment):
         panels: dict[str, list[Panel]] = {axis: [] for axis in AXES}
         claims, rows = draft.claims, list[list[Value]]()
         for name, part in results.by("set"):
-            label, svm = part.first["label"], float(np.median(part.column("svm")))
+            label, svm = part.first["label"], part.median("svm")
             for axis, words in AXES.items():
                 top = 100 * svm + 5  # of the linear axis, on which SMO's early errors would hide the others
                 panels[axis].append(Panel(label, words, "test error, %", _series(part, axis), log_x=True, top=top))
@@ -243,8 +233,7 @@ def _curve(part: CellResults, method: str, way: str, axis: str, first: float = 0
         for r in part.where(method=method)
     ]
     label = method if way == "last" else f"{method}, averaged"
-    traces = [trace for trace in traces if trace]
-    return band(label, traces, axis, way) if traces else Series(label, [], [])
+    return band(label, [trace for trace in traces if trace], axis, way)
 
 
 def _series(part: CellResults, axis: str) -> list[Series]:
@@ -252,11 +241,7 @@ def _series(part: CellResults, axis: str) -> list[Series]:
     found.append(_curve(part, "Perceptron", "average", axis, last=1))
     later = _curve(part, "Perceptron", "average", axis, first=1)
     found.append(replace(later, label="Perceptron, later epochs", kind="theory"))
-    return [series for series in found if len(series.x)]
-
-
-def _arrival(series: Series, svm: float) -> float | None:
-    return next((x for x, y in zip(series.x, series.y, strict=True) if y <= 100 * (svm + NEAR)), None)
+    return found
 
 
 def _ahead(claims: Claims, part: CellResults, svm: float, where: str) -> None:
@@ -265,18 +250,15 @@ def _ahead(claims: Claims, part: CellResults, svm: float, where: str) -> None:
     against = (("Pegasos", "average", "average"), ("Pegasos", "last", "last"), ("SDCA", "last", "average"))
     for axis, (other, way, ours) in product(AXES, against):
         slow, fast = _curve(part, other, way, axis), _curve(part, "SBP", ours, axis)
-        arrivals = _arrival(slow, svm), _arrival(fast, svm)
-        ratio, said = None, ""
-        if len(slow.x) and len(fast.x) and arrivals != (None, None):
-            ratio = (arrivals[0] or slow.x[-1]) / (arrivals[1] or fast.x[-1])
-            said = "".join(
-                f"; {who} did not arrive, and all its evaluations stand here"
-                for who, arrival in zip((other, "SBP"), arrivals, strict=True)
-                if arrival is None
-            )
+        arrivals = {other: arrival(slow, 100 * (svm + NEAR)), "SBP": arrival(fast, 100 * (svm + NEAR))}
+        late = [who for who, at in arrivals.items() if at == math.inf]
+        times, said = None, ""
+        if slow.x and fast.x and len(late) < 2:
+            times = min(arrivals[other], slow.x[-1]) / min(arrivals["SBP"], fast.x[-1])
+            said = "".join(f"; {who} did not arrive, and all its evaluations stand here" for who in late)
         on = f"{label}, {other} ({_iterate(way)} / {_iterate(ours)}){', n for each update' * (axis == 'updates')}"
         sentence = "cached" if axis == "computed" else "outperforms"
-        claims.add(sentence, on, ratio, "outperforms", f"{where}; SVM's error {100 * svm:.2f}%{said}")
+        claims.add(sentence, on, times, "outperforms", f"{where}; SVM's error {100 * svm:.2f}%{said}")
 
 
 def _iterate(way: str) -> str:
@@ -330,7 +312,7 @@ def _rows(part: CellResults, label: str, svm: float) -> list[list[Value]]:
             curves = {axis: _curve(part, method, way, axis) for axis in AXES}
             if len((charged := curves["charged"]).x):
                 one = _curve(part, method, way, "charged", last=1).y[-1]
-                arrivals = (_arrival(curve, svm) for curve in curves.values())
+                arrivals = (arrival(curve, 100 * (svm + NEAR)) for curve in curves.values())
                 rows.append([label, method, _iterate(way), one, charged.y[-1], 100 * svm, *arrivals])
     return rows
 

@@ -1,7 +1,5 @@
 """SBP, Lemma 3.2: how the margin after slack comes to its optimum; and section 3.1, without slack."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from statistics import median_high
@@ -13,7 +11,7 @@ from hinge.access import Gram, as_points
 from hinge.display.figure import Series, Value, loglog
 from hinge.estimators import SVC
 from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import Evaluation, band, log_spaced, margin_after_slack, slope
+from hinge.experiments.measure import Evaluation, band, late_rate, log_spaced, margin_after_slack, power_law
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
 from hinge.problems import KernelSlackConstrained
@@ -65,7 +63,7 @@ class SBPRate(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every seed, on two sets."""
-        return grid(set=SETS, rows=[ROWS[scale]], T=[LAST[scale]], seed=range(SEEDS[scale]))
+        return grid(set=SETS, rows=ROWS[scale], T=LAST[scale], seed=range(SEEDS[scale]))
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The loss of the mean on the way to T."""
@@ -85,9 +83,8 @@ class SBPRate(Experiment):
             first = part.first
             line = band("loss", part.column("looks"), "iteration", "loss")
             title = f"{first['label']}, ν = {first['nu']:.3g}, largest margin {first['best']:.3g}"
-            law = [line.y[0] * math.sqrt(line.x[0] / t) for t in line.x]
-            series = [line, Series("∝ T^-1/2", line.x, law, kind="theory")]
-            panels.append(loglog(title, "T, iterations", "margin after slack that is lost", series))
+            law = power_law("∝ T^-1/2", line, -0.5)
+            panels.append(loglog(title, "T, iterations", "margin after slack that is lost", [line, law]))
             where = f"σ² = {SETS[name][0]:g}, no bias, mean iterate, {len(part)} seeds, T to {LAST[scale]:,}"
             _claims(draft.claims, line, part, where, title)
             rows.append([title, line.x[-1], line.y[-1], line.y[-1] * math.sqrt(line.x[-1])])
@@ -96,12 +93,11 @@ class SBPRate(Experiment):
 
 
 def _claims(claims: Claims, line: Series, part: CellResults, where: str, title: str) -> None:
-    late = [(x, y) for x, y in zip(line.x, line.y, strict=True) if x >= experiment.late * FIRST and y > 0]
+    start = experiment.late * FIRST
     ends = [looks[-1]["loss"] for looks in part.column("looks")]
     apart = max(ends) / median_high(ends) if median_high(ends) > 0 else None
     allowed = math.sqrt(math.log(max(2, len(ends))) / math.log(2))
-    exponent = -slope(*zip(*late, strict=True)) if len(late) > 2 else None
-    claims.add("root", title, exponent, 0.5, f"{where}; fitted from T = {experiment.late * FIRST} on")
+    claims.add("root", title, late_rate(line, start, least=3), 0.5, f"{where}; fitted from T = {start} on")
     claims.add("apart", title, apart, allowed, where)
 
 

@@ -1,7 +1,6 @@
 """SBP, section 5: seconds against LIBSVM, with an unregularised bias."""
 
-from __future__ import annotations
-
+import math
 import time
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from hinge.access.gram.device import import_torch
 from hinge.datasets import load
 from hinge.display.figure import Beside, Series, Value, loglog
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, median
 from hinge.experiments.measure import Evaluation, band, evaluate_at, log_spaced
 from hinge.experiments.sbp.table2 import LINES
 from hinge.experiments.sets import SHUFFLED, choose, is_own
@@ -228,13 +227,11 @@ def _traces(part: CellResults) -> list[list[Evaluation]]:
 
 
 def _series(part: CellResults) -> list[Series]:
-    traces = _traces(part)
-    series = [band("SBP, averaged", traces, "seconds", "error")] if traces else []
+    series = [band("SBP, averaged", _traces(part), "seconds", "error")]
     for solver in ("LIBSVM", "hinge.SVC"):
         found = part.where(solver=solver)
-        if found:
-            errors = [100 * error for error in found.column("error")]
-            series.append(Series(solver, found.column("seconds"), errors, kind="points"))
+        errors = [100 * error for error in found.column("error")]
+        series.append(Series(solver, found.column("seconds"), errors, kind="points"))
     return series
 
 
@@ -250,29 +247,23 @@ def _marks(name: str) -> list[Series]:
 class Quarter(NamedTuple):
     """LIBSVM's seconds and error, in %, and the same of the SBP at its last evaluation within a quarter of the seconds.
 
-    Where LIBSVM was not run, the first two are the paper's.
+    Where LIBSVM was not run as all was learned on a GPU, the first two are the paper's; nan is what was not measured.
     """
 
-    seconds: float | None = None
-    error: float | None = None
-    ends: float | None = None
-    reached: float | None = None
+    seconds: float
+    error: float
+    ends: float
+    reached: float
 
 
 def _quarter(part: CellResults, paper: Setting) -> Quarter:
-    peer, traces = part.where(solver="LIBSVM"), _traces(part)
-    if peer:
-        seconds, error = peer.first["seconds"], 100 * peer.first["error"]
-    elif _device(part):
+    peer = part.where(solver="LIBSVM")
+    seconds, error = peer.median("seconds"), 100 * peer.median("error")
+    if _device(part):
         seconds, error = paper.seconds, paper.libsvm
-    else:
-        return Quarter()
-    within = [[look for look in looks if look["seconds"] <= seconds / 4] for looks in traces]
-    if not traces or not all(within):
-        return Quarter(seconds, error)
-    return Quarter(
-        seconds, error, *(float(np.median([looks[-1][k] for looks in within])) for k in ("seconds", "error"))
-    )
+    within = [[look for look in looks if look["seconds"] <= seconds / 4] for looks in _traces(part)]
+    ends = [looks[-1] for looks in within] if all(within) else []
+    return Quarter(seconds, error, median(look["seconds"] for look in ends), median(look["error"] for look in ends))
 
 
 def _device(part: CellResults) -> str:
@@ -283,27 +274,27 @@ def _device(part: CellResults) -> str:
 def _printed_row(part: CellResults, name: str) -> list[Any]:
     paper = SETTINGS[name]
     found = _quarter(part, paper)
-    if _device(part):
-        found = found._replace(seconds=None, error=None)  # which are the paper's
+    libsvm = (None, None) if _device(part) else found[:2]  # where it was not run
     label = Beside({"adult": "Adult", "mnist": "MNIST", "covertype": "Forest"}[name], part.first["label"])
     theirs = (int(paper.seconds), paper.libsvm, paper.sbp)
-    return [label, *map(Beside, theirs, (found.seconds, found.error, found.reached))]
+    return [label, *map(Beside, theirs, (*libsvm, found.reached))]
 
 
 def _claims(claims: Claims, part: CellResults, name: str) -> None:
-    paper, label = SETTINGS[name], part.first["label"]
-    traces, apart, device = _traces(part), None, _device(part)
+    paper, label, device = SETTINGS[name], part.first["label"], _device(part)
     seconds, error, ends, reached = _quarter(part, paper)
     said = unmeasured = ""
-    if error is not None and error > 2 * paper.libsvm:
+    if error > 2 * paper.libsvm:
         unmeasured = f"too few rows: LIBSVM has {error:.1f}% there, and {paper.libsvm:g}% in the paper"
-    if error is not None and reached is not None:
-        apart = round(reached, paper.digits) - round(error, paper.digits)
+    apart = round(reached, paper.digits) - round(error, paper.digits)
+    if not math.isnan(apart):
         said = f"; SBP {reached:.2f}% in {ends:.3g} s"
         said = said if device else f"; LIBSVM {error:.2f}% in {seconds:.3g} s{said}"
-    about: dict[str, Any] = {"variance": _variance(part, name), "paper": paper, "seeds": len(traces), "said": said}
+    seeds = len(part.where(solver="SBP"))
+    about: dict[str, Any] = {"variance": _variance(part, name), "paper": paper, "seeds": seeds, "said": said}
     if device:
-        thread = duration(part.where(seed=0).first["thread seconds"])
+        first = part.where(seed=0)  # the one that was timed in a thread, too
+        thread = duration(first.first["thread seconds"]) if first else "an unknown time"
         where = experiment.text("conditions_2", **about, epochs=part[0].cell["epochs"], device=device, thread=thread)
     else:
         where = experiment.text("conditions", **about)
@@ -319,7 +310,7 @@ def _rows(part: CellResults) -> list[list[Value]]:
     peer = part.where(solver="LIBSVM").column("seconds")
     rows = list[list[Value]]()
     for solver, found in part.by("solver"):
-        seconds, error, support = (float(np.median(found.column(c))) for c in ("seconds", "error", "support"))
+        seconds, error, support = (found.median(c) for c in ("seconds", "error", "support"))
         ratio = peer[0] / seconds if peer else None
         rows.append([found.first["label"], solver, seconds, ratio, 100 * error, int(support)])
     return rows

@@ -1,7 +1,5 @@
 """SBP, section 4.4: are its solutions sparser, since dual feasibility does not bound its coefficients?"""
 
-from __future__ import annotations
-
 from statistics import median_high
 from typing import Any
 
@@ -9,7 +7,7 @@ import numpy as np
 
 from hinge.display.figure import Series, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import Evaluation, band, log_spaced
+from hinge.experiments.measure import Evaluation, band, first_below, log_spaced
 from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, kernels_of, solvers
 from hinge.experiments.sets import choose
 from hinge.solvers import trace
@@ -27,7 +25,7 @@ class SBPSparsity(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Both methods on three sets."""
-        return grid(set=VARIANCE, rows=[ROWS[scale]], epochs=[EPOCHS[scale]], method=METHODS, seed=range(SEEDS[scale]))
+        return grid(set=VARIANCE, rows=ROWS[scale], epochs=EPOCHS[scale], method=METHODS, seed=range(SEEDS[scale]))
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Error and support vectors of the average on the way; both iterates are made of the same points."""
@@ -53,33 +51,27 @@ class SBPSparsity(Experiment):
             panels.append(loglog(first["label"], "support vectors", "test error", lines))
             arrived = {m: _on_arrival(some, first["svm"]) for m, some in found.items()}
             rows += [[first["label"], m, count, first["support"], first["n"]] for m, count in arrived.items()]
-            _claims(draft.claims, name, found.get("SBP"), arrived.get("SBP"), part.seeds)
+            if "SBP" in found:
+                _claims(draft.claims, name, found["SBP"], arrived["SBP"], part.seeds)
         draft.figure(self.text("caption", rows=ROWS[scale], seeds=SEEDS[scale]), panels)
         columns = ("set", "method", "support vectors", "of the SVM", "rows")
         draft.table(self.text("table_caption", near=100 * NEAR), columns, rows)
 
 
-def _on_arrival(part: CellResults, svm: float) -> float | None:
-    """The upper median over the seeds; None where too few arrive."""
-    found = [
-        next((look["support"] for look in looks if look["error"] <= svm + NEAR), np.inf)
-        for looks in part.column("looks")
-    ]
-    middle = median_high(found)
-    return float(middle) if np.isfinite(middle) else None
+def _on_arrival(part: CellResults, svm: float) -> float:
+    """The upper median over the seeds; infinite where too few arrive."""
+    return median_high(first_below(looks, "support", "error", svm + NEAR) for looks in part.column("looks"))
 
 
-def _claims(claims: Claims, name: str, runs: CellResults | None, arrived: float | None, seeds: int) -> None:
-    if runs:
-        first, ends = runs.first, [looks[-1] for looks in runs.column("looks")]
-        support, error = (float(np.median([end[key] for end in ends])) for key in ("support", "error"))
-        where = experiment.text(
-            "conditions", variance=VARIANCE[name], error=100 * error, svm=100 * first["svm"], seeds=seeds
-        )
-        if arrived is not None:
-            where += f"; {arrived / first['support']:.2f} on arrival within {100 * NEAR:g}% of the SVM's error"
-        near = error <= first["svm"] + NEAR
-        claims.add("sparser", first["label"], support / first["support"] if near else None, "sparser", where)
+def _claims(claims: Claims, name: str, runs: CellResults, arrived: float, seeds: int) -> None:
+    first, support, error = runs.first, runs.end("support"), runs.end("error")
+    where = experiment.text(
+        "conditions", variance=VARIANCE[name], error=100 * error, svm=100 * first["svm"], seeds=seeds
+    )
+    if arrived < np.inf:
+        where += f"; {arrived / first['support']:.2f} on arrival within {100 * NEAR:g}% of the SVM's error"
+    near = error <= first["svm"] + NEAR
+    claims.add("sparser", first["label"], support / first["support"] if near else None, "sparser", where)
 
 
 experiment = SBPSparsity()

@@ -1,7 +1,6 @@
 """SBP, Table 1: bounds on the kernel evaluations to a test error, beside what is needed."""
 
-from __future__ import annotations
-
+import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
 from hinge.display.figure import Beside, Series, Value, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import band, first_below, log_spaced, slope
+from hinge.experiments.measure import arrival, band, line_of, log_spaced, slope
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, evaluate_run, kernels, solvers
 from hinge.kernels import Gaussian
 from hinge.report.page import number
@@ -34,6 +33,10 @@ NOTE = (
     "allow, a slope steeper than a bound's does not contradict it."
 )
 RIVALS = ("Pegasos", "SDCA")
+COLUMNS = (
+    *("‖u‖", "wrong labels %", "method", "least ε reached", "evaluations there"),
+    *("share of the bound", "exponent of 1/ε", "of the bound"),
+)
 FEW_FLIPS = "at the n that is enough no label of a sample is wrong: the cells are those without wrong labels"
 
 BOUNDS = {"SBP": "sbp", "Perceptron": "perceptron", "SMO": "dual_decomposition", "Pegasos": "sgd"}
@@ -132,23 +135,11 @@ class SBPTable1(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every method on samples of several sizes, each seed with its own sample."""
-        wide = grid(
-            noise=NOISE,
-            n=SIZES[scale],
-            tested=[TESTED[scale]],
-            epochs=[EPOCHS[scale]],
-            seed=range(SEEDS[scale]),
-            method=METHODS,
-        )
-        small = grid(
-            teacher=["small"],
-            noise=SMALL_NOISE,
-            n=SMALL_SIZES[scale],
-            tested=[SMALL_TESTED[scale]],
-            seed=range(SEEDS[scale]),
-            method=METHODS,
-        )
-        return wide + [{**cell, "epochs": SMALL_SIZES[scale][cell["n"]]} for cell in small]
+        runs: dict[str, Any] = {"seed": range(SEEDS[scale]), "method": METHODS}
+        sizes, tested = SMALL_SIZES[scale], SMALL_TESTED[scale]
+        wide = grid(noise=NOISE, n=SIZES[scale], tested=TESTED[scale], epochs=EPOCHS[scale], **runs)
+        small = grid(teacher="small", noise=SMALL_NOISE, n=sizes, tested=tested, **runs)
+        return wide + [{**cell, "epochs": sizes[cell["n"]]} for cell in small]
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The excess error on the way, every iteration charged n evaluations."""
@@ -160,13 +151,8 @@ class SBPTable1(Experiment):
         def excess(beta: np.ndarray) -> float:
             return (1 - 2 * cell["noise"]) * given.error_of(beta)  # of noisy labels, above the noise
 
-        found = evaluate_run(
-            given.problem(method),
-            {way: solver},
-            log_spaced(1 if "teacher" in cell else 8, epochs * n, 10),
-            excess,
-            cell["seed"],
-        )
+        at = log_spaced(1 if "teacher" in cell else 8, epochs * n, 10)
+        found = evaluate_run(given.problem(method), {way: solver}, at, excess, cell["seed"])
         kept = [{"charged": look["charged"], "excess": look[way]} for look in found]
         return {"looks": kept, "nu": given.nu, "norm": given.norm}
 
@@ -176,47 +162,32 @@ class SBPTable1(Experiment):
         found: dict[tuple[str | None, float], Needs] = {}
         for name, noise in dict.fromkeys((r.cell.get("teacher"), r.cell["noise"]) for r in results):
             part = results.where(teacher=name, noise=noise)
-            needs = {method: need for method in METHODS if (need := _needs(part, method))}
-            found[name, noise] = needs
+            needs = {method: _needs(part, method) for method in METHODS}
+            reached = {method: need for method, need in needs.items() if need}
+            found[name, noise] = reached
             B, loss = _teacher(name).norm, _loss(name, noise)
             on = f"synthetic, ‖u‖ = {B:.1f}, {100 * noise:g}% of labels wrong"
             title = f"synthetic teacher, {100 * noise:g}% of labels wrong: L(u) = {loss:.2g}, ‖u‖ = {B:.1f}"
             sizes = sorted(part.values_of("n"))
             about = {"features": WORLDS[name].features, "noise": 100 * noise, "loss": loss, "B": B, "seeds": part.seeds}
             where = self.text("conditions", least=sizes[0], most=sizes[-1], **about)
-            promised = {
-                method: {float(eps): float(bound(method, eps, noise, name)) for eps in EPSILONS} for method in METHODS
-            }
-            series = [Series(method, list(need), list(need.values())) for method, need in needs.items()]
-            series += [
-                Series(shown, EPSILONS, list(promised[method].values()), kind="theory")
-                for method, shown in SHOWN.items()
-            ]
-            panels.append(
-                loglog(title, "excess test error ε", "kernel evaluations, n charged for each iteration", series)
-            )
+            promised = {m: {float(eps): float(bound(m, eps, noise, name)) for eps in EPSILONS} for m in METHODS}
+            series = [line_of(method, need) for method, need in needs.items()]
+            for method, shown in SHOWN.items():
+                series.append(Series(shown, EPSILONS, list(promised[method].values()), kind="theory"))
+            axis = "kernel evaluations, n charged for each iteration"
+            panels.append(loglog(title, "excess test error ε", axis, series))
             unmeasured = FEW_FLIPS if 0.0 < noise < 1 / sizes[0] else ""
-            _growth(draft.claims, needs, promised, on, where, unmeasured)
+            _growth(draft.claims, reached, promised, on, where, unmeasured)
             _order(draft.claims, needs, on, where, unmeasured)
-            for method, need in needs.items():
+            for method, need in reached.items():
                 of_bound = _exponent({eps: promised[method][eps] for eps in need})
                 least = min(need)
                 share = need[least] / promised[method][least]
                 rows.append([B, 100 * noise, method, least, need[least], share, _exponent(need), of_bound])
         draft.figure(self.text("caption", seeds=SEEDS[scale]), panels)
-        columns = [
-            "‖u‖",
-            "wrong labels %",
-            "method",
-            "least ε reached",
-            "evaluations there",
-            "share of the bound",
-            "exponent of 1/ε",
-            "of the bound",
-        ]
-        draft.table(
-            "How evaluations grow with 1/ε, beside the bound over the same ε; synthetic teacher.", columns, rows
-        )
+        caption = "How evaluations grow with 1/ε, beside the bound over the same ε; synthetic teacher."
+        draft.table(caption, COLUMNS, rows)
         draft.notes.append(NOTE)
         draft.print_table(self.text("table_caption"), ["", "Overall", "ε = Ω(L(u))"], _printed(found))
 
@@ -224,23 +195,17 @@ class SBPTable1(Experiment):
 def _needs(part: CellResults, method: str) -> dict[float, float]:
     """The least evaluations to each ε that is reached, over all n."""
     curves = []
-    for n in part.values_of("n"):
-        traces = part.where(n=n, method=method).column("looks")
-        if traces:
-            shortest = min(map(len, traces))  # SMO may be finished before others
-            median = band(method, [trace[:shortest] for trace in traces], "charged", "excess")
-            curves.append([{"x": x, "y": y} for x, y in zip(median.x, median.y, strict=True)])
-    needs = {}
-    for eps in EPSILONS:
-        firsts = [x for curve in curves if (x := first_below(curve, "x", "y", eps)) is not None]
-        if firsts:
-            needs[float(eps)] = min(firsts)
-    return needs
+    for _, of_n in part.where(method=method).by("n"):
+        traces = of_n.column("looks")
+        shortest = min(map(len, traces))  # SMO may be finished before others
+        curves.append(band(method, [trace[:shortest] for trace in traces], "charged", "excess"))
+    needs = {float(eps): min((arrival(curve, eps) for curve in curves), default=math.inf) for eps in EPSILONS}
+    return {eps: need for eps, need in needs.items() if need < math.inf}
 
 
-def _exponent(need: dict[float, float]) -> float | None:
-    """p of evaluations ~ ε^-p; None for fewer than three ε."""
-    return slope([1 / eps for eps in need], list(need.values())) if len(need) >= 3 else None
+def _exponent(need: dict[float, float]) -> float:
+    """p of evaluations ~ ε^-p; nan for fewer than three ε."""
+    return slope([1 / eps for eps in need], need.values(), 3)
 
 
 def _printed(found: dict[tuple[str | None, float], Needs]) -> list[list[Value | Beside]]:
@@ -249,7 +214,7 @@ def _printed(found: dict[tuple[str | None, float], Needs]) -> list[list[Value | 
     def ours(method: str, noise: float) -> tuple[str | None, str]:
         need = found.get((None, noise), {}).get(method, {})
         p = _exponent(need)
-        if p is None:
+        if math.isnan(p):
             return None, ""
         least = min(need)
         share = need[least] / float(bound(method, least, noise))
@@ -269,16 +234,12 @@ def _growth(claims: Claims, needs: Needs, bounds: Needs, on: str, where: str, un
         promised = {eps: bounds[method][eps] for eps in need}
         shares += [need[eps] / promised[eps] for eps in need]
         paper, at = _exponent(promised), min(need)
-        if paper is None:
-            continue
-        claims.add(
-            "exponent",
-            f"{on}, {method}",
-            _exponent(need),
-            round(paper, 2),
+        said = (
             f"{where}; ε from {max(need):.2g} to {at:.2g}, the bound fitted over the same; at the smallest ε it is "
-            f"{promised[at] / need[at]:,.2g} times what was needed",
+            f"{promised[at] / need[at]:,.2g} times what was needed"
         )
+        if not math.isnan(paper):
+            claims.add("exponent", f"{on}, {method}", _exponent(need), round(paper, 2), said)
     loose = "the bounds are far above what any method takes" if max(shares, default=1.0) < 0.1 else ""
     said = f"{where}; all methods and all ε that they reach"
     claims.add("bounded", on, max(shares, default=None), "upper bounds", said, unmeasured=unmeasured, sure=loose)
@@ -286,11 +247,11 @@ def _growth(claims: Claims, needs: Needs, bounds: Needs, on: str, where: str, un
 
 def _order(claims: Claims, needs: Needs, on: str, where: str, unmeasured: str) -> None:
     for rival in RIVALS:
-        common = set(needs.get("SBP", {})) & set(needs.get(rival, {}))
-        eps = min(common, default=None)
-        ratio = None if eps is None else needs[rival][eps] / needs["SBP"][eps]
+        ratios = {eps: needs[rival][eps] / need for eps, need in needs["SBP"].items() if eps in needs[rival]}
+        eps = min(ratios, default=None)
         said = "" if eps is None else f"; at ε = {eps:.2g}"
-        claims.add("order", f"{on}, {rival}", ratio, "the bounds' order", where + said, unmeasured=unmeasured)
+        share = None if eps is None else ratios[eps]
+        claims.add("order", f"{on}, {rival}", share, "the bounds' order", where + said, unmeasured=unmeasured)
 
 
 experiment = SBPTable1()

@@ -1,7 +1,5 @@
 """SBP, Table 2: the slack ν that belongs to λ, from the optimum."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hinge.display.figure import Beside, Value

@@ -1,7 +1,6 @@
 """SIMBA, Figure 1: test error against feature accesses, next to Pegasos and to what else there is."""
 
-from __future__ import annotations
-
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,7 +12,7 @@ from hinge.access import SparseTable
 from hinge.access.tables.table import Bill
 from hinge.display.figure import Panel, Series, Value, level_line
 from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced
+from hinge.experiments.measure import Evaluation, band, error, evaluate_at, log_spaced, ratio
 from hinge.experiments.sets import choose, split
 from hinge.problems import Regularized, SlackConstrained, Solution
 from hinge.solvers import SDCA, Frugal, Pegasos, Perceptron, Simba, trace
@@ -67,10 +66,10 @@ class SimbaFigure1(Experiment):
         }
         cells: list[Cell] = []
         for name in SETS:
-            about: dict[str, Any] = {"set": [name], "rows": [ROWS[scale][name]], "passes": [PASSES[scale][name]]}
+            about: dict[str, Any] = {"set": name, "rows": ROWS[scale][name], "passes": PASSES[scale][name]}
             for method, values in settings.items():
-                seeds = range(min(SEEDS[scale], FRUGAL_SEEDS[name] if method == "Frugal" else SEEDS[scale]))
-                cells += grid(**about, method=[method], setting=values, seed=seeds)
+                seeds = min(SEEDS[scale], FRUGAL_SEEDS[name]) if method == "Frugal" else SEEDS[scale]
+                cells += grid(**about, method=method, setting=values, seed=range(seeds))
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
@@ -105,13 +104,8 @@ class SimbaFigure1(Experiment):
             }
             looks = evaluate_at(rows, solvers[cell["method"]], at, errors, seed)
             looks = [{**look, "cells": look["iteration"] * d, "nonzeros": look["reads"]} for look in looks]
-        return {
-            "looks": [{k: look[k] for k in ("cells", "nonzeros", "val", "test")} for look in looks],
-            "n": n,
-            "d": d,
-            "nonzeros": int(X.nnz),
-            **chosen.about,
-        }
+        kept = [{k: look[k] for k in ("cells", "nonzeros", "val", "test")} for look in looks]
+        return {"looks": kept, "n": n, "d": d, "nonzeros": int(X.nnz), **chosen.about}
 
     def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """The figure as in the paper, the same with honest tuning, and the ratios."""
@@ -119,19 +113,16 @@ class SimbaFigure1(Experiment):
         for tuned, on in TUNED.items():
             panels = []
             for _, part in results.by("set"):
-                best = {m: _best_setting(part.where(method=m), tuned) for m in LABELS if part.where(method=m)}
-                level = (
-                    self.within * float(_mean(best["Pegasos"], "cells", "test")[1].min()) if "Pegasos" in best else None
-                )
-                for of in CONVENTIONS:
-                    panels.append(_panel(best, of, level))
-                    if level is not None:
-                        rows.append(_row(part, best, of, tuned, level))
+                best = {method: _best_setting(runs, tuned) for method, runs in part.by("method")}
+                level = None
+                if "Pegasos" in best:
+                    level = self.within * float(_mean(best["Pegasos"], "cells", "test")[1].min())
+                    rows += [_row(part, best, of, tuned, level) for of in CONVENTIONS]
+                panels += [_panel(best, of, level) for of in CONVENTIONS]
                 if level is not None and "SIMBA" in best:
                     _claims(draft.claims, best, tuned, level)
-            caption = self.text(
-                "caption", on=on, seeds=results.seeds, of_frugal=min(SEEDS[scale], FRUGAL_SEEDS["news20"])
-            )
+            of_frugal = min(SEEDS[scale], FRUGAL_SEEDS["news20"])
+            caption = self.text("caption", on=on, seeds=results.seeds, of_frugal=of_frugal)
             draft.figure(caption, panels, "" if tuned == "test" else "validation")
         columns = ["set", "counted", "tuned on", "error", *LABELS.values(), "Pegasos / SIMBA in hindsight"]
         draft.table(self.text("caption_2"), columns, rows)
@@ -170,25 +161,21 @@ def _best_setting(part: CellResults, by: str) -> CellResults:
     return part.where(setting=min(lowest, key=lambda s: lowest[s]))
 
 
-def _accesses_to(part: CellResults, of: str, level: float) -> float | None:
-    """Accesses at which the mean test error is first at most the level."""
+def _accesses_to(part: CellResults, of: str, level: float) -> float:
+    """Accesses at which the mean test error is first at most the level; nan where it never is."""
+    if not part:
+        return math.nan
     at, mean = _mean(part, of, "test")
     hit = np.flatnonzero(mean <= level)
-    return float(at[hit[0]]) if len(hit) else None
+    return float(at[hit[0]]) if len(hit) else math.nan
 
 
 def _row(part: CellResults, best: dict[str, CellResults], of: str, tuned: str, level: float) -> list[Value]:
-    pegasos = _accesses_to(best["Pegasos"], of, level)
-    forms = [
-        part.where(method=form, setting=s)
-        for form in ("SIMBA", "capped")
-        for s in part.where(method=form).values_of("setting")
-    ]
-    found = [accesses for form in forms if (accesses := _accesses_to(form, of, level)) is not None]
-    hindsight = pegasos / min(found) if pegasos and found else None
-    reached = [_accesses_to(best[m], of, level) if m in best else None for m in LABELS]
-    label = part.first["label"]
-    return [label, CONVENTIONS[of], TUNED[tuned].split(",")[0], level, *reached, hindsight]
+    reached = [_accesses_to(best.get(m, CellResults()), of, level) for m in LABELS]
+    forms = [runs for form in ("SIMBA", "capped") for _, runs in part.where(method=form).by("setting")]
+    found = [accesses for form in forms if (accesses := _accesses_to(form, of, level)) > 0]
+    hindsight = ratio(_accesses_to(best["Pegasos"], of, level), min(found, default=None))
+    return [part.first["label"], CONVENTIONS[of], TUNED[tuned].split(",")[0], level, *reached, hindsight]
 
 
 def _claims(claims: Claims, best: dict[str, CellResults], tuned: str, level: float) -> None:
@@ -198,18 +185,15 @@ def _claims(claims: Claims, best: dict[str, CellResults], tuned: str, level: flo
     where = experiment.text("conditions", first=first, tuned=on, settings=settings, seeds=seeds, level=100 * level)
     for of, counted in CONVENTIONS.items():
         pegasos, simba = (_accesses_to(best[m], of, level) for m in ("Pegasos", "SIMBA"))
+        times, said = pegasos / simba, ""
         spent = float(_mean(best["SIMBA"], of, "test")[0][-1])
-        ratio, said = None, ""
-        if pegasos is not None and simba is not None:
-            ratio = pegasos / simba
-        elif pegasos is not None and pegasos / spent < 2.0:
-            ratio, said = pegasos / spent, "; SIMBA did not get there, so that this is an upper bound"
-        claims.add(
-            "hundred" if tuned == "test" else "validated", f"{first['label']}, {counted}", ratio, 100.0, where + said
-        )
+        if math.isnan(simba) and pegasos / spent < 2.0:
+            times, said = pegasos / spent, "; SIMBA did not get there, so that this is an upper bound"
+        sentence = "hundred" if tuned == "test" else "validated"
+        claims.add(sentence, f"{first['label']}, {counted}", times, 100.0, where + said)
     if tuned == "test":
         pegasos, simba = _accesses_to(best["Pegasos"], "cells", level), _accesses_to(best["SIMBA"], "nonzeros", level)
-        claims.add("guessed", first["label"], pegasos / simba if pegasos and simba else None, 100.0, where)
+        claims.add("guessed", first["label"], pegasos / simba, 100.0, where)
 
 
 def _panel(best: dict[str, CellResults], of: str, goal: float | None) -> Panel:
@@ -217,8 +201,7 @@ def _panel(best: dict[str, CellResults], of: str, goal: float | None) -> Panel:
     if goal is not None:
         series.append(level_line(f"{experiment.within:g} × Pegasos' lowest", goal, series))
         accesses = _accesses_to(best["Pegasos"], of, goal)
-        if accesses is not None:
-            series.append(Series("a 100th of Pegasos' accesses, as stated", [accesses / 100], [goal], kind="stated"))
+        series.append(Series("a 100th of Pegasos' accesses, as stated", [accesses / 100], [goal], kind="stated"))
     label = next(iter(best.values()))[0].values["label"]
     return Panel(label, f"feature accesses ({CONVENTIONS[of]})", "test error", series, log_x=True)
 

@@ -1,7 +1,5 @@
 """SIMBA, Eq. (7) and Corollary 5.1: what wrong labels cost, by (R* + δ)/δ."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from statistics import median_high
@@ -10,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from hinge.access.tables.memory import ProductTable
-from hinge.display.figure import Series, Value, loglog
+from hinge.display.figure import Value, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import growing, margin_after_slack, slope
+from hinge.experiments.measure import growing, line_of, margin_after_slack, power_law, ratio, slope
 from hinge.experiments.simba.runtime import MARGIN, UPPER, Rare
 from hinge.problems import SlackConstrained
 from hinge.solvers import Simba, trace
@@ -47,13 +45,8 @@ class SimbaNoise(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """One run tells of every r."""
-        return grid(
-            n=[SIZES[scale]],
-            noise=self.noises,
-            seed=range(SEEDS[scale]),
-            factors=[list(FACTORS[scale])],
-            most=[MOST[scale]],
-        )
+        seeds, factors = range(SEEDS[scale]), [list(FACTORS[scale])]
+        return grid(n=SIZES[scale], noise=self.noises, seed=seeds, factors=factors, most=MOST[scale])
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Iterations and cells at which the answer, scaled to a margin of one, is first good enough for each r."""
@@ -85,17 +78,12 @@ class SimbaNoise(Experiment):
                 if math.isfinite(iterations):
                     lines[noise][r] = iterations
                 if noise or r == 1.0:
-                    low = [iterations, cells] if math.isfinite(iterations) else [None, None]
-                    rows.append([100 * noise, r, *low, f"{met} of {len(each)}"])
+                    rows.append([100 * noise, r, iterations, cells, f"{met} of {len(each)}"])
         where = self.text("conditions", sizes=SIZES[scale], rare=100 * self.share_rare, B=B, seeds=results.seeds)
-        series = [
-            Series(f"{100 * noise:g}% wrong", list(line), list(line.values())) for noise, line in lines.items() if line
-        ]
+        series = [line_of(f"{100 * noise:g}% wrong", line) for noise, line in lines.items()]
         longest = max(lines.values(), key=len, default={})
         if len(longest) > 1:
-            at = [r for r in longest if r > 1.0]
-            law = [longest[at[0]] * (r / at[0]) ** 2 for r in at]
-            series.append(Series("∝ r²", at, law, kind="theory"))
+            series.append(power_law("∝ r²", line_of("", {r: T for r, T in longest.items() if r > 1.0}), 2))
         caption = f"Iterations to a hinge loss of R* + δ with a norm of at most 2B: {where}."
         draft.figure(caption, [loglog("Synthetic, labels turned", "r = (R* + δ)/δ", "iterations", series)])
         caption = "Iterations and cells read (medians); r = 1 asks for the norm alone."
@@ -113,11 +101,9 @@ def _claims(claims: Claims, lines: dict[float, dict[float, float]], where: str) 
     for noise in experiment.noises[1:]:
         on = f"synthetic, {100 * noise:g}% of labels wrong"
         line = {r: T for r, T in lines.get(noise, {}).items() if r >= 2.0}  # below, the norm is what takes time
-        exponent = slope(list(line), list(line.values())) if len(line) > 2 else None
         said = f"{where}; r = {', '.join(f'{r:g}' for r in line)}"
-        claims.add("square", on, exponent, 2.0, said, silent=UPPER)
-        noisy = lines.get(noise, {}).get(2.0)
-        claims.add("alone", on, noisy / quiet if noisy and quiet else None, 1.0, where)
+        claims.add("square", on, slope(line, line.values(), 3), 2.0, said, silent=UPPER)
+        claims.add("alone", on, ratio(line.get(2.0), quiet), 1.0, where)
 
 
 experiment = SimbaNoise()

@@ -1,8 +1,7 @@
 """SIMBA, Theorem 4.3 and section 6: the theorem's rates for a given T, beside those that fall with t."""
 
-from __future__ import annotations
-
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -10,9 +9,9 @@ import numpy as np
 
 from hinge.access import DenseTable
 from hinge.bounds import simba_iterations
-from hinge.display.figure import Series, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import slope, spread
+from hinge.display.figure import Series, Value, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid, median, share_at_most
+from hinge.experiments.measure import slope, spread, value_at
 from hinge.experiments.simba.runtime import Rare
 from hinge.problems import SlackConstrained
 from hinge.saddle.front_doors import max_margin
@@ -47,7 +46,7 @@ class SimbaRates(Experiment):
     def cells(self, scale: Scale) -> list[Cell]:
         """Every T with both kinds of rates."""
         n, d = SHAPE[scale]
-        return grid(n=[n], d=[d], seed=range(SEEDS[scale]), steps=list(STEPS), ratio=RATIOS[scale])
+        return grid(n=n, d=d, seed=range(SEEDS[scale]), steps=STEPS, ratio=RATIOS[scale])
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """What the answer after T iterations loses of the widest margin."""
@@ -68,14 +67,13 @@ class SimbaRates(Experiment):
         margins = results.column("margin")
         where = self.text("conditions", n=n, d=d, least=min(margins), most=max(margins), seeds=results.seeds)
         lines = {s: spread(label, results.where(steps=s), "ratio", "loss") for s, label in STEPS.items()}
-        lines = {s: line for s, line in lines.items() if line.x}
-        series = [Series(line.label, _iterations(line, n), line.y, line.low, line.high) for line in lines.values()]
-        at = _iterations(next(iter(lines.values())), n)
+        series = [replace(line, x=_iterations(line, n)) for line in lines.values()]
+        at = next(line.x for line in series if line.x)
         series.append(Series("√(log n/T)", at, [math.sqrt(math.log(n) / T) for T in at], kind="theory"))
         panel = loglog("Synthetic, separable", "T, iterations", "margin lost", series)
         draft.figure(f"Margin lost after T iterations: {where}. The band is the range.", [panel])
-        rows = [
-            [label, eps, *(_share(results.where(steps=s), c / eps, eps) for c in (1.0, 2.0, 4.0))]
+        rows: list[list[Value]] = [
+            [label, eps, *(_share(results, s, c, eps) for c in (1.0, 2.0, 4.0))]
             for s, label in STEPS.items()
             for eps in self.accuracies
         ]
@@ -88,24 +86,20 @@ def _iterations(line: Series, n: int) -> list[float]:
     return [float(simba_iterations(n, 1.0, ratio)) for ratio in line.x]
 
 
-def _share(part: CellResults, ratio: float, eps: float) -> float | None:
-    losses = part.where(ratio=ratio).column("loss")
-    return float(np.mean(np.array(losses) <= eps)) if losses else None
+def _share(results: CellResults, steps: str, c: float, eps: float) -> float:
+    """Of the runs of c² log n/ε² iterations those within ε."""
+    return share_at_most(results.where(steps=steps, ratio=c / eps).column("loss"), eps)
 
 
 def _claims(claims: Claims, results: CellResults, lines: dict[str, Series], where: str) -> None:
-    fixed = results.where(steps="fixed")
-    shares = [share for eps in experiment.accuracies if (share := _share(fixed, 2.0 / eps, eps)) is not None]
-    line, other = lines.get("fixed"), lines.get("adaptive")
-    gain = None
-    if line and other:
-        both = dict(zip(other.x, other.y, strict=True))
-        gain = float(np.median([y / both[x] for x, y in zip(line.x, line.y, strict=True) if x in both] or [np.nan]))
+    shares = [share for eps in experiment.accuracies if (share := _share(results, "fixed", 2.0, eps)) >= 0]
+    line, other = lines["fixed"], lines["adaptive"]
+    gain = median(y / value_at(other, x) for x, y in zip(line.x, line.y, strict=True) if x in other.x)
     on = "synthetic, separable"
     said = f"{where}, ε = {' and '.join(f'{eps:g}' for eps in experiment.accuracies)}, rates for T"
     sure = "w = 0 is within ε" if min(results.column("margin")) <= min(experiment.accuracies) else ""
     claims.add("main", on, min(shares) if shares else None, "1/2 at c = 100", said, sure=sure)
-    rate = -slope([x * x for x in line.x], line.y) if line and min(line.y) > 0 else None
+    rate = -slope([x * x for x in line.x], line.y) if min(line.y, default=0) > 0 else None
     claims.add("rate", on, rate, 0.5, where)
     claims.add("equivalent", on, gain, "almost equivalent", where)
 

@@ -1,7 +1,5 @@
 """SIMBA where its theorem speaks: n = d up to 256,000, with no matrix stored."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from statistics import median_high
@@ -13,7 +11,7 @@ from hinge.access.tables.memory import ProductTable
 from hinge.bounds import simba_gain
 from hinge.display.figure import Series, Value, loglog
 from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale
-from hinge.experiments.measure import slope, spread_of
+from hinge.experiments.measure import power_law, slope, spread_of
 from hinge.experiments.simba.runtime import MARGIN, SHARE, SLACK, Rare, first_hit
 from hinge.problems import Regularized, SlackConstrained
 from hinge.solvers import SDCA, Pegasos, Perceptron, Simba, Solver
@@ -117,11 +115,11 @@ class SimbaRegime(Experiment):
         for r in results.where(noise=0.0):
             (fresh if r.cell["n"] == at and r.cell["seed"] >= SEEDS[scale][at] else quiet).append(r)
         sizes = quiet.values_of("n")
-        reads = {n: _reads(quiet.where(n=n)) for n in sizes}
+        reads = {n: _reads(part) for n, part in quiet.by("n")}
         claims = draft.claims
         for form, sentence in (("SIMBA", "beats"), (TUNED, "hindsight")):
             if at in reads:
-                _beside(claims, sentence, reads[at], reads[at].get(form), at, len(quiet.where(n=at).values_of("seed")))
+                _beside(claims, sentence, reads[at], reads[at].get(form), at, quiet.where(n=at).seeds)
         if fresh and sizes:
             _gains_beforehand(claims, quiet.where(n=min(sizes)), fresh)
         _growth(claims, reads)
@@ -191,6 +189,11 @@ def _where(n: int, seeds: int, noise: float = 0.0) -> str:
     return experiment.text("conditions", wrong=wrong, n=n, B=B, delta=SHARE * experiment.rare_rows / n, seeds=seeds)
 
 
+def _theory(n: int, best_loss: float = 0.0) -> float:
+    """Eq. (10) over Eq. (11): what SIMBA should gain at n = d with a best loss R*."""
+    return float(simba_gain(n, B, SHARE * experiment.rare_rows / n, best_loss))
+
+
 def _gains_beforehand(claims: Claims, small: CellResults, fresh: CellResults) -> None:
     """SIMBA with what was best at the smallest n, on further draws of the larger one; the others with hindsight."""
     tried = {k: v for k, v in _every(small).items() if k.startswith("SIMBA") and all(map(math.isfinite, v))}
@@ -204,6 +207,7 @@ def _gains_beforehand(claims: Claims, small: CellResults, fresh: CellResults) ->
 
 def _beside(claims: Claims, sentence: str, reads: dict[str, Reads], simba: Reads | None, n: int, seeds: int) -> None:
     """Cells of each rival over SIMBA's."""
+    where = _where(n, seeds) + (f"; SIMBA {simba.setting}" if simba and simba.setting else "")
     for rival, label in RIVALS.items():
         gain, said = None, ""
         if simba and rival in reads and math.isfinite(simba.median):
@@ -211,13 +215,8 @@ def _beside(claims: Claims, sentence: str, reads: dict[str, Reads], simba: Reads
             if math.isinf(gain):
                 gain = experiment.passes * n * n / simba.median
                 said = f"; {rival} did not get there, and all its cells stand here"
-        claims.add(
-            sentence,
-            f"synthetic, n = d = {n:,}, {label}",
-            gain,
-            f"{float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)):.0f}, without constants",
-            _where(n, seeds) + (f"; SIMBA {simba.setting}" if simba and simba.setting else "") + said,
-        )
+        on = f"synthetic, n = d = {n:,}, {label}"
+        claims.add(sentence, on, gain, f"{_theory(n):.0f}, without constants", where + said)
 
 
 def _seed_by_seed(rival: Reads, simba: Reads) -> str:
@@ -236,19 +235,13 @@ def _least(reads: dict[str, Reads]) -> float:
 def _growth(claims: Claims, reads: dict[int, dict[str, Reads]]) -> None:
     known = {n: _least(r) / r["SIMBA"].median for n, r in reads.items() if "SIMBA" in r}
     known = {n: gain for n, gain in known.items() if 0 < gain < math.inf}
-    theory = [float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 0.0)) for n in known]
     if len(known) < 2:
         return
     gains = ", ".join(f"{gain:.0f} at {n:,}" for n, gain in known.items())
     seeds = min(len(r["SIMBA"].each) for r in reads.values() if "SIMBA" in r)
     where = f"{_where(max(known), seeds)} or more; {gains}"
-    claims.add(
-        "simba-runtime.factor",
-        "synthetic, over n = d",
-        slope(list(known), list(known.values())),
-        slope(list(known), theory),
-        where,
-    )
+    grows, theory = slope(known, known.values()), slope(known, map(_theory, known))
+    claims.add("simba-runtime.factor", "synthetic, over n = d", grows, theory, where)
 
 
 def _noisy(claims: Claims, part: CellResults, n: int, noise: float) -> None:
@@ -262,29 +255,24 @@ def _noisy(claims: Claims, part: CellResults, n: int, noise: float) -> None:
             said = "; SIMBA, given the cells of the first of them, did not get there: this is an upper bound"
     elif simba:
         said = "; no method that reads rows got there"
-    theory = float(simba_gain(n, B, SHARE * experiment.rare_rows / n, 2 * noise))
-    paper = f"{theory:.2g} by Eq. (10) over Eq. (11), R* = {2 * noise:g}"
+    paper = f"{_theory(n, 2 * noise):.2g} by Eq. (10) over Eq. (11), R* = {2 * noise:g}"
     on = f"synthetic, n = d = {n:,}, {100 * noise:g}% of labels wrong"
     claims.add("turned", on, gain, paper, _where(n, part.seeds, noise) + said)
 
 
 def _row(n: int, noise: float, method: str, found: Reads) -> list[Value]:
     met = [cells for cells in found.each if math.isfinite(cells)]
-    median = found.median if math.isfinite(found.median) else None
-    low, high = (min(met), max(met)) if met else (None, None)
-    return [n, 100 * noise, method, median, low, high, f"{len(met)} of {len(found.each)}", found.setting]
+    low, high = min(met, default=None), max(met, default=None)
+    return [n, 100 * noise, method, found.median, low, high, f"{len(met)} of {len(found.each)}", found.setting]
 
 
 def _series(reads: dict[int, dict[str, Reads]]) -> list[Series]:
     lines = []
     for method in ("SIMBA", TUNED, *RIVALS):
-        kept = {n: r[method] for n, r in reads.items() if method in r and math.isfinite(max(r[method].each))}
-        if kept:
-            each = {n: r.each for n, r in kept.items()}
-            lines.append(spread_of(RIVALS.get(method, method), each, median_high))
-    if lines:
-        first = lines[0]
-        lines.append(Series("∝ n", first.x, [first.y[0] * n / first.x[0] for n in first.x], kind="theory"))
+        each = {n: r[method].each for n, r in reads.items() if method in r and math.isfinite(max(r[method].each))}
+        lines.append(spread_of(RIVALS.get(method, method), each, median_high))
+    if first := next((line for line in lines if line.x), None):
+        lines.append(power_law("∝ n", first, 1))
         lines.append(Series("n²: one pass", first.x, [float(n) ** 2 for n in first.x], kind="theory"))
     return lines
 

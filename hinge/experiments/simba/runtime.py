@@ -1,7 +1,5 @@
 """SIMBA, section 5: how its feature accesses grow with d, with the norm B and with the error δ."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -35,6 +33,12 @@ SWEEPS: dict[str, dict[str, list[dict[str, float]]]] = {
         "δ": [{"n": round(16 / r), "d": 4000, "r": r, "shrink": 1.0} for r in (0.04, 0.02, 0.01, 0.005, 0.0025)],
     },
 }
+AXES = {
+    "d": ("d", "d", "d, features", "n = {n}, B = {B:.1f}, δ = {δ:g}"),
+    "B": ("shrink", "B", "B, one over the margin", "n = {n}, d = {d}, δ = {δ:g}"),
+    "δ": ("r", "1/δ", "1/δ, one over the error", "n ~ 1/δ, d = {d}, B = {B:.1f}"),
+}
+"""Of each sweep the parameter of cells that changes, what stands on the axis, its label, and what is held."""
 SHARE = 0.1  # the error asked for is this share of the rare points
 LABELS = {"SIMBA": "SIMBA", "Perceptron": "Perceptron (online)", "Pegasos": "Pegasos, best λ"}
 SLACK = 1e-5  # ν: nothing, since the points are separable
@@ -151,11 +155,12 @@ Point = dict[str, Any]
 
 def _lines(part: CellResults, sweep: str) -> dict[str, list[Point]]:
     """Medians and quartiles of each method along a sweep, where more than half of the draws got there."""
-    parameter = {"d": "d", "B": "shrink", "δ": "r"}[sweep]
+    parameter = AXES[sweep][0]
     lines: dict[str, list[Point]] = {method: [] for method in LABELS}
     for _, group in part.by(parameter):
         cell, found = group[0].cell, group.column("found")
-        here = {"n": cell["n"], "d": cell["d"], "B": 1 / (MARGIN * cell["shrink"]), "δ": SHARE * cell["r"]}
+        n, d, delta = cell["n"], cell["d"], SHARE * cell["r"]
+        here = {"n": n, "d": d, "n + d": n + d, "B": 1 / (MARGIN * cell["shrink"]), "δ": delta, "1/δ": 1 / delta}
         for method in LABELS:
             tried = [name for name in found[0] if name.startswith(method)]
             best = min((_quartiles([one[name] for one in found]) for name in tried), key=lambda q: q["reads"])
@@ -191,35 +196,28 @@ def _theory(sweep: str, method: str, p: Point) -> float:
 
 def _panel(sweep: str, lines: dict[str, list[Point]]) -> Panel:
     series, bounds, labels = [], [], {"SIMBA": "bound, SIMBA", "Perceptron": "bound, online"}
+    _, x, axis, held = AXES[sweep]
     for method, line in lines.items():
-        at = [1 / p["δ"] if sweep == "δ" else p[sweep] for p in line]
-        reads, low, high = ([p[k] for p in line] for k in ("reads", "low", "high"))
+        at, reads, low, high = ([p[k] for p in line] for k in (x, "reads", "low", "high"))
         series.append(Series(LABELS[method], at, reads, low, high))
         if method in labels:
             law = [reads[0] / _theory(sweep, method, line[0]) * _theory(sweep, method, p) for p in line]
             bounds.append(Series(labels[method], at, law, kind="theory"))
     first = next(iter(lines.values()))[0]
-    fixed = {
-        "d": f"n = {first['n']}, B = {first['B']:.1f}, δ = {first['δ']:g}",
-        "B": f"n = {first['n']}, d = {first['d']}, δ = {first['δ']:g}",
-        "δ": f"n ~ 1/δ, d = {first['d']}, B = {first['B']:.1f}",
-    }[sweep]
-    label = {"d": "d, features", "B": "B, one over the margin", "δ": "1/δ, one over the error"}[sweep]
-    return loglog(f"Synthetic: {fixed}", label, "feature accesses", [*series, *bounds])
+    return loglog(f"Synthetic: {held.format_map(first)}", axis, "feature accesses", [*series, *bounds])
 
 
 def _rows(sweep: str, lines: dict[str, list[Point]]) -> list[list[Value]]:
+    keys = (sweep, "n", "d", "B", "δ")
     return [
-        [sweep, *(p[key] for key in (sweep, "n", "d", "B", "δ")), LABELS[method], p["iterations"], p["reads"], reached]
+        [sweep, *map(p.get, keys), LABELS[method], p["iterations"], p["reads"], f"{p['hits']} of {p['tried']}"]
         for method, line in lines.items()
         for p in line
-        for reached in [f"{p['hits']} of {p['tried']}"]
     ]
 
 
-def _exponent(line: list[Point], x: str, y: str) -> float | None:
-    at = [p["n"] + p["d"] if x == "n + d" else 1 / p["δ"] if x == "1/δ" else p[x] for p in line]
-    return slope(at, [p[y] for p in line]) if len(line) > 1 else None
+def _exponent(line: list[Point], x: str, y: str) -> float:
+    return slope([p[x] for p in line], [p[y] for p in line])
 
 
 def _claims(claims: Claims, sweep: str, lines: dict[str, list[Point]]) -> None:
@@ -242,17 +240,18 @@ def _claims(claims: Claims, sweep: str, lines: dict[str, list[Point]]) -> None:
     where += f"; d = {first['d']}, B = {first['B']:.1f}, n ~ 1/δ, δ = {_span(simba, 'δ')}"
     claims.add("no_delta", "synthetic, over 1/δ", _exponent(simba, "1/δ", "iterations"), 0.0, where)
     claims.add("online", "synthetic, over 1/δ", _exponent(online, "1/δ", "reads"), 1.0, where)
-    common = sorted({p["δ"] for p in simba} & {p["δ"] for p in online}, reverse=True)
-    if len(common) < 2:
+    reads = {method: {p["δ"]: p["reads"] for p in lines.get(method, [])} for method in LABELS}
+    gains = {delta: reads["Perceptron"].get(delta, math.nan) / cells for delta, cells in reads["SIMBA"].items()}
+    known = {delta: gain for delta, gain in gains.items() if gain > 0}
+    if len(known) < 2:
         return
-    reads = {m: {p["δ"]: p["reads"] for p in line} for m, line in lines.items()}
-    over = [1 / delta for delta in common]
-    gains = [reads["Perceptron"][delta] / reads["SIMBA"][delta] for delta in common]
-    theory = [float(simba_gain(first["d"], first["B"], delta, 0.0)) for delta in common]
-    least = min(reads[m][common[-1]] for m in reads if m != "SIMBA" and common[-1] in reads[m])
-    claims.add("factor", "synthetic, over 1/δ", slope(over, gains), slope(over, theory), where)
-    on = f"synthetic, δ = {common[-1]:g}"
-    claims.add("reduction", on, least / reads["SIMBA"][common[-1]], "for d ≫ B² and small δ", where)
+    over = [1 / delta for delta in known]
+    theory = [float(simba_gain(first["d"], first["B"], delta, 0.0)) for delta in known]
+    claims.add("factor", "synthetic, over 1/δ", slope(over, known.values()), slope(over, theory), where)
+    small = min(known)
+    least = min(reads[rival].get(small, math.inf) for rival in ("Perceptron", "Pegasos"))
+    on = f"synthetic, δ = {small:g}"
+    claims.add("reduction", on, least / reads["SIMBA"][small], "for d ≫ B² and small δ", where)
 
 
 def _span(line: list[Point], x: str) -> str:

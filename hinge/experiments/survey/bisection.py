@@ -1,7 +1,5 @@
 """The survey, section 4.1: semidefinite optimisation by bisection over Algorithm 3."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -44,8 +42,8 @@ class SurveyBisection(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every shape and ε, over the seeds of Algorithm 3."""
-        about = {"eps": EPS[scale], "c": [self.constant[scale]], "steps": [self.steps], "seed": range(SEEDS[scale])}
-        return [cell for n, m in SHAPES[scale] for cell in grid(n=[n], m=[m], **about)]
+        about = {"eps": EPS[scale], "c": self.constant[scale], "steps": self.steps, "seed": range(SEEDS[scale])}
+        return [cell for n, m in SHAPES[scale] for cell in grid(n=n, m=m, **about)]
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """How far the largest c that was proved lies below the optimum, and which decisions were right."""
@@ -85,9 +83,7 @@ class SurveyBisection(Experiment):
             for eps, some in part.by("eps"):
                 lost = some.column("shortfall")
                 share = sum(some.column("right")) / max(1, sum(some.column("told")))
-                rows.append(
-                    [n, m, eps, float(np.median(lost)), max(lost), share, float(np.median(some.column("iterations")))]
-                )
+                rows.append([n, m, eps, some.median("shortfall"), max(lost), share, some.median("iterations")])
                 optimum = some.first["optimum"]
                 on = f"synthetic, order {n}, ε = {eps:g}"
                 where = self.text("conditions", **some[0].cell, seeds=len(some), optimum=optimum)

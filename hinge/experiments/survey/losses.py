@@ -1,7 +1,5 @@
 """Losses of the survey's methods after T = (c/ε)² log n iterations: what is measured and judged of all of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hinge.display.figure import Panel, Series, loglog
-from hinge.experiments.base import CellResults, Claims
+from hinge.experiments.base import CellResults, Claims, median, share_at_most
 from hinge.experiments.measure import Evaluation, band, slope
 from hinge.problems.max_min.base import MaxMin
 from hinge.problems.max_min.max_margin import MaxMargin
@@ -45,29 +43,26 @@ def all_looks(results: CellResults) -> list[Evaluation]:
     return [look for looks in results.column("looks") for look in looks]
 
 
-def share_within(part: CellResults, c: float, eps: float) -> float | None:
-    """The share of runs at T = c² log n / ε² whose loss is at most ε; None where there are none."""
-    found = [look["loss"] <= eps for look in all_looks(part) if math.isclose(look["ratio"], c / eps)]
-    return float(np.mean(found)) if found else None
+def share_within(part: CellResults, c: float, eps: float) -> float:
+    """The share of runs at T = c² log n / ε² whose loss is at most ε; nan where there are none."""
+    return share_at_most([look["loss"] for look in all_looks(part) if math.isclose(look["ratio"], c / eps)], eps)
 
 
-def shares_within(parts: Iterable[CellResults], c: float, accuracies: Iterable[float]) -> list[float]:
-    """These shares of several problems and several ε, where they are known."""
+def least_share_within(parts: Iterable[CellResults], c: float, accuracies: Sequence[float]) -> float:
+    """The least of these shares of several problems and several ε."""
     shares = [share_within(part, c, eps) for part in parts for eps in accuracies]
-    return [share for share in shares if share is not None]
+    return min((share for share in shares if share >= 0), default=math.nan)
 
 
-def exponent_of_losses(part: CellResults) -> float | None:
-    """p of the law loss ~ T^-p that fits the medians over the seeds best; None where a median is not positive."""
-    T = [look["T"] for look in part.first["looks"]]
-    medians = [float(np.median([looks[k]["loss"] for looks in part.column("looks")])) for k in range(len(T))]
-    return -slope(T, medians) if len(T) > 1 and min(medians) > 0 else None
+def exponent_of_losses(part: CellResults) -> float:
+    """p of the law loss ~ T^-p that fits the medians over the seeds best; nan where a median is not positive."""
+    medians = band("", part.column("looks"), "T", "loss")
+    return -slope(medians.x, medians.y) if min(medians.y) > 0 else math.nan
 
 
-def median_exponent(parts: Iterable[CellResults]) -> float | None:
+def median_exponent(parts: Iterable[CellResults]) -> float:
     """The median of these exponents over several problems."""
-    known = [p for part in parts if (p := exponent_of_losses(part)) is not None]
-    return float(np.median(known)) if known else None
+    return median(p for part in parts if not math.isnan(p := exponent_of_losses(part)))
 
 
 def root_law(letter: str, n: int, constant: float = 1, more: str = "") -> dict[str, Law]:

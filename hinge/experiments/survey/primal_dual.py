@@ -1,7 +1,5 @@
 """The survey, Algorithm 2 and Theorem 3.1: one method for margins, games, balls and slack."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache
@@ -13,12 +11,20 @@ from scipy.optimize import linprog
 from hinge.bounds import generic_iterations
 from hinge.datasets import make_separable
 from hinge.display.figure import Value
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid, share_at_most
 from hinge.experiments.measure import Evaluation
 from hinge.experiments.survey import losses
 from hinge.kernels import Gaussian
 from hinge.monitoring import Stop
-from hinge.problems import EnclosingBall, KernelMaxMargin, MatrixGame, MaxMargin, SlackConstrained, SlackGame
+from hinge.problems import (
+    EnclosingBall,
+    KernelMaxMargin,
+    LinearMaxMin,
+    MatrixGame,
+    MaxMargin,
+    SlackConstrained,
+    SlackGame,
+)
 from hinge.problems.max_min.base import MaxMin
 from hinge.saddle.front_doors import enclosing_ball, max_margin
 from hinge.solvers import PrimalDual, solve_slack
@@ -39,26 +45,12 @@ class Instance(NamedTuple):
     label: str
 
 
-class Box(MaxMin):
-    """A user's own problem: the smallest of linear functions on [-1, 1]^d, known by one coordinate."""
+class Box(LinearMaxMin):
+    """A user's own problem: the smallest of linear functions on [-1, 1]^d."""
 
     def __init__(self, G: np.ndarray) -> None:
-        self.G, self.n, self.relative = G, len(G), False
-        d = G.shape[1]
-        self.scale = float(np.linalg.norm(G, axis=1).max())
-        self.diameter, self.second_moment = math.sqrt(d), float(d)  # ‖x‖² may be d
-
-    def start(self) -> np.ndarray:
-        """Zero."""
-        return np.zeros(self.G.shape[1])
-
-    def values(self, x: np.ndarray) -> np.ndarray:
-        """G x."""
-        return self.G @ x
-
-    def combine(self, p: np.ndarray) -> np.ndarray:
-        """Gᵀp."""
-        return self.G.T @ p
+        super().__init__(G, relative=False)
+        self.diameter, self.second_moment = math.sqrt(self.d), float(self.d)  # ‖x‖² may be d
 
     def project(self, x: np.ndarray) -> np.ndarray:
         """Coordinate by coordinate."""
@@ -67,18 +59,6 @@ class Box(MaxMin):
     def support(self, g: np.ndarray) -> float:
         """The largest g·x on the box."""
         return float(np.abs(g).sum())
-
-    def grad_at(self, i: int, x: np.ndarray | None = None) -> np.ndarray:
-        """Row i."""
-        return self.G[i]
-
-    def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray | None:
-        """One column, drawn with probability x_j²/‖x‖²."""
-        sums = np.cumsum(x**2)
-        if sums[-1] == 0.0:
-            return None
-        j = min(int(np.searchsorted(sums, unit * sums[-1], side="right")), len(x) - 1)
-        return self.G[:, j] * (sums[-1] / x[j])
 
 
 def _linear_value(A: np.ndarray, low: float) -> float:
@@ -110,11 +90,8 @@ def instance_of(kind: str, n: int, d: int) -> Instance:
         X[:, 1] += 0.3 * y
         factor = np.linalg.cholesky(Gaussian(1.0)(X, X) + 1e-10 * np.eye(n))
         value = max_margin(factor * y[:, None], eps=experiment.tolerance / 2, relative=False).upper
-        return Instance(
-            lambda: KernelMaxMargin(X, y, Gaussian(1.0), relative=False),
-            value,
-            "margin with a Gaussian kernel (synthetic points)",
-        )
+        label = "margin with a Gaussian kernel (synthetic points)"
+        return Instance(lambda: KernelMaxMargin(X, y, Gaussian(1.0), relative=False), value, label)
     if kind == "game":
         A = rng.uniform(-0.3, 0.3, (n, d))
         A[:, 10:] -= 0.5
@@ -130,14 +107,10 @@ def instance_of(kind: str, n: int, d: int) -> Instance:
         X = rng.standard_normal((n, d))
         X /= np.linalg.norm(X, axis=1)[:, None]
         y = np.where(X[:, :3].sum(axis=1) + 0.1 * rng.standard_normal(n) > 0, 1, -1)
-        value = solve_slack(
-            SlackConstrained(X, y, experiment.nu), stop=Stop(experiment.tolerance / 2)
-        ).certificate.bound
-        return Instance(
-            lambda: SlackGame(X, y, experiment.nu, bias=False, relative=False),
-            value,
-            f"margin with slack, ν = {experiment.nu:g} (SIMBA's problem, synthetic)",
-        )
+        nu, stop = experiment.nu, Stop(experiment.tolerance / 2)
+        value = solve_slack(SlackConstrained(X, y, nu), stop=stop).certificate.bound
+        label = f"margin with slack, ν = {nu:g} (SIMBA's problem, synthetic)"
+        return Instance(lambda: SlackGame(X, y, nu, bias=False, relative=False), value, label)
     G = rng.standard_normal((n, d)) + 0.3
     G /= np.linalg.norm(G, axis=1)[:, None] * math.sqrt(d)  # values of at most one
     return Instance(lambda: Box(G), _linear_value(G, -1.0), "a user's own, on a box (synthetic)")
@@ -157,7 +130,7 @@ class SurveyPrimalDual(Experiment):
         """All T of a problem and a seed make one cell."""
         n, d = SIZES[scale]
         ratios, eps = list(RATIOS[scale]), list(EPS[scale])
-        return grid(problem=PROOFS, n=[n], d=[d], ratios=[ratios], eps=[eps], seed=range(SEEDS[scale]))
+        return grid(problem=PROOFS, n=n, d=d, ratios=[ratios], eps=[eps], seed=range(SEEDS[scale]))
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Losses at each T, at the T of the theorem, and with the rate that the survey prints."""
@@ -192,12 +165,8 @@ class SurveyPrimalDual(Experiment):
         columns = ("problem", "ε", "c, half", "c, all", "c, proof", "T", "share", "share, η/100", "p")
         rows = [_row(kind, part, eps) for kind, part in parts.items() for eps in EPS[scale]]
         draft.table(self.text("table_caption"), columns, rows)
-        panels = [
-            losses.losses_panel(
-                part.first["label"], "loss, units of an estimate", part, losses.root_law("n", part.first["n"])
-            )
-            for part in parts.values()
-        ]
+        axis, law = "loss, units of an estimate", losses.root_law("n", results.first["n"])
+        panels = [losses.losses_panel(part.first["label"], axis, part, law) for part in parts.values()]
         draft.figure(self.text("caption", seeds=results.seeds), panels)
         _claims(draft.claims, parts, scale)
 
@@ -207,7 +176,7 @@ def _smallest_constant(part: CellResults, eps: float, share: float) -> float | N
     found = None
     for ratio in sorted({look["ratio"] for look in losses.all_looks(part)}, reverse=True):
         lost = [look["loss"] for look in losses.all_looks(part) if look["ratio"] == ratio]
-        if np.mean(np.array(lost) <= eps) < share:
+        if share_at_most(lost, eps) < share:
             break
         found = ratio * eps
     return found
@@ -215,7 +184,7 @@ def _smallest_constant(part: CellResults, eps: float, share: float) -> float | N
 
 def _share(part: CellResults, which: str, eps: float) -> float:
     """Of seeds within ε after the theorem's T."""
-    return float(np.mean([look["loss"] <= eps for looks in part.column(which) for look in looks if look["eps"] == eps]))
+    return share_at_most([look["loss"] for looks in part.column(which) for look in looks if look["eps"] == eps], eps)
 
 
 def _row(kind: str, part: CellResults, eps: float) -> list[Value]:

@@ -1,7 +1,5 @@
 """The survey, Algorithm 3 and Theorem 4.6: semidefinite feasibility from single matrices and entries."""
 
-from __future__ import annotations
-
 import copy
 import math
 import time
@@ -13,9 +11,9 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from hinge.bounds import sdp_iterations
-from hinge.display.figure import Panel, Series, Value, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import slope, spread
+from hinge.display.figure import Panel, Value, loglog
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid, share_at_most
+from hinge.experiments.measure import power_law, slope, spread, value_at
 from hinge.experiments.survey import losses
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.symmetric import svec
@@ -71,13 +69,8 @@ def _clarabel(A: np.ndarray) -> float:
     places = np.zeros((n, n), int)
     places[np.triu_indices(n)] = np.arange(d)
     order = [places[i, j] for j in range(n) for i in range(j + 1)]  # Clarabel packs by columns, svec by rows
-    G = np.vstack(
-        [
-            np.hstack([-rows, np.ones((len(A), 1))]),
-            np.append(svec(np.eye(n)), 0.0)[None],
-            np.hstack([-np.eye(d)[order], np.zeros((d, 1))]),
-        ]
-    )
+    blocks = [[-rows, np.ones((len(A), 1))], [svec(np.eye(n))[None], np.zeros((1, 1))]]
+    G = np.block([*blocks, [-np.eye(d)[order], np.zeros((d, 1))]])
     h = np.concatenate([np.zeros(len(A)), [1.0], np.zeros(d)])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -103,10 +96,7 @@ class SurveySdp(Experiment):
     rare = 3  # constraints that need a second direction
     timed_eps = 0.1
     warm_up = 60
-    timed_iterations: ClassVar[dict[str, int]] = {
-        "exact": 60,
-        "sparse": 1,
-    }  # iterations that are timed; of large orders 3 and 1
+    timed_iterations: ClassVar[dict[str, int]] = {"exact": 60, "sparse": 1}  # of large orders 3 and 1
     tolerance = 1e-5  # how far the exact values may be off
     timed_solver: ClassVar[dict[str, PrimalDual]] = {
         "exact": PrimalDual("fixed", timed_eps, 2.0),
@@ -118,12 +108,12 @@ class SurveySdp(Experiment):
         cells: list[Cell] = []
         for n, m in SHAPES[scale]:
             seeds, ratios = range(SEEDS[scale]), list(RATIOS[scale])
-            cells += grid(part=["guarantee"], n=[n], m=[m], ratios=[ratios], seed=seeds)
+            cells += grid(part="guarantee", n=n, m=m, ratios=[ratios], seed=seeds)
         for n, m in SPARSE_SHAPES[scale]:
-            cells += grid(part=["sparse"], n=[n], m=[m], eps=[SPARSE_EPS[scale]], seed=range(SPARSE_SEEDS[scale]))
+            cells += grid(part="sparse", n=n, m=m, eps=SPARSE_EPS[scale], seed=range(SPARSE_SEEDS[scale]))
         for n in ORDERS[scale]:
             seeds = range(TIMED_SEEDS[scale] if n < self.large else self.large_seeds)
-            cells += grid(part=["seconds"], n=[n], m=[self.timed_m], seed=seeds, projection=["exact", "sparse"])
+            cells += grid(part="seconds", n=n, m=self.timed_m, seed=seeds, projection=["exact", "sparse"])
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
@@ -160,12 +150,8 @@ class SurveySdp(Experiment):
 @lru_cache(maxsize=1)
 def _warm_state(n: int, seed: int) -> PrimalDualState:
     """The state after some iterations by exact projections, which have filled Y."""
-    (now,) = trace(
-        Semidefinite(matrices(n, experiment.timed_m), relative=False),
-        experiment.timed_solver["exact"],
-        [experiment.warm_up],
-        seed=seed,
-    )
+    problem = Semidefinite(matrices(n, experiment.timed_m), relative=False)
+    (now,) = trace(problem, experiment.timed_solver["exact"], [experiment.warm_up], seed=seed)
     state: PrimalDualState = now.state
     return state
 
@@ -196,10 +182,10 @@ def _shares(results: CellResults) -> list[list[Value]]:
 
 def _claims(claims: Claims, results: CellResults, scale: Scale) -> None:
     parts = instances(results)
-    two = losses.shares_within(parts, 2.0, experiment.accuracies)
+    two = losses.least_share_within(parts, 2.0, experiment.accuracies)
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in SHAPES[scale])
     where = experiment.text("conditions", shapes=shapes, seeds=results.seeds)
-    claims.add("high", "synthetic, exact projections", min(two) if two else None, "high probability", where)
+    claims.add("high", "synthetic, exact projections", two, "high probability", where)
     claims.add("root", "synthetic", losses.median_exponent(parts), 0.5, where)
     losses.certificates_hold(claims, "optima", losses.all_looks(results), f"{where}; exact by {results.first['by']}")
 
@@ -208,7 +194,7 @@ def _hazan_claims(claims: Claims, results: CellResults) -> None:
     shapes = ", ".join(f"n = {n} and m = {m}" for n, m in dict.fromkeys((r.cell["n"], r.cell["m"]) for r in results))
     eps = results[0].cell["eps"]
     where = experiment.text("conditions_3", shapes=shapes, eps=eps, seeds=results.seeds)
-    share = float(np.mean(np.array(results.column("loss")) <= eps))
+    share = share_at_most(results.column("loss"), eps)
     sure = "X = 0 is within ε" if min(results.column("value")) <= eps else ""
     claims.add("high", "synthetic, Hazan's projection to ε/2", share, "high probability", where, sure=sure)
 
@@ -223,34 +209,23 @@ def _panel(part: CellResults) -> Panel:
 
 def _costs(draft: Draft, results: CellResults) -> Panel:
     """Milliseconds of an iteration against the order, with either projection."""
-    lines = {
-        kind: spread(label, results.where(projection=kind), "n", "milliseconds")
-        for kind, label in (("exact", "all eigenvalues"), ("sparse", "Hazan's projection"))
-        if results.where(projection=kind)
-    }
+    exact = spread("all eigenvalues", results.where(projection="exact"), "n", "milliseconds")
+    sparse = spread("Hazan's projection", results.where(projection="sparse"), "n", "milliseconds")
     where = experiment.text("conditions_2", most=max(results.values_of("n")), seeds=results.seeds)
-    exponent = {
-        kind: slope(line.x[len(line.x) // 2 :], line.y[len(line.y) // 2 :]) if len(line.x) > 2 else None
-        for kind, line in lines.items()
-    }
-    draft.claims.add("square", "synthetic", exponent.get("sparse"), 2.0, where)
-    cost = {kind: dict(zip(line.x, line.y, strict=True)) for kind, line in lines.items()}
-    both = set(cost.get("exact", {})) & set(cost.get("sparse", {}))
-    if both:
+    half = len(sparse.x) // 2
+    draft.claims.add("square", "synthetic", slope(sparse.x[half:], sparse.y[half:]), 2.0, where)
+    if both := set(exact.x) & set(sparse.x):
         n = max(both)
-        draft.claims.add("cheaper", f"synthetic, order {n:g}", cost["exact"][n] / cost["sparse"][n], None, where)
+        times = value_at(exact, n) / value_at(sparse, n)
+        draft.claims.add("cheaper", f"synthetic, order {n:g}", times, None, where)
     T = math.ceil(float(sdp_iterations(experiment.timed_m, experiment.timed_eps, 2.0)))
-    rows = [[n, *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")), T] for n in results.values_of("n")]
+    rows = [[n, value_at(exact, n), value_at(sparse, n), T] for n in results.values_of("n")]
     columns = ("n", "all eigenvalues", "Hazan's projection", "T at c = 2")
     draft.table(experiment.text("table_caption", seeds=results.seeds), columns, rows, "seconds")
-    theory = []
-    if "exact" in lines:
-        x, y = lines["exact"].x, lines["exact"].y
-        laws = {"n²": 2, "n³": 3}
-        theory = [Series(law, x, [y[-1] * (n / x[-1]) ** k for n in x], kind="theory") for law, k in laws.items()]
-    return loglog(
-        "Synthetic: the cost of an iteration", "n, order of the matrices", "milliseconds", [*lines.values(), *theory]
-    )
+    series = [exact, sparse]
+    if exact.x:
+        series += [power_law(label, exact, k, point=-1) for label, k in (("n²", 2), ("n³", 3))]
+    return loglog("Synthetic: the cost of an iteration", "n, order of the matrices", "milliseconds", series)
 
 
 experiment = SurveySdp()

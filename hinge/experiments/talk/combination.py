@@ -1,14 +1,12 @@
 """The talk's open question: "Can we somehow combine SGD and DCA?" Here is one answer, measured."""
 
-from __future__ import annotations
-
 from statistics import median_high  # between a number and infinity there is no mean
 from typing import Any
 
 import numpy as np
 
 from hinge.display.figure import Panel, loglog
-from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid
+from hinge.experiments.base import Cell, CellResults, Claims, Draft, Experiment, Scale, grid, median
 from hinge.experiments.measure import Evaluation, spread_of
 from hinge.experiments.talk.sgd_dca import curve_panel, run_methods
 from hinge.solvers import SDCA, Pegasos, Solver
@@ -42,7 +40,7 @@ class TalkCombination(Experiment):
         return [
             {"set": name, "rows": rows, **cell}
             for name, rows in SETS[scale]
-            for cell in grid(lam_m=LAM_M[scale], seed=range(SEEDS[scale]), epochs=[EPOCHS[scale]])
+            for cell in grid(lam_m=LAM_M[scale], seed=range(SEEDS[scale]), epochs=EPOCHS[scale])
         ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
@@ -96,7 +94,7 @@ def _needed_panel(needed: dict[float, dict[str, list[float]]], label: str) -> Pa
     series = []
     for method in METHODS:
         kept = {at: found[method] for at, found in needed.items() if np.isfinite(max(found[method]))}
-        series += [spread_of(method, kept, median_high)] if kept else []
+        series.append(spread_of(method, kept, median_high))
     return loglog(label, "λm", f"epochs to ρ = {TARGET:g}", series)
 
 
@@ -115,8 +113,8 @@ def _claims(claims: Claims, needed: dict[float, dict[str, list[float]]], label: 
             saved.append(min(dca, cap) - both)
     seeds = f"ρ = {TARGET:g}, at most {EPOCHS[scale]} epochs, median of {SEEDS[scale]} seeds"
     reached = f"{len(ratios)} of {len(needed)} values of λm, of which one of the methods gets there"
-    claims.add("saved", label, float(np.median(saved)) if saved else None, ASKED, f"{where}, {seeds}")
-    claims.add("better", label, max(ratios) if ratios else None, ASKED, f"{where}, {seeds}; {reached}")
+    claims.add("saved", label, median(saved), ASKED, f"{where}, {seeds}")
+    claims.add("better", label, max(ratios, default=None), ASKED, f"{where}, {seeds}; {reached}")
 
 
 experiment = TalkCombination()

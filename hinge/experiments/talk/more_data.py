@@ -1,7 +1,5 @@
 """The talk, "Dependence on Data Set Size": more examples, less work to the same test error."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -10,7 +8,7 @@ import numpy as np
 from hinge.access import as_matrix
 from hinge.bounds import sgd_runtime_more_data
 from hinge.display.figure import Series, Value, loglog
-from hinge.experiments.base import Cell, CellResult, CellResults, Draft, Experiment, Scale, grid
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import error, evaluate_at, log_spaced
 from hinge.experiments.sets import choose, split
 from hinge.monitoring import Stop
@@ -70,18 +68,10 @@ class TalkMoreData(Experiment):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Every sample size and sample, with each λ and each way to draw rows."""
-        return grid(
-            set=[NAME],
-            rows=[ROWS[scale]],
-            share=[VALIDATION[scale]],
-            m=SIZES[scale],
-            seed=range(SEEDS[scale]),
-            lam=LAMS[scale],
-            lams=[list(LAMS[scale])],
-            way=WAYS,
-            looks=[list(LOOKS[scale])],
-            slack=[SLACK[scale]],
-        )
+        pool: dict[str, Any] = {"set": NAME, "rows": ROWS[scale], "share": VALIDATION[scale]}
+        lams: dict[str, Any] = {"lam": LAMS[scale], "lams": [list(LAMS[scale])]}
+        stop: dict[str, Any] = {"looks": [list(LOOKS[scale])], "slack": SLACK[scale]}
+        return grid(**pool, m=SIZES[scale], seed=range(SEEDS[scale]), **lams, way=WAYS, **stop)
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The first evaluations at which the error on test rows, and on validation rows, is low enough."""
@@ -97,14 +87,8 @@ class TalkMoreData(Experiment):
         )
         best = _best_errors(cell["rows"], cell["share"], tuple(cell["lams"]))
         targets = {rows: cell["slack"] * value for rows, value in best.items()}
-        values: dict[str, Any] = {
-            "m": len(y),
-            "target": targets["test"],
-            "pool": len(pool.y),
-            **data.about,
-            "n_test": len(pool.y_test),
-            "n_val": len(pool.y_val),
-        }
+        sizes = {"pool": len(pool.y), "n_test": len(pool.y_test), "n_val": len(pool.y_val)}
+        values: dict[str, Any] = {"m": len(y), "target": targets["test"], **sizes, **data.about}
         for rows in RULES:
             reached = next((look for look in looks if look[rows] <= targets[rows]), None)
             keys = ("iteration", "seconds", "test")
@@ -114,9 +98,7 @@ class TalkMoreData(Experiment):
     def report(self, draft: Draft, results: CellResults, scale: Scale) -> None:
         """Iterations and seconds over m, each with λ and stop chosen in both ways."""
         first = results.first
-        iterations: list[Series] = []
-        seconds: list[Series] = []
-        fitted = ""
+        iterations, seconds, fitted = list[Series](), list[Series](), ""
         for way in results.values_of("way"):
             for rule, words in RULES.items():
                 rows = _best(results.where(way=way), rule)
@@ -126,21 +108,18 @@ class TalkMoreData(Experiment):
                 reached = [row for row in rows if np.isfinite(row.iterations)]
                 label = f"{way}; {rule} rows"
                 at = [row.m for row in reached]
-                if at:
-                    seconds.append(Series(label, at, [row.seconds for row in reached]))
-                    T, low, high = ([getattr(row, k) for row in reached] for k in ("iterations", "low", "high"))
-                    iterations.append(Series(label, at, T, low, high))
-                sizes, lams = (
-                    f"m = {at[0]:,} to {at[-1]:,}, " if at else "",
-                    ", ".join(f"{lam:g}" for lam in LAMS[scale]),
-                )
+                T, low, high = ([getattr(row, k) for row in reached] for k in ("iterations", "low", "high"))
+                iterations.append(Series(label, at, T, low, high))
+                seconds.append(Series(label, at, [row.seconds for row in reached]))
+                sizes = f"m = {at[0]:,} to {at[-1]:,}, " if at else ""
+                lams = ", ".join(f"{lam:g}" for lam in LAMS[scale])
                 about = {"slack": SLACK[scale], "seeds": SEEDS[scale], "words": words, "lams": lams}
                 where = sizes + self.text("conditions", first=first, **about)
                 if "blocks" not in way:  # which are ours
                     on = f"{first['label']}, {way}, {rule} rows"
-                    more = len(reached) > 1
                     for key in ("iterations", "seconds")[: 1 if way == "average" else 2]:
-                        fall = getattr(reached[0], key) / getattr(reached[-1], key) if more else None
+                        values = [getattr(row, key) for row in reached]
+                        fall = values[0] / values[-1] if len(values) > 1 else None
                         draft.claims.add("falls", f"{on}, {key}", fall, "decreases", where)
                 if way == "average" and rule == "test" and len(reached) > 2:
                     law, fitted = _law(reached)
@@ -160,23 +139,12 @@ def _best(part: CellResults, rule: str) -> list[Row]:
     return [min(rows, key=lambda row: row.iterations) for rows in choices]
 
 
-def _row(some: list[CellResult], lam: float, rule: str) -> Row:
-    found = [r.values[rule] for r in some]
-    m = some[0].values["m"]
-
-    def middle(key: str) -> float:
-        return float(np.median([np.inf if one is None else one[key] for one in found]))
-
-    reached = [one["iteration"] for one in found if one is not None] or [np.inf]
-    T = _finite(middle("iteration"))
-    return Row(
-        m, lam, T, min(T, min(reached)), max(T, max(reached)), _finite(middle("seconds")), _finite(middle("test"))
-    )
-
-
-def _finite(value: float) -> float:
-    """The median of an even number of seeds may lie between a number and infinity: that is infinity."""
-    return np.inf if np.isnan(value) else value
+def _row(some: CellResults, lam: float, rule: str) -> Row:
+    never = dict.fromkeys(("iteration", "seconds", "test"), np.inf)
+    found = [one or never for one in some.column(rule)]
+    reached = [one["iteration"] for one in found if one["iteration"] < np.inf] or [np.inf]
+    T, seconds, wrong = (float(np.median([one[key] for one in found])) for key in never)
+    return Row(some.first["m"], lam, T, min(T, min(reached)), max(T, max(reached)), seconds, wrong)
 
 
 def _law(reached: list[Row]) -> tuple[Series, str]:
@@ -198,11 +166,10 @@ def _law(reached: list[Row]) -> tuple[Series, str]:
 def _lines(rows: list[Row]) -> list[tuple[Value, ...]]:
     """The lines of the table."""
     return [
-        (row.m, *found, row.error if np.isfinite(row.error) else None)
+        (row.m, row.lam, row.iterations, row.seconds, row.error)
+        if np.isfinite(row.iterations)
+        else (row.m, None, "never", "never", None)
         for row in rows
-        for found in [
-            (row.lam, row.iterations, row.seconds) if np.isfinite(row.iterations) else (None, *2 * ("never",))
-        ]
     ]
 
 

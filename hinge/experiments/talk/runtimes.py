@@ -1,7 +1,6 @@
 """The talk's table T(m, B, ε): work of SMO, SVM-Perf, DCA and SGD to an excess test loss, data being plentiful."""
 
-from __future__ import annotations
-
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -11,9 +10,9 @@ import numpy as np
 from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
 from hinge.display.figure import Beside, Series, loglog
-from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
-from hinge.experiments.measure import Evaluation, evaluate_at, log_spaced, mean_hinge, slope
-from hinge.experiments.sets import hold_out
+from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid, median
+from hinge.experiments.measure import Evaluation, evaluate_at, log_spaced, mean_hinge, ratio, slope
+from hinge.experiments.sets import HeldOutSplit, hold_out
 from hinge.kernels import Linear
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized, Regularized, Solution
@@ -42,14 +41,9 @@ PRINTED = {
 
 
 class Sample(NamedTuple):
-    """All rows, rows to choose stops by, test rows, the norm B, and the losses of the best of that ball."""
+    """The rows, the norm B, and the losses of the best of that ball on rows to choose stops by and on test rows."""
 
-    X: Any
-    y: np.ndarray
-    X_val: Any
-    y_val: np.ndarray
-    X_test: Any
-    y_test: np.ndarray
+    rows: HeldOutSplit
     B: float
     best_val: float
     best_test: float
@@ -59,12 +53,12 @@ class Sample(NamedTuple):
 def _sample(rows: int) -> Sample:
     held, words, noise = experiment.held, experiment.words, experiment.noise
     text = make_text(rows + held, words, 60, topics=4, noise=noise, n_test=held, seed=0)
-    X, y, X_val, y_val = hold_out(text.X_train, text.y_train, held / (rows + held))
-    X_test, y_test = text.X_test, text.y_test
-    assert y_test is not None
-    best = solve(Regularized(X, y, experiment.lam_ball), SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
-    B, losses = float(np.linalg.norm(best.w)), (mean_hinge(best, X_val, y_val), mean_hinge(best, X_test, y_test))
-    return Sample(X, y, X_val, y_val, X_test, y_test, B, *losses)
+    assert text.y_test is not None
+    split = HeldOutSplit(*hold_out(text.X_train, text.y_train, held / (rows + held)), text.X_test, text.y_test)
+    problem = Regularized(split.X, split.y, experiment.lam_ball)
+    best = solve(problem, SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
+    losses = mean_hinge(best, split.X_val, split.y_val), mean_hinge(best, split.X_test, split.y_test)
+    return Sample(split, float(np.linalg.norm(best.w)), *losses)
 
 
 class TalkRuntimes(Experiment):
@@ -85,28 +79,21 @@ class TalkRuntimes(Experiment):
         """Every method, sample size, λ and seed; SGD has all rows, as a row costs it nothing until drawn."""
         cells = []
         for solver in BOUNDS:
-            sizes = SIZES[scale].get(solver, (ROWS[scale],))
-            cells += grid(
-                solver=[solver],
-                m=sizes,
-                lam=LAMS[scale],
-                seed=range(SEEDS[scale]),
-                rows=[ROWS[scale]],
-                eps=[list(EPS[scale])],
-            )
+            sizes, seeds = SIZES[scale].get(solver, ROWS[scale]), range(SEEDS[scale])
+            cells += grid(solver=solver, m=sizes, lam=LAMS[scale], seed=seeds, rows=ROWS[scale], eps=[list(EPS[scale])])
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Work at the first evaluation within each ε on validation rows, and the test excess there."""
         data = _sample(cell["rows"])
-        m = cell["m"]
-        taken = np.random.default_rng(cell["seed"]).permutation(len(data.y))[:m]
-        X, y = data.X[taken], data.y[taken]
+        rows, m = data.rows, cell["m"]
+        taken = np.random.default_rng(cell["seed"]).permutation(len(rows.y))[:m]
+        X, y = rows.X[taken], rows.y[taken]
 
         def excess(solution: Solution) -> Evaluation:
             return {
-                "validation": mean_hinge(solution, data.X_val, data.y_val) - data.best_val,
-                "test": mean_hinge(solution, data.X_test, data.y_test) - data.best_test,
+                "validation": mean_hinge(solution, rows.X_val, rows.y_val) - data.best_val,
+                "test": mean_hinge(solution, rows.X_test, rows.y_test) - data.best_test,
             }
 
         if cell["solver"] == "SMO":
@@ -138,18 +125,15 @@ class TalkRuntimes(Experiment):
         data = self.text(
             "conditions", rows=ROWS[scale], B=B, best=best, first=EPS[scale][0], last=EPS[scale][-1], seeds=SEEDS[scale]
         )
-        rows: list[list[Any]] = []
-        series: list[Series] = []
+        rows, lines = list[list[Any]](), dict[str, Series]()
         exponents: dict[str, float] = {}
         last: dict[str, float] = {}
-        for solver in results.values_of("solver"):
-            chosen = _best_choices(results.where(solver=solver), EPS[scale])
-            rows += [[solver, *row] for row in chosen]
-            kept = [row for row in chosen if row[3] is not None]
-            if not kept:
-                continue
-            eps, work = [row[0] for row in kept], [row[3] for row in kept]
-            series.append(Series(solver, eps, work, [row[4] for row in kept], [row[5] for row in kept]))
+        for solver, part in results.by("solver"):
+            chosen = [_best_choice(part, k, eps) for k, eps in enumerate(EPS[scale])]
+            rows += [[solver, *choice] for choice in chosen]
+            kept = [choice for choice in chosen if choice.work < math.inf]
+            eps, work, low, high = ([getattr(c, key) for c in kept] for key in ("eps", "work", "least", "most"))
+            lines[solver] = Series(solver, eps, work, low, high)
             if len(kept) == len(EPS[scale]):
                 exponents[solver] = -slope(eps, work)
                 last[solver] = work[-1]
@@ -160,16 +144,16 @@ class TalkRuntimes(Experiment):
             above = f"an upper bound, {times:,.0f} times what was needed" if times > self.most_above else ""
             claims.add("table", solver, exponents.get(solver), exponent, data, silent=above)
         rivals = [last[solver] for solver in ("SMO", "SVM-Perf") if solver in last]
-        better = min(rivals) / last["SGD"] if rivals and "SGD" in last else None
+        better = ratio(min(rivals, default=None), last.get("SGD"))
         claims.add("much_better", "synthetic text", better, "(B/ε)² by the bounds", least)
-        same = last["DCA"] / last["SGD"] if {"DCA", "SGD"} <= set(last) else None
-        claims.add("same", "synthetic text", same, "B²/ε² for both", least)
+        claims.add("same", "synthetic text", ratio(last.get("DCA"), last.get("SGD")), "B²/ε² for both", least)
+        series = list(lines.values())
         for label, solver in (("bound of SGD, ε⁻²", "SGD"), ("bound of the others, ε⁻⁴", "SMO")):
-            first = next((one for one in series if one.label == solver), None)
-            if first is not None:
+            if solver in lines and lines[solver].x:
+                first = lines[solver]
                 law = learning_runtime(BOUNDS[solver], B, np.array(EPS[scale]))
                 scaled = np.asarray(law) * first.y[0] / float(learning_runtime(BOUNDS[solver], B, first.x[0]))
-                series.append(Series(label, list(EPS[scale]), scaled.tolist(), kind="theory"))
+                series.append(Series(label, EPS[scale], scaled.tolist(), kind="theory"))
         panel = loglog("synthetic text", "ε, excess test hinge loss", "inner products", series)
         draft.figure(self.text("caption", initial=data[0].upper(), rest=data[1:]), [panel])
         columns = ("method", "ε", "m", "λ", "inner products", "least", "most", "test excess")
@@ -181,24 +165,30 @@ class TalkRuntimes(Experiment):
         draft.print_table(self.text("table_caption_2"), ["", "ρ(T, m, λ)", "T(m, B, ε)"], printed)
 
 
-def _best_choices(part: CellResults, eps: tuple[float, ...]) -> list[tuple[Any, ...]]:
-    """For each ε: the m and λ of least median work, that work and its range, and the median test excess."""
-    found = []
-    for k, level in enumerate(eps):
-        choices: list[tuple[float, Any]] = []
-        for m, of_m in part.by("m"):
-            for lam, some in of_m.by("lam"):
-                reached = [one[k] for one in some.column("reached")]
-                work = sorted(np.inf if one is None else one["work"] for one in reached)
-                middle = work[len(work) // 2]
-                if np.isfinite(middle):
-                    there = [one for one in reached if one is not None]
-                    most = max(one["work"] for one in there)
-                    test = float(np.median([one["test"] for one in there]))
-                    choices.append((middle, (level, m, lam, middle, work[0], most, test)))
-        nothing = (level, None, None, None, None, None, None)
-        found.append(min(choices, key=lambda choice: choice[0])[1] if choices else nothing)
-    return found
+class Choice(NamedTuple):
+    """The m and λ of least median work to an ε, that work and its range, and the median test excess."""
+
+    eps: float
+    m: int | None = None
+    lam: float | None = None
+    work: float = math.inf
+    least: float = math.inf
+    most: float = math.inf
+    test: float = math.nan
+
+
+def _best_choice(part: CellResults, k: int, eps: float) -> Choice:
+    """The best m and λ for the k-th ε; nothing but ε where most seeds reach it with none of them."""
+    choices = dict[float, Choice]()  # the first of each median
+    for m, of_m in part.by("m"):
+        for lam, some in of_m.by("lam"):
+            reached = [one[k] for one in some.column("reached") if one[k] is not None]
+            work = sorted(one["work"] for one in reached)
+            if len(work) > len(some) // 2:
+                middle = work[len(some) // 2]
+                test = median(one["test"] for one in reached)
+                choices.setdefault(middle, Choice(eps, m, lam, middle, work[0], work[-1], test))
+    return choices[min(choices)] if choices else Choice(eps)
 
 
 experiment = TalkRuntimes()

@@ -1,7 +1,5 @@
 """The talk, "Comparing SGD and DCA": which is ahead, over λm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -10,7 +8,7 @@ import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import dca_gap, dca_over_sgd
-from hinge.display.figure import Panel, Series, loglog
+from hinge.display.figure import Panel, Series, level_line, loglog
 from hinge.experiments.base import Cell, CellResults, Draft, Experiment, Scale, grid
 from hinge.experiments.measure import Evaluation, band, error, evaluate_at, spread_of
 from hinge.experiments.sets import choose, split
@@ -121,9 +119,9 @@ def _median(part: CellResults, method: str, epoch: float, key: str) -> float:
 def _points(part: CellResults, m: int, label: str, epochs: tuple[float, ...]) -> list[tuple[Any, ...]]:
     """One row of the table for each λ and T."""
     rows = []
-    for lam_m in part.values_of("lam_m"):
+    for lam_m, some in part.by("lam_m"):
         for epoch in epochs:
-            some, steps = part.where(lam_m=lam_m), epoch * m
+            steps = epoch * m
             sgd, dca = (_median(some, method, epoch, "rho") for method in ("SGD", "DCA"))
             predicted = "DCA" if dca_over_sgd(steps, m, lam_m / m) < 1 else "SGD"
             ahead = "DCA" if dca < sgd else "SGD"
@@ -146,18 +144,12 @@ def _ratio_panel(part: CellResults, m: int, label: str) -> Panel:
     for epoch in (*experiment.early, *experiment.judged):
         place = EPOCHS.index(epoch)
         ratios = {
-            lam_m: [
-                dca[place]["rho"] / sgd[place]["rho"]
-                for sgd, dca in zip(some.column("SGD"), some.column("DCA"), strict=True)
-            ]
+            lam_m: [r.values["DCA"][place]["rho"] / r.values["SGD"][place]["rho"] for r in some]
             for lam_m, some in part.by("lam_m")
         }
         series.append(spread_of(f"{epoch:g} epoch{'s' * (epoch != 1)}", ratios))
     law = [float(dca_over_sgd(3 * m, m, lam_m / m)) for lam_m in at]
-    series += [
-        Series("ratio of the bounds", at, law, kind="theory"),
-        Series("equal", [min(at), max(at)], [1.0, 1.0], kind="theory"),
-    ]
+    series += [Series("ratio of the bounds", at, law, kind="theory"), level_line("equal", 1.0, series)]
     return loglog(label, "λm", "ρ of DCA / ρ of SGD", series)
 
 
@@ -165,9 +157,8 @@ def curve_panel(part: CellResults, methods: Iterable[str], shown: Iterable[float
     """ρ over epochs, a curve for each method and each λm that is shown."""
     label = part.first["label"]
     series = [
-        band(f"{method}, λm = {lam_m:g}", some.column(method), "epoch", "rho")
+        band(f"{method}, λm = {lam_m:g}", part.where(lam_m=lam_m).column(method), "epoch", "rho")
         for lam_m in shown
-        if (some := part.where(lam_m=lam_m))
         for method in methods
     ]
     return loglog(label, "epochs", "ρ, objective above the minimum", series)

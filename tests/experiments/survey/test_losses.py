@@ -8,10 +8,10 @@ from hinge.experiments.base import Claims
 from hinge.experiments.survey.losses import (
     certificates_hold,
     exponent_of_losses,
+    least_share_within,
     loss_after,
     median_exponent,
     share_within,
-    shares_within,
 )
 from hinge.problems import MatrixGame
 from hinge.solvers import PrimalDual
@@ -38,16 +38,19 @@ def test_shares_are_of_runs_at_one_constant():
     part = results((0.5, 0.1, 0.01), (0.5, 0.3, 0.01))
     assert share_within(part, 1.0, 0.2) == 0.0  # c/ε = 5
     assert share_within(part, 2.0, 0.2) == 0.5
-    assert share_within(part, 3.0, 0.2) is None
-    assert shares_within([part], 2.0, (0.2, 0.1, 0.07)) == [0.5, 1.0]
+    assert np.isnan(share_within(part, 3.0, 0.2))
+    assert share_within(part, 2.0, 0.1) == 1.0
+    assert least_share_within([part], 2.0, (0.07, 0.1, 0.2)) == 0.5
+    assert least_share_within([part], 2.0, (0.07, 0.1)) == 1.0
+    assert np.isnan(least_share_within([part], 2.0, (0.07,)))
 
 
 def test_exponents_are_of_medians_that_are_positive():
     law = results((0.2, 0.1, 0.05), (0.2, 0.1, 0.05))
     assert exponent_of_losses(law) == pytest.approx(0.5)
-    assert exponent_of_losses(results((0.2, 0.1, 0.0))) is None
+    assert np.isnan(exponent_of_losses(results((0.2, 0.1, 0.0))))
     assert median_exponent([law, results((0.2, 0.1, 0.0))]) == pytest.approx(0.5)
-    assert median_exponent([]) is None
+    assert np.isnan(median_exponent([]))
 
 
 def test_the_loss_of_a_game_whose_value_is_known():
