@@ -330,9 +330,6 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
                 self.__dict__.pop(name, None)
         self.shape_fit_, self.n_iter_, self.fit_status_ = X.shape, 1, 0
 
-    def _costs(self) -> tuple[float, ...]:
-        return (np.nan,)  # there is no C
-
     def _problem(self, gram: Gram, task: Task, C: float) -> KernelOneClass:
         return KernelOneClass(gram, self.nu, weight=task.weight)
 

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.constraints import Constraints, count, scale
-from hinge.estimators.data.kernel_input import is_precomputed, new_data
+from hinge.estimators.data.kernel_input import is_precomputed, new_data, part_of
 from hinge.estimators.fitting.parameters import KernelData
-from hinge.estimators.fitting.tasks import class_pairs, coefficients_of_pairs
+from hinge.estimators.fitting.tasks import class_pairs
 from hinge.estimators.kernel.expansions import kernel_values
 from hinge.estimators.mixins.reduced_set import moved
 from hinge.kernels import Gaussian, Linear
@@ -50,7 +50,7 @@ def compress_machine(machine: M, X: Items, n_support: int | None, tol: float | N
     m = len(order) if tol is None else min(16, len(order))
     while True:
         kept = np.sort(order[:m])
-        vectors, equations = _part(machine.support_vectors_, kept), _of_some(every, kept)
+        vectors, equations = part_of(machine.support_vectors_, kept, machine.kernel_), _of_some(every, kept)
         if _moves(machine, X) and m < len(every.K):
             former, rows = cast(np.ndarray, machine.support_vectors_), cast(np.ndarray, X)
             begin, part = cast(np.ndarray, vectors), takes_part[kept]
@@ -72,10 +72,6 @@ def _moves(machine: BaseEstimator, X: KernelData) -> bool:
     """Whether vectors can be moved: those of a Gaussian kernel, where they are dense."""
     dense = isinstance(X, np.ndarray) and isinstance(machine.support_vectors_, np.ndarray)
     return dense and isinstance(machine.kernel_, Gaussian)
-
-
-def _part(vectors: KernelData, kept: np.ndarray) -> KernelData:
-    return [vectors[i] for i in kept] if isinstance(vectors, list) else vectors[kept]
 
 
 class Equations(NamedTuple):
@@ -104,11 +100,9 @@ def _of_some(equations: Equations, kept: np.ndarray) -> Equations:
 
 def _coefficients_of(machine: BaseEstimator, functions: int) -> tuple[np.ndarray, np.ndarray]:
     """The coefficients of all support vectors, a column a decision function, and whether they take part in it."""
-    dual = machine._dense_dual
-    a, takes_part = np.zeros((dual.shape[1], functions)), np.zeros((dual.shape[1], functions), bool)
-    every = np.arange(len(a))
-    groups = coefficients_of_pairs(dual, machine.n_support_) if machine._one_vs_one else [(every, row) for row in dual]
-    for k, (used, coef) in enumerate(groups):
+    shape = len(machine.support_), functions
+    a, takes_part = np.zeros(shape), np.zeros(shape, bool)
+    for k, (used, coef) in enumerate(machine._expansions):
         a[used, k], takes_part[used, k] = coef, True
     return a, takes_part
 
