@@ -287,10 +287,9 @@ class DevicePath(KernelPath):
             return False
         if model.max_kernel_evals is not None or model.max_iter != -1:
             return False
+        # Of other kernels it is not known that they are positive semidefinite, or that a device can have them.
         if not (model.kernel in ("linear", "rbf", "poly") or isinstance(model.kernel, Gaussian | Linear)):
-            return (
-                False  # of others it is not known that they are positive semidefinite, or that a device can have them
-            )
+            return False
         torch = import_torch(model.device)
         room = torch.cuda.mem_get_info(model.device)[0] if torch.device(model.device).type == "cuda" else 4 << 30
         return 4.0 * (INVERSES + 4) * len(data.y) ** 2 <= 0.7 * room

@@ -108,8 +108,8 @@ class Refits:
             if left is not None and left <= 0:
                 return
             model = clone(self.model).set_params(C=C, tol=max(tol, self.model.tol), max_time=left)
-            if self.likely and hasattr(model, "probability"):
-                model.set_params(probability=True) if "probability" in model.get_params() else None
+            if self.likely and "probability" in model.get_params():
+                model.set_params(probability=True)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the search itself warns of its time limit
                 warnings.simplefilter("ignore", ConstantPredictionWarning)  # some C of a grid are too small
