@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 
 from hinge.display.figure import Panel, Series
 from hinge.display.static import Display, axes_or_new
@@ -101,8 +103,6 @@ class Watcher:
 
 def watch(estimator: Classifier, X: Items, y: ArrayLike, watcher: Watcher) -> Classifier:
     """A copy of the estimator, fitted with `watcher` as its callback; the estimator is left as it is."""
-    from sklearn.base import clone
-
     copy = clone(estimator).set_callbacks(watcher)
     with warnings.catch_warnings(action="ignore"):  # that a fit was cut off shows in its curve
         return copy.fit(X, y)
@@ -370,8 +370,6 @@ class LearningRuntimeDisplay(Display):
         -------
         LearningRuntimeDisplay
         """
-        from sklearn.utils import _safe_indexing
-
         machine, X, X_test = prepared(estimator, X, y, X_test)
         checked(machine)
         y = np.asarray(y)
