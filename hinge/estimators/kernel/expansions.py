@@ -110,15 +110,11 @@ def linear_sums(X: KernelData, coef: np.ndarray | sp.csr_matrix) -> Any:
     if sp.issparse(rows):
         return cast(np.ndarray, _full(rows @ coef.T))
     out = np.empty((len(rows), coef.shape[0]))
-    for some in _row_blocks(rows):
+    step = max(1, ROWS_BYTES // (8 * max(1, rows.shape[1])))
+    for lo in range(0, len(rows), step):
+        some = slice(lo, lo + step)
         out[some] = rows[some].astype(np.float64, copy=False) @ coef.T
     return out
-
-
-def _row_blocks(X: Stored) -> Iterator[slice]:
-    """Slices of rows that take at most `ROWS_BYTES` in float64, and one row at least."""
-    step = max(1, ROWS_BYTES // (8 * max(1, X.shape[1])))
-    return (slice(lo, lo + step) for lo in range(0, X.shape[0], step))
 
 
 def _blocks_of(kernel: Kernel, X: KernelData, vectors: KernelData, exact: bool) -> Block:

@@ -91,7 +91,7 @@ INSTEAD = {
 class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
     """Parts of `fit` and of predictions, for estimators with the parameters of `SVC`.
 
-    Parameters that only `SVC` has are class attributes here, with values that switch them off.
+    Parameters that only some of them have are class attributes here, with values that switch them off.
     """
 
     _constraints: ClassVar[Constraints]
@@ -114,16 +114,14 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
 
     C: float
     slack: float | None = None
-    solver: str | Solver
+    solver: str | Solver = "auto"
     fit_intercept: bool
-    max_kernel_evals: int | None
-    target_error: float | None
+    max_kernel_evals: int | None = None
+    target_error: float | None = None
     max_memory: float | None = None
-    cache_folder: str | PathLike[str] | None
-    device: str | None
-    precision: Literal["float32", "tf32", "bf16"]
+    cache_folder: str | PathLike[str] | None = None
     multiclass: Literal["ovo", "ovr"] = "ovo"
-    warm_start: bool
+    warm_start: bool = False
     validation_fraction: float
 
     _loss: Loss = HINGE
