@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
-from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from hinge.calibration.sigmoid import fit_sigmoid, probabilities
@@ -24,6 +23,7 @@ from hinge.constraints import count
 from hinge.estimators.fitting.tasks import class_pairs
 from hinge.estimators.mixins.fitted_rows import FittedRows
 from hinge.estimators.pipelines import examined
+from hinge.prediction import spreads
 from hinge.problems.svm.idle_rows import idle_margins
 from hinge.types import Items, MatrixLike
 
@@ -136,7 +136,7 @@ def feature_table(
     rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if rows.shape[1] != coef.shape[1]:
         raise ValueError(f"X has {rows.shape[1]} features, and the model was fitted to {coef.shape[1]}.")
-    spread = np.sqrt(mean_variance_axis(rows, axis=0)[1]) if sp.issparse(rows) else rows.std(axis=0, dtype=np.float64)
+    spread = spreads(rows)
     effect = coef * spread
     size = np.abs(effect)
     share = size / np.maximum(size.sum(axis=1, keepdims=True), np.finfo(float).tiny)

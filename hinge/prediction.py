@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from hinge.access.gram.base import whole
 from hinge.access.matrix import ROW_BLOCK_CELLS
@@ -94,7 +95,7 @@ class ReadingOrder:
     ) -> None:
         coef, d = np.atleast_2d(coef).astype(np.float64), coef.shape[-1]
         price = np.ones(d) if prices is None else checked_prices(prices, d)
-        moved = np.sqrt((coef**2).sum(axis=0)) * _spreads(X)
+        moved = np.sqrt((coef**2).sum(axis=0)) * spreads(X)
         value = moved / np.maximum(price, 1e-300)  # free columns come first
         used = _used(coef)
         columns = used[np.argsort(-value[used], kind="stable")]
@@ -274,13 +275,9 @@ def _check_parts(coef: np.ndarray, parts: dict[str, np.ndarray]) -> None:
         raise ValueError("the estimates of its reading order do not match its cuts.")
 
 
-def _spreads(X: Stored) -> np.ndarray:
+def spreads(X: Stored) -> np.ndarray:
     """The standard deviation of each column."""
-    if not isinstance(X, np.ndarray):
-        rows = sp.csr_array(X, dtype=np.float64)
-        mean, square = (np.asarray(part.sum(axis=0)).ravel() / X.shape[0] for part in (rows, rows.multiply(rows)))
-        return np.sqrt(np.maximum(square - mean**2, 0.0))
-    return X.std(axis=0, dtype=np.float64)
+    return np.sqrt(mean_variance_axis(X, axis=0)[1]) if sp.issparse(X) else X.std(axis=0, dtype=np.float64)
 
 
 def _checked_ranges(ranges: tuple[ArrayLike, ArrayLike], d: int) -> tuple[np.ndarray, np.ndarray]:

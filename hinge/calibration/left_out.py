@@ -192,11 +192,8 @@ def spread_over(f: np.ndarray, y: np.ndarray, rows: np.ndarray, without: np.ndar
         if not (len(own) and len(others)):
             continue
         own = own[np.argsort(f[own], kind="stable")]
-        at = (
-            np.clip(np.searchsorted(f[own], f[others]), 1, len(own) - 1) if len(own) > 1 else np.zeros(len(others), int)
-        )
-        nearer = at - (f[others] - f[own[at - 1]] < f[own[at]] - f[others])
-        near = own[nearer if len(own) > 1 else at]
+        at = np.minimum(np.maximum(np.searchsorted(f[own], f[others]), 1), len(own) - 1)
+        near = own[at - (f[others] - f[own[at - 1]] < f[own[at]] - f[others])]  # a single row is its own neighbour
         values[others] = f[others] + (values[near] - f[near])
     return values
 

@@ -166,10 +166,9 @@ class CalibrationDisplay(Display):
             raise ValueError("y_true holds 0 and 1, y_prob as many numbers between them: at least one each.")
         if n_bins < 1 or strategy not in ("quantile", "uniform"):
             raise ValueError(f"n_bins is 1 or more and strategy 'quantile' or 'uniform', not {n_bins}, {strategy!r}.")
-        ends = [None if end is None else np.asarray(end, np.float64) for end in (lower, upper)]
         own = np.where(y == 1, p, 1.0 - p)
         log_loss = float(-np.log(np.maximum(own, np.finfo(np.float64).eps)).mean())
-        display = cls(binned(y == 1, p, ends[0], ends[1], n_bins, strategy), log_loss, name)
+        display = cls(binned(y == 1, p, lower, upper, n_bins, strategy), log_loss, name)
         return display.plot(ax) if draw else display
 
     def plot(self, ax: Axes | None = None, *, title: str = "") -> CalibrationDisplay:
@@ -207,8 +206,8 @@ class CalibrationDisplay(Display):
 def binned(
     positive: np.ndarray,
     p: np.ndarray,
-    lower: np.ndarray | None,
-    upper: np.ndarray | None,
+    lower: ArrayLike | None,
+    upper: ArrayLike | None,
     n_bins: int,
     strategy: Literal["quantile", "uniform"],
 ) -> Bins:
@@ -218,7 +217,7 @@ def binned(
     _, place = np.unique(np.searchsorted(edges, p, side="right"), return_inverse=True)
     rows = np.bincount(place).astype(np.float64)
 
-    def mean(values: np.ndarray) -> np.ndarray:
+    def mean(values: ArrayLike) -> np.ndarray:
         return np.bincount(place, values) / rows
 
     was = mean(positive.astype(np.float64))

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 
 from hinge.display.figure import Panel, Series
 from hinge.display.static import Display, axes_or_new
@@ -101,26 +103,9 @@ class Watcher:
 
 def watch(estimator: Classifier, X: Items, y: ArrayLike, watcher: Watcher) -> Classifier:
     """A copy of the estimator, fitted with `watcher` as its callback; the estimator is left as it is."""
-    from sklearn.base import clone
-
     copy = clone(estimator).set_callbacks(watcher)
     with warnings.catch_warnings(action="ignore"):  # that a fit was cut off shows in its curve
         return copy.fit(X, y)
-
-
-def compile_for(estimator: Classifier, X: Items, y: ArrayLike, rows: int = 100) -> None:
-    """Fit a copy to some rows of each class, so that the next fit is timed without compilation."""
-    from sklearn.base import clone, is_classifier
-    from sklearn.utils import _safe_indexing, get_tags
-
-    if get_tags(estimator).input_tags.pairwise or not hasattr(X, "shape"):
-        return
-    y = np.asarray(y)
-    if not is_classifier(estimator):
-        y = y[: 2 * rows]
-    some = np.sort(np.concatenate([np.flatnonzero(y == label)[:rows] for label in np.unique(y)]))
-    with warnings.catch_warnings(action="ignore"):
-        clone(estimator).fit(_safe_indexing(X, some), y[some])
 
 
 def gaps(looks: Sequence[WatchedRecord]) -> list[float]:
@@ -222,7 +207,6 @@ class ConvergenceDisplay(Display):
             raise ValueError("Rows were given without labels: give X and y.")
         machine, X, X_test = prepared(estimator, X, y, X_test)
         checked(machine)
-        compile_for(machine, X, y)
         watcher = Watcher(X_test, y_test)
         fitted = watch(machine, X, y, watcher)
         runs = [[look for look in watcher.looks if look.run == k] for k in sorted({look.run for look in watcher.looks})]
@@ -386,8 +370,6 @@ class LearningRuntimeDisplay(Display):
         -------
         LearningRuntimeDisplay
         """
-        from sklearn.utils import _safe_indexing
-
         machine, X, X_test = prepared(estimator, X, y, X_test)
         checked(machine)
         y = np.asarray(y)
@@ -402,7 +384,6 @@ class LearningRuntimeDisplay(Display):
         # One row of each class comes first, so that the smallest part has both.
         order = np.concatenate([order[sorted(first)], np.delete(order, sorted(first))])
         seconds, errors = [], []
-        compile_for(machine, X, y)
         for size in sizes:
             some = np.sort(order[:size])
             watcher = Watcher(X_test, y_test, objectives=False)

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_X_y
 
 from hinge.column_table import ColumnTable
 from hinge.display.figure import COLOURS, Figure, Panel, Series
 from hinge.display.static import Display, axes_or_new
+from hinge.estimators import LinearSVC
 from hinge.estimators.pipelines import prepared, unwrap
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
 from hinge.solvers import Solver, choose, solve
+from hinge.types import MatrixLike, Stored
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike
-
-    from hinge.estimators import LinearSVC
-    from hinge.types import MatrixLike, Stored
 
 FRONT, EMPTY = "certified answers", "proved: no answer lies below"
 
@@ -269,10 +269,6 @@ class ParetoFrontDisplay(Display):
         -------
         ParetoFrontDisplay
         """
-        from sklearn.utils.validation import check_X_y
-
-        from hinge.estimators import LinearSVC
-
         machine, X = prepared(estimator, X, y)
         if not isinstance(machine, LinearSVC):
             raise TypeError(f"The front is followed for hinge's LinearSVC, not {type(machine).__name__}.")

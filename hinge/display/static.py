@@ -118,7 +118,7 @@ def save(figure: Figure, folder: Path, formats: Sequence[str] = ("png", "svg")) 
         drawn.set_layout_engine("none")  # the layout is done; doing it again for each file takes as long as drawing
         paths.append(folder / f"{figure.name}.{kind}")
         with replacing(paths[-1]) as stream:
-            stream.write(_slim(content.getvalue()) if kind == "svg" else content.getvalue())
+            stream.write(content.getvalue())
     return paths
 
 
@@ -285,17 +285,6 @@ def _series(ax: Axes, series: Series, values: tuple[np.ndarray, ...], style: Sty
     if series.kind == "line":
         every = max(1, math.ceil(len(x) / MOST_MARKERS))
         ax.plot(x, y, markersize=4.5, markevery=every, zorder=3, **_line_of(style))
-
-
-def _slim(svg: bytes) -> bytes:
-    """The same drawing without indentation and comments, in hundredths of a point."""
-
-    def rounded(found: re.Match[str]) -> str:
-        numbers = " ".join(re.sub(r"(\.\d\d)\d+", r"\1", found[2]).split())
-        return f' {found[1]}="{numbers}"'
-
-    text = re.sub(r' (d|x|y)="([^"]*)"', rounded, svg.decode())
-    return re.sub(r">\s+<", "><", re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)).encode()
 
 
 def _linear(ax: Axes, axis: Literal["x", "y"]) -> None:

@@ -4,6 +4,7 @@ On a device all folds, values of C and classes are solved jointly.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.base import clone
 from hinge.access import Gram, Points, as_points
 from hinge.access.arrays import to_host
 from hinge.access.gram.device import DeviceGram, import_torch
-from hinge.calibration.left_out import left_out_targets
+from hinge.calibration.left_out import SolvedProblem, left_out, left_out_targets, spans_by_kernel, spread_over
 from hinge.estimators import SVC, SVR
 from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
@@ -29,9 +30,8 @@ from hinge.problems.svm.gram_batch import INVERSES, GramBatch
 from hinge.problems.svm.kernel_batch import BatchExpansion, KernelBatch, kernel_matrix
 from hinge.problems.svm.losses import Loss
 from hinge.selection.certified_choice import FittedPair, FoldRows, Mixing, PairFit
-from hinge.selection.paths import FULL, Refits, SharedPath, until_settled
+from hinge.selection.paths import Refits, SharedPath
 from hinge.selection.scoring import SearchData
-from hinge.selection.without_rows import kernel_spans, without_labels
 from hinge.solvers import ActiveSet, BlockDual, FromLandmarks, Solver, choose, solve
 from hinge.solvers.kernel.gram_splitting import GramSplitting
 
@@ -61,21 +61,6 @@ class RunAnswer(NamedTuple):
     answer: Expansion
     task: Task
     C: float
-
-
-class _KernelAnswers(NamedTuple):
-    """The answers of all binary problems for one C, and the states of the runs."""
-
-    C: float
-    answers: list[Expansion]
-    states: list[Any]
-
-
-def _reaches(answer: Expansion, task: Task, C: float) -> bool:
-    """Whether a coefficient is at, or beyond, its bound for C."""
-    beta = np.abs(answer.beta if task.rows is None else answer.beta[task.rows])
-    bound = C * (1.0 if task.weight is None else task.weight)
-    return bool(((beta >= (1.0 - FULL) * bound) & (beta > 0)).any())
 
 
 class KernelPath(SharedPath[RunAnswer]):
@@ -144,13 +129,15 @@ class KernelPath(SharedPath[RunAnswer]):
             return self.held.rows(needed).block()[np.ix_(np.searchsorted(needed, i), np.searchsorted(needed, j))]
 
         diag = self.held.diag if whole is None else np.diagonal(whole)
-        spans = kernel_spans(values, lambda i: diag[rows[i]], self.free)
+        spans = partial(spans_by_kernel, values, lambda i: diag[rows[i]], self.free)
         if self.loss.two_sided:
             f[rows] = left_out_targets(
                 f[rows], task.y, beta[rows], bound, self.loss.epsilon, self.loss.curvature, spans
             )
         else:
-            f[rows] = without_labels(f[rows], task.y, np.maximum(beta[rows] * task.y, 0.0), bound, spans)
+            solved = SolvedProblem(f[rows], task.y, np.maximum(beta[rows] * task.y, 0.0), bound)
+            found = left_out(solved, spans)
+            f[rows] = spread_over(f[rows], task.y, found.rows, found.f)
         return f
 
     # --- certified choice -----------------------------------------------------------------
@@ -218,28 +205,24 @@ class KernelPath(SharedPath[RunAnswer]):
         apart = isinstance(self.held, Gram) or self.model.max_iter != -1
         groups = [[task] for task in tasks] if apart else [tasks]
 
-        def solved(C: float, last: _KernelAnswers | None) -> _KernelAnswers | None:
-            states, answers = [], []
+        states: list[Any] = []
+        for C in Cs:
+            before, states, runs = states, [], list[RunAnswer]()
             for k, group in enumerate(groups):
                 left = None if ends is None else ends - now()
                 if left is not None and left <= 0:
-                    return None
+                    return
                 problem = self._problem(group, C)
                 solver = self._solver(problem, tol)
-                state = None if last is None else solver.restart(problem, last.states[k])
+                state = solver.restart(problem, before[k]) if before else None
                 most = None if self.model.max_iter == -1 else int(self.model.max_iter)
                 result = solve(problem, solver, stop=Stop(tol, most, left), seed=self.seed, state=state)
                 if result.status is Status.MAX_TIME:
-                    return None
+                    return
                 states.append(result.state)
-                answers += self._answers(problem, result.solution)
-            return _KernelAnswers(C, answers, states)
-
-        def holds_back(at: _KernelAnswers, C: float) -> bool:
-            return any(_reaches(*one, C) for one in zip(at.answers, tasks, strict=True))
-
-        for at in until_settled(Cs, solved, holds_back, lambda at, C: at._replace(C=C)):
-            yield [RunAnswer(*one, at.C) for one in zip(at.answers, tasks, strict=True)]
+                answers = self._answers(problem, result.solution)
+                runs += [RunAnswer(answer, task, C) for answer, task in zip(answers, group, strict=True)]
+            yield runs
 
     def _solver(self, problem: KernelRegularized | KernelBatch, tol: float) -> Solver:
         """The solver of the model's parameter, or the chosen one, with large working sets: rows are known."""
@@ -304,10 +287,9 @@ class DevicePath(KernelPath):
             return False
         if model.max_kernel_evals is not None or model.max_iter != -1:
             return False
+        # Of other kernels it is not known that they are positive semidefinite, or that a device can have them.
         if not (model.kernel in ("linear", "rbf", "poly") or isinstance(model.kernel, Gaussian | Linear)):
-            return (
-                False  # of others it is not known that they are positive semidefinite, or that a device can have them
-            )
+            return False
         torch = import_torch(model.device)
         room = torch.cuda.mem_get_info(model.device)[0] if torch.device(model.device).type == "cuda" else 4 << 30
         return 4.0 * (INVERSES + 4) * len(data.y) ** 2 <= 0.7 * room

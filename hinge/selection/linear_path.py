@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ from hinge.access import Matrix, as_matrix
 from hinge.access.occupied import occupied
 from hinge.calibration.left_out import left_out_targets, spread_over
 from hinge.calibration.leverage import Squares
+from hinge.calibration.linear_spans import linear_spans
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.data import validation as checks
 from hinge.estimators.fitting.runs import results_of_members
@@ -25,9 +27,8 @@ from hinge.problems.base import rounding
 from hinge.problems.batch import Batch
 from hinge.problems.svm.penalized import lam_of
 from hinge.selection.certified_choice import FittedPair, FoldRows, PairFit, best_mixing
-from hinge.selection.paths import FULL, SharedPath, until_settled
+from hinge.selection.paths import SharedPath
 from hinge.selection.scoring import SearchData
-from hinge.selection.without_rows import row_spans
 from hinge.solvers import Result, Solver, choose, solve
 from hinge.solvers.ascent.sdca import best_dual_multiple
 from hinge.solvers.choice.switch import Switch
@@ -84,7 +85,7 @@ class LinearPath(SharedPath[LinearRun]):
             )
         if problem.loss.two_sided:
             slopes = problem.loss.slope(self.data.y - f) if curved else alpha
-            spans = row_spans(self.X, cast(Any, problem))
+            spans = partial(linear_spans, features_of(self.X, problem), kept=Squares())
             return left_out_targets(
                 f, self.data.y, slopes * bound, bound, problem.loss.epsilon, problem.loss.curvature, spans
             )
@@ -98,16 +99,17 @@ class LinearPath(SharedPath[LinearRun]):
         matrix = self.matrix.fork()
         at_one = [problem for train in trains for problem in self._problems(train, matrix)]
 
-        def solved(C: float, last: list[LinearRun] | None) -> list[LinearRun] | None:
+        runs: list[LinearRun] = []
+        for C in Cs:
             problems = [with_C(problem, C) for problem in at_one]
             solver = self._solver(problems[0], C, tol)
-            some, runs = len(problems) if solver.joint else 1, list[LinearRun]()
+            some, last, runs = len(problems) if solver.joint else 1, runs, []
             for k in range(0, len(problems), some):
                 if is_over(ends):
-                    return None
+                    return
                 part, options = problems[k : k + some], dict[str, Any]()
                 problem: Any = part[0] if len(part) == 1 else Batch(cast(Sequence[Regularized], part))
-                before = [] if last is None else last[k : k + some]
+                before = last[k : k + some]
                 if before and before[0].result.solver == solver and before[0].result.state is not None:
                     options["state"] = solver.restart(problem, before[0].result.state)
                 elif before:
@@ -119,14 +121,9 @@ class LinearPath(SharedPath[LinearRun]):
                 stop = Stop(tol, most, None if ends is None else max(0.0, ends - now()))
                 result = solve(problem, solver, stop=stop, seed=self.seed, **options)
                 if result.status is Status.MAX_TIME:
-                    return None
+                    return
                 runs += map(LinearRun, part, [result] if len(part) == 1 else results_of_members(result))
-            return runs
-
-        def as_for(runs: list[LinearRun], C: float) -> list[LinearRun]:
-            return [_rescaled(run, with_C(problem, C)) for run, problem in zip(runs, at_one, strict=True)]
-
-        return until_settled(Cs, solved, _holds_back, as_for)
+            yield runs
 
     def _solver(self, problem: Penalized, C: float, tol: float) -> Solver:
         """The solver chosen for this C and gap in the first fold: choosing takes as long as a small fit."""
@@ -226,25 +223,6 @@ def with_C(problem: Penalized, C: float) -> Penalized:
     other = copy(problem)
     other.lam = lam_of(C, problem.total)
     return other
-
-
-def _holds_back(runs: list[LinearRun], C: float) -> bool:
-    """Whether a dual weight is at or beyond its bound for C; always true for losses whose weights are unbounded."""
-    for problem, result in runs:
-        alpha = result.solution.alpha
-        if alpha is None or problem.loss.curvature or isinstance(problem, L1Regularized):
-            return True
-        if float(np.abs(alpha).max(initial=0.0)) >= (1.0 - FULL) * C * problem.lam * problem.total:
-            return True
-    return False
-
-
-def _rescaled(run: LinearRun, after: Penalized) -> LinearRun:
-    """The same w and b, with dual weights rescaled to another λ."""
-    w, b, alpha = run.result.solution
-    assert alpha is not None
-    answer = Solution(w, b, alpha * (after.lam / run.problem.lam))
-    return LinearRun(after, replace(run.result, solution=answer, state=None))
 
 
 def scaled(before: Penalized, answer: Solution, after: Penalized) -> Solution:

@@ -1,8 +1,8 @@
-"""Fits along a path of C: those that share data, separate ones, and the C from which on the solution is the same."""
+"""Fits along a path of C: those that share data, and separate ones."""
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -22,49 +22,6 @@ T = TypeVar("T")
 
 Fold: TypeAlias = tuple[np.ndarray, np.ndarray]
 """The rows to learn from, and those held out."""
-
-FULL = 1e-9
-"""A dual weight within this relative distance of its bound counts as at it, whatever rounding does."""
-
-
-def until_settled(
-    Cs: Sequence[float],
-    solved: Callable[[float, T | None], T | None],
-    holds_back: Callable[[T, float], bool],
-    as_for: Callable[[T, float], T],
-) -> Iterator[T]:
-    """The answer for each C, one after the other; a single answer serves all C from some point on.
-
-    Dual weights below all bounds are feasible for every larger C, with the same dual objective, and the primal
-    objective of a given w grows with C. So if the answer for the largest C is feasible for smaller ones, its relative
-    gap for these is at most the one certified for the largest, and it is an answer for all of them. It is computed as
-    soon as no dual weight is at its bound, since from there on the optimum usually does not change.
-
-    Parameters
-    ----------
-    Cs : sequence of float
-        In ascending order.
-    solved : callable
-        Returns the answer for C, started from an earlier answer; None if time is up, which ends the path.
-    holds_back : callable
-        Whether a dual weight of the answer is at or above the bound for C.
-    as_for : callable
-        Converts the answer to another C.
-    """
-    last: T | None = None
-    top: T | None = None
-    for j, C in enumerate(Cs):
-        if top is not None and (j + 1 == len(Cs) or not holds_back(top, C)):
-            yield as_for(top, C)
-            continue
-        last = solved(C, last)
-        if last is None:
-            return
-        yield last
-        if top is None and j + 2 < len(Cs) and not holds_back(last, C):
-            top = solved(Cs[-1], last)
-            if top is None:
-                return
 
 
 class SharedPath(ABC, Generic[T]):
@@ -151,8 +108,8 @@ class Refits:
             if left is not None and left <= 0:
                 return
             model = clone(self.model).set_params(C=C, tol=max(tol, self.model.tol), max_time=left)
-            if self.likely and hasattr(model, "probability"):
-                model.set_params(probability=True) if "probability" in model.get_params() else None
+            if self.likely and "probability" in model.get_params():
+                model.set_params(probability=True)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the search itself warns of its time limit
                 warnings.simplefilter("ignore", ConstantPredictionWarning)  # some C of a grid are too small

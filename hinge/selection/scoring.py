@@ -21,7 +21,7 @@ from hinge.estimators.data.kernel_input import of_items, part_of
 from hinge.estimators.fitting.parameters import Gamma, KernelData
 from hinge.estimators.fitting.tasks import positive_classes, row_weights
 from hinge.problems import Regularized
-from hinge.problems.svm.examples import spread_of
+from hinge.problems.svm.examples import balance, spread_of
 from hinge.problems.svm.losses import Loss
 from hinge.types import Items
 
@@ -433,9 +433,8 @@ def _pulls(data: SearchData, some: np.ndarray, loss: Loss, free: bool) -> list[n
     for side in sides:
         pull = side * weight
         if free:
-            up, down = float(pull[pull > 0].sum()), -float(pull[pull < 0].sum())
-            less = min(up, down)
-            pull = np.where(pull > 0, pull * (less / (up or 1.0)), pull * (less / (down or 1.0)))
+            heavier, ratio = balance(float(pull[pull > 0].sum()), -float(pull[pull < 0].sum()))
+            pull[np.sign(pull) == heavier] *= ratio
         pulls.append(pull)
     return pulls
 

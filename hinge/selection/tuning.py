@@ -271,12 +271,9 @@ def tune(
     chosen = None
     if refit:
         chosen = clone(estimator).set_params(C=C, **({} if gamma is None else {"gamma": gamma}))
-        if max_time is not None:
-            own = chosen.max_time
-            chosen.set_params(max_time=left_of(max_time, began))
-        chosen.fit(X, y, sample_weight=sample_weight)
-        if max_time is not None:
-            chosen.set_params(max_time=own)
+        own = chosen.max_time
+        left = own if max_time is None else left_of(max_time, began)
+        chosen.set_params(max_time=left).fit(X, y, sample_weight=sample_weight).set_params(max_time=own)
         known = search.error_of(chosen, place, X)
     board = search.board.scores[np.searchsorted(search.Cs, asked_Cs)]
     board = board[:, [search.gammas.index(one) for one in asked_gammas]]

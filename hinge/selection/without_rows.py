@@ -8,20 +8,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from hinge.calibration.left_out import OwnValues, SolvedProblem, Spans, Values, left_out, spans_by_kernel, spread_over
-from hinge.calibration.leverage import Squares
-from hinge.calibration.linear_spans import linear_spans
 from hinge.column_table import in_short
 from hinge.constraints import number
 from hinge.estimators.fitting.tasks import row_weights
 from hinge.estimators.linear.linear_machine import LinearMachine
 from hinge.estimators.mixins.conformal import Conformal
 from hinge.estimators.mixins.fitted_rows import FittedRows
-from hinge.estimators.mixins.probabilities import features_of, only_row, warn_of_one_row
+from hinge.estimators.mixins.probabilities import only_row, warn_of_one_row
 from hinge.estimators.pipelines import examined
-from hinge.problems import Regularized
 from hinge.selection.scoring import Tunable
-from hinge.types import Items, Stored
+from hinge.types import Items
 
 
 class Fitted(NamedTuple):
@@ -36,23 +32,6 @@ class Estimate(NamedTuple):
 
     error: float
     std: float
-
-
-def without_labels(f: np.ndarray, y: np.ndarray, a: np.ndarray, bound: np.ndarray, spans: Spans) -> np.ndarray:
-    """Leave-one-out decision values of a classification by the hinge, for all rows."""
-    found = left_out(SolvedProblem(f, y, a, bound), spans)
-    return spread_over(f, y, found.rows, found.f)
-
-
-def kernel_spans(values: Values, own_values: OwnValues, free_bias: bool) -> Spans:
-    """The function that computes spans from kernel values."""
-    return lambda asked: spans_by_kernel(values, own_values, free_bias, asked)
-
-
-def row_spans(X: Stored, problem: Regularized) -> Spans:
-    """The function that computes spans from the rows of a linear problem."""
-    rows, kept = features_of(X, problem), Squares()
-    return lambda asked: linear_spans(rows, asked, kept)
 
 
 def left_out_scores(model: Tunable, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> np.ndarray:

@@ -53,13 +53,8 @@ def any_arrays(*, stays: bool = False) -> Callable[[F], F]:
     def decorated(method: F) -> F:
         @wraps(method)
         def called(self: BaseEstimator, *args: object, **options: object) -> object:
-            if KEPT not in self.__dict__:
-                for a in args:
-                    if type(a) is not np.ndarray and home_of(a) is not None:
-                        break
-                else:
-                    if not options or all(home_of(a) is None for a in options.values()):
-                        return method(self, *args, **options)
+            if KEPT not in self.__dict__ and all(home_of(a) is None for a in (*args, *options.values())):
+                return method(self, *args, **options)
             return _called(method, stays, self, args, options)
 
         return cast(F, called)

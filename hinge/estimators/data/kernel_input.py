@@ -106,8 +106,7 @@ def training_data(model: BaseEstimator, X: Items, y: ArrayLike | None) -> tuple[
         for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit
             model.__dict__.pop(name, None)
         return X, labels
-    if is_precomputed(model.kernel):
-        _check_given(X)
+    _check_given(X, model.kernel)
     X, y = checks.validated(model, X, y)
     return _square_if_given(model, X), y
 
@@ -117,8 +116,7 @@ def training_points(model: BaseEstimator, X: Items) -> KernelData:
     if is_function(model.kernel) and not _is_by_rows(X, model.kernel):
         X = as_items(X, model.kernel)
         return training_data(model, X, np.zeros(len(X)))[0]
-    if is_precomputed(model.kernel):
-        _check_given(X)
+    _check_given(X, model.kernel)
     return _square_if_given(model, checks.validated(model, X))
 
 
@@ -128,7 +126,7 @@ def new_data(model: BaseEstimator, X: Items) -> KernelData:
         return as_items(X, model.kernel_)
     if not is_precomputed(model.kernel_):
         return checks.validated(model, X, reset=False)
-    _check_given(X)
+    _check_given(X, model.kernel_)
     try:
         return checks.validated(model, X, reset=False)
     except ValueError as error:
@@ -145,8 +143,8 @@ def _is_by_rows(X: Items, kernel: KernelChoice) -> bool:
     return is_matrix(X) and not (isinstance(kernel, Function) and kernel.on == "indices")
 
 
-def _check_given(X: Items) -> None:
-    if sp.issparse(X):
+def _check_given(X: Items, kernel: KernelChoice) -> None:
+    if sp.issparse(X) and is_precomputed(kernel):
         raise TypeError("Sparse precomputed kernels are not supported: give a dense matrix, X.toarray().")
 
 

@@ -178,19 +178,8 @@ def fits_in_batch(
     return 8.0 * cells <= cache_bytes and bool(copies * largest <= most)
 
 
-def check_mass(
-    codes: np.ndarray,
-    labels: list[Any],
-    weight: np.ndarray | None,
-    per_class: np.ndarray | None,
-    aside: np.ndarray | None,
-) -> None:
-    """Raise if a class has no row of positive weight."""
-    weight = np.ones(len(codes)) if weight is None else weight.copy()
-    if aside is not None:
-        weight[aside] = 0.0
-    mass = np.bincount(codes, weight, minlength=len(labels))
-    mass = mass if per_class is None else mass * per_class
+def check_mass(mass: np.ndarray, labels: list[Any]) -> None:
+    """Raise if a class has no row of positive weight; `mass` is the total weight of each."""
     missing = np.flatnonzero(mass <= 1e-12 * mass.sum())
     if len(missing) == len(labels) - 1:
         raise ValueError(

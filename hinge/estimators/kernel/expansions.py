@@ -81,10 +81,17 @@ def kernel_values(kernel: Kernel, X: KernelData, vectors: KernelData, *, step: i
     return (np.asarray(block(slice(lo, lo + step), every), np.float64) for lo in range(0, n, step))
 
 
+def binary_expansions(
+    dual: np.ndarray, n_support: np.ndarray, *, one_vs_one: bool
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The indices of the support vectors of each decision function, and their coefficients in it."""
+    every = np.arange(dual.shape[1])
+    return coefficients_of_pairs(dual, n_support) if one_vs_one else [(every, row) for row in dual]
+
+
 def weights_of(dual: np.ndarray, vectors: KernelData, n_support: np.ndarray, *, one_vs_one: bool) -> Any:
     """w of each decision function of a linear kernel, summed in twice the precision; sparse if the vectors are."""
-    rows, every = cast(Stored, vectors), np.arange(dual.shape[1])
-    sums = coefficients_of_pairs(dual, n_support) if one_vs_one else [(every, row) for row in dual]
+    rows, sums = cast(Stored, vectors), binary_expansions(dual, n_support, one_vs_one=one_vs_one)
     if is_tensor(rows):  # sums of float64 where the vectors lie
         return np.stack([to_host(like(row, rows) @ doubled(rows[own])) for own, row in sums])
     found = [weight_vector(rows, *one) for one in sums]
@@ -103,15 +110,11 @@ def linear_sums(X: KernelData, coef: np.ndarray | sp.csr_matrix) -> Any:
     if sp.issparse(rows):
         return cast(np.ndarray, _full(rows @ coef.T))
     out = np.empty((len(rows), coef.shape[0]))
-    for some in _row_blocks(rows):
+    step = max(1, ROWS_BYTES // (8 * max(1, rows.shape[1])))
+    for lo in range(0, len(rows), step):
+        some = slice(lo, lo + step)
         out[some] = rows[some].astype(np.float64, copy=False) @ coef.T
     return out
-
-
-def _row_blocks(X: Stored) -> Iterator[slice]:
-    """Slices of rows that take at most `ROWS_BYTES` in float64, and one row at least."""
-    step = max(1, ROWS_BYTES // (8 * max(1, X.shape[1])))
-    return (slice(lo, lo + step) for lo in range(0, X.shape[0], step))
 
 
 def _blocks_of(kernel: Kernel, X: KernelData, vectors: KernelData, exact: bool) -> Block:

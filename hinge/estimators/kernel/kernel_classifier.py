@@ -1,5 +1,6 @@
 """The base class of `SVC` and `NuSVC`: the fit, decision values, probabilities."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,11 +13,12 @@ from hinge.estimators.data import kernel_input
 from hinge.estimators.data import validation as checks
 from hinge.estimators.data.any_arrays import any_arrays, labels_at
 from hinge.estimators.data.sources import set_names
-from hinge.estimators.fitting.attributes import Answers, Runs, expanded, values_of
+from hinge.estimators.fitting.attributes import Answers, expanded, values_of
 from hinge.estimators.fitting.decorators import atomic_fit, with_callbacks
 from hinge.estimators.fitting.parameters import PAIRS, VoteParameters
 from hinge.estimators.fitting.reports import warn_of_answers
 from hinge.estimators.fitting.tasks import (
+    Task,
     check_mass,
     class_pairs,
     per_class,
@@ -28,7 +30,7 @@ from hinge.estimators.fitting.tasks import (
 from hinge.estimators.kernel.kernel_machine import KernelMachine
 from hinge.estimators.mixins.conformal import PredictionSets
 from hinge.estimators.mixins.fitted_rows import CheckedRows, FittedRows
-from hinge.estimators.mixins.probabilities import Judged, coefficients_of, without_kernel_rows
+from hinge.estimators.mixins.probabilities import Judged, without_kernel_rows
 from hinge.kernels import Kernel
 from hinge.monitoring.interrupts import now
 from hinge.types import Array, Items
@@ -76,7 +78,10 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
         factors = of_classes if self._weighs_classes else None
         kernel = kernel_input.kernel_of(self, X)
         aside = self._held_out_rows(codes, weight)
-        self._check_masses(codes, classes, weight, factors, aside)
+        s = np.ones(len(codes)) if weight is None else weight.copy()
+        s[[] if aside is None else aside] = 0.0
+        mass = np.bincount(codes, s, minlength=len(classes))
+        self._check_mass(mass if factors is None else mass * factors, classes.tolist())
         ovo = len(classes) > 2 and self.multiclass == "ovo"
         tasks = tasks_of(codes, len(classes), weight, factors, aside, one_vs_one=ovo, by_class=True)
         names = [f"class {label}" for label in classes] if len(tasks) > 1 and not ovo else []
@@ -87,15 +92,8 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
             found = expanded(answers, X, codes, len(classes), kernel, one_vs_one=ovo)
             return {"classes_": classes, "kernel_": kernel, "shape_fit_": kernel_input.shape_of(X), **found}
 
-        def reaches(runs: Runs, C: float) -> bool:
-            """Whether a coefficient is near its bound for the row of the smallest weight."""
-            least = 1.0 if weight is None else float(weight[weight > 0].min())
-            least *= 1.0 if factors is None else float(min(1.0, factors[factors > 0].min()))
-            return bool(np.abs(runs.answers.beta).max(initial=0.0) > 0.5 * least * C)
-
         one_model = len(tasks) == 1 and self.slack is None
-        options: dict[str, Any] = dict(names=names, classes=classes, one_model=one_model, reaches=reaches)
-        runs = self._solve(X, y, tasks, kernel, began, attributes, **options)
+        runs = self._solve(X, y, tasks, kernel, began, attributes, names=names, classes=classes, one_model=one_model)
         self.class_weight_ = np.ones(len(classes)) if of_classes is None else of_classes
         self._forget_probabilities()
         self._keep(runs)
@@ -109,16 +107,9 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
         set_names(self, column_names)
         return self
 
-    def _check_masses(
-        self,
-        codes: np.ndarray,
-        classes: np.ndarray,
-        weight: np.ndarray | None,
-        factors: np.ndarray | None,
-        aside: np.ndarray | None,
-    ) -> None:
+    def _check_mass(self, mass: np.ndarray, labels: list[Any]) -> None:
         """Raise if the rows of a class weigh too little, before anything is solved."""
-        check_mass(codes, classes.tolist(), weight, factors, aside)
+        check_mass(mass, labels)
 
     @any_arrays(stays=True)
     def decision_function(self, X: Items) -> np.ndarray:
@@ -178,21 +169,26 @@ class KernelClassifier(VoteParameters, KernelMachine, PredictionSets):
             self._check_rows(X)
         return CheckedRows(X, labels, codes, row_weights(given.sample_weight, X))
 
+    def _solved_tasks(self, checked: CheckedRows, scores: np.ndarray) -> Iterator[tuple[Task, np.ndarray, np.ndarray]]:
+        """The binary problems of the fit, each with the decision values and the coefficients of its rows."""
+        _, labels, codes, weight = checked
+        factors = per_class_weights(self.class_weight, labels, self.classes_) if self._weighs_classes else None
+        tasks = tasks_of(codes, len(self.classes_), weight, factors, None, one_vs_one=self._one_vs_one)
+        for task, f, (used, coef) in zip(tasks, scores.T, self._expansions, strict=True):
+            beta = np.zeros(len(codes))
+            beta[self.support_[used]] = coef
+            rows = slice(None) if task.rows is None else task.rows
+            yield task, f[rows], beta[rows]
+
     def _left_out(
         self, checked: CheckedRows, scores: np.ndarray | None = None, *, every: bool = False, counted: bool = False
     ) -> list[Judged]:
         """Leave-one-out values for each binary problem; `scores` are decision values, if they are known."""
         self._require_dual()
-        X, y, codes, weight = checked
-        factors = per_class_weights(self.class_weight, y, self.classes_) if self._weighs_classes else None
-        tasks = tasks_of(codes, len(self.classes_), weight, factors, None, one_vs_one=self._one_vs_one)
-        scores = self._scores_of(X) if scores is None else scores
         judged: list[Judged] = []
-        for k, task in enumerate(tasks):
-            rows = slice(None) if task.rows is None else task.rows
-            f, beta = scores[rows, k], coefficients_of(self, k, len(codes))[rows]
+        for task, f, beta in self._solved_tasks(checked, self._scores_of(checked.X) if scores is None else scores):
             one, evals = without_kernel_rows(
-                X, task, self.kernel_, f, beta, self._bound, bool(self.fit_intercept), every=every
+                checked.X, task, self.kernel_, f, beta, self._bound, bool(self.fit_intercept), every=every
             )
             judged.append(one)
             self.n_kernel_evals_, self.n_kernel_asked_ = self.n_kernel_evals_ + evals, self.n_kernel_asked_ + evals

@@ -52,7 +52,7 @@ from hinge.estimators.fitting.tasks import (
     row_weights,
     scores_of_pairs,
 )
-from hinge.estimators.kernel.expansions import kernel_sums, linear_sums, weights_of
+from hinge.estimators.kernel.expansions import binary_expansions, kernel_sums, linear_sums, weights_of
 from hinge.estimators.mixins.compression import compress_machine
 from hinge.estimators.mixins.conformal import PredictionIntervals
 from hinge.estimators.mixins.fitted_rows import FittedRows, ScoredRows
@@ -91,7 +91,7 @@ INSTEAD = {
 class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
     """Parts of `fit` and of predictions, for estimators with the parameters of `SVC`.
 
-    Parameters that only `SVC` has are class attributes here, with values that switch them off.
+    Parameters that only some of them have are class attributes here, with values that switch them off.
     """
 
     _constraints: ClassVar[Constraints]
@@ -114,16 +114,14 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
 
     C: float
     slack: float | None = None
-    solver: str | Solver
+    solver: str | Solver = "auto"
     fit_intercept: bool
-    max_kernel_evals: int | None
-    target_error: float | None
+    max_kernel_evals: int | None = None
+    target_error: float | None = None
     max_memory: float | None = None
-    cache_folder: str | PathLike[str] | None
-    device: str | None
-    precision: Literal["float32", "tf32", "bf16"]
+    cache_folder: str | PathLike[str] | None = None
     multiclass: Literal["ovo", "ovr"] = "ovo"
-    warm_start: bool
+    warm_start: bool = False
     validation_fraction: float
 
     _loss: Loss = HINGE
@@ -172,6 +170,11 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
     @property
     def _dense_dual(self) -> np.ndarray:
         return self.dual_coef_.toarray() if sp.issparse(self.dual_coef_) else self.dual_coef_
+
+    @property
+    def _expansions(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The indices of the support vectors of each decision function, and their coefficients in it."""
+        return binary_expansions(self._dense_dual, self.n_support_, one_vs_one=self._one_vs_one)
 
     @any_arrays()
     def compress(self, X: Items, *, n_support: int | None = None, tol: float | None = None) -> Self:
@@ -261,7 +264,6 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         names: Sequence[str] = (),
         classes: np.ndarray | None = None,
         one_model: bool = True,
-        reaches: Callable[[Runs, float], bool] = lambda runs, C: False,
     ) -> Runs:
         """The runs of all tasks: as a batch if they are small, else one after the other. Sets the fitted attributes.
 
@@ -280,8 +282,6 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
             None in regression.
         one_model : bool
             Whether the answer of a single run is a model by itself, which callbacks may ask for.
-        reaches : callable
-            Whether coefficients reach a C that stands for a larger one, which is then tried.
         """
         seed = checks.seed_of(self.random_state)
         pairs = len(tasks) > 1 and tasks[0].rows is not tasks[1].rows
@@ -326,7 +326,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         for C in self._costs():
             kernel, runs = kernel_input.run_with(kernel, X, partial(run, C=C))
             evals, asked = evals + runs.evals, asked + runs.asked
-            if not all(status.is_success for status in runs.ends.statuses) or not reaches(runs, C):
+            if not all(status.is_success for status in runs.ends.statuses) or not _reaches(runs, tasks, C):
                 break
         self._used_C = C
         self.__dict__.update(attributes(runs.answers, kernel))
@@ -335,13 +335,13 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
     @property
     def _bound(self) -> float | None:
         """C of the fit, or what replaced it; None if another parameter was given in its place."""
-        if self.slack is not None:
+        if self.slack is not None or not hasattr(self, "C"):
             return None
         return self._costs()[-1] if self._used_C is None else self._used_C
 
     def _costs(self) -> tuple[float, ...]:
-        """The values of C to try, one after the other."""
-        C = float(self.C)  # C may be an integer too large for NumPy
+        """The values of C to try, one after the other; nan for a machine without C."""
+        C = float(getattr(self, "C", np.nan))  # C may be an integer too large for NumPy
         return (HARD if np.isinf(C) else C,)
 
     def _held_out_rows(self, codes: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
@@ -503,7 +503,7 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
         return scores_of_pairs(sums, b) if self._one_vs_one else sums[:, 0] + b
 
     def _certified_answer(
-        self, X: KernelData, task: Task, k: int, f: np.ndarray, beta: np.ndarray
+        self, X: KernelData, k: int, task: Task, f: np.ndarray, beta: np.ndarray
     ) -> tuple[np.ndarray, CertifiedAnswer]:
         """The rows of run k, and what its certificate proves of them; raises if they are not the rows of the fit.
 
@@ -547,6 +547,12 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
                 "Leave-one-out needs the rows of the fit, in the same order, and X holds others: give those, or "
                 "held_out=True for rows that took no part in it."
             )
+
+
+def _reaches(runs: Runs, tasks: Sequence[Task], C: float) -> bool:
+    """Whether a coefficient is near its bound for the row of the smallest weight."""
+    weights = [float(task.weight[task.weight > 0].min()) for task in tasks if task.weight is not None]
+    return bool(np.abs(runs.answers.beta).max(initial=0.0) > 0.5 * min(weights, default=1.0) * C)
 
 
 class NuMachine(KernelMachine):

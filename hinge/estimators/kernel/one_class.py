@@ -144,9 +144,6 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
     array([1.78 , 2.055, 2.056, 2.056, 1.733])
     """
 
-    # Parameters of `SVC` that `KernelMachine` reads, and that this estimator does not have.
-    cache_folder = target_error = max_kernel_evals = None
-    solver, warm_start = "auto", False
     _one_vs_one = False
 
     _without_margin = (
@@ -329,9 +326,6 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
             if name not in ("dual_coef_", "support_"):
                 self.__dict__.pop(name, None)
         self.shape_fit_, self.n_iter_, self.fit_status_ = X.shape, 1, 0
-
-    def _costs(self) -> tuple[float, ...]:
-        return (np.nan,)  # there is no C
 
     def _problem(self, gram: Gram, task: Task, C: float) -> KernelOneClass:
         return KernelOneClass(gram, self.nu, weight=task.weight)

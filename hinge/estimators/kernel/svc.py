@@ -1,5 +1,7 @@
 """`SVC` and `NuSVC`: kernel support vector machines for scikit-learn pipelines."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
@@ -7,11 +9,10 @@ from hinge.access import Gram, Points
 from hinge.estimators.data.any_arrays import ScoreOfArrays
 from hinge.estimators.fitting.decorators import CallbackSupportMixin
 from hinge.estimators.fitting.parameters import NuSVCParameters, SVCParameters
-from hinge.estimators.fitting.tasks import PackedTasks, Task, class_pairs, per_class_weights, tasks_of
+from hinge.estimators.fitting.tasks import PackedTasks, Task, class_pairs
 from hinge.estimators.kernel.kernel_classifier import KernelClassifier
 from hinge.estimators.kernel.kernel_machine import HARD, NuMachine
 from hinge.estimators.mixins.fitted_rows import FittedRows
-from hinge.estimators.mixins.probabilities import coefficients_of
 from hinge.problems import KernelNuClassification
 from hinge.problems.svm.idle_rows import CertifiedAnswer
 from hinge.problems.svm.kernel_batch import NuClassificationBatch
@@ -166,16 +167,9 @@ class_weight_
 
     def _certified_answers(self, rows: FittedRows) -> tuple[np.ndarray, list[tuple[np.ndarray, CertifiedAnswer]]]:
         """The classes of rows; and for each binary problem, its rows and what the certificate proves of them."""
-        X, labels, codes, weight = self._rows_to_judge(rows, False)
-        factors, scores = per_class_weights(self.class_weight, labels, self.classes_), self._scores_of(X, exact=True)
-        found = []
-        for k, task in enumerate(
-            tasks_of(codes, len(self.classes_), weight, factors, None, one_vs_one=self._one_vs_one)
-        ):
-            used = slice(None) if task.rows is None else task.rows
-            beta = coefficients_of(self, k, len(codes))[used]
-            found.append(self._certified_answer(X, task, k, scores[used, k], beta))
-        return codes, found
+        checked = self._rows_to_judge(rows, False)
+        solved = self._solved_tasks(checked, self._scores_of(checked.X, exact=True))
+        return checked.codes, [self._certified_answer(checked.X, k, *one) for k, one in enumerate(solved)]
 
 
 class NuSVC(
@@ -304,30 +298,13 @@ class_weight_
     _weighs_classes = _warns_if_constant = False
     _positive_first = True
 
-    def _check_masses(
-        self,
-        codes: np.ndarray,
-        classes: np.ndarray,
-        weight: np.ndarray | None,
-        factors: np.ndarray | None,
-        aside: np.ndarray | None,
-    ) -> None:
+    def _check_mass(self, mass: np.ndarray, labels: list[Any]) -> None:
         """Raise if ν is not feasible for some class pair."""
-        s = np.ones(len(codes)) if weight is None else weight.copy()
-        s[[] if aside is None else aside] = 0.0
-        masses = np.bincount(codes, s, minlength=len(classes))
-        for pair in class_pairs(len(classes)):
-            check_feasible(self.nu, masses[list(pair)])
-
-    def _costs(self) -> tuple[float, ...]:
-        return (np.nan,)  # there is no C
+        for pair in class_pairs(len(labels)):
+            check_feasible(self.nu, mass[list(pair)])
 
     def _problem(self, gram: Gram, task: Task, C: float) -> KernelNuClassification:
         return KernelNuClassification(gram, task.y, self.nu, weight=task.weight)
 
     def _batch(self, points: Points, packed: PackedTasks, C: float) -> NuClassificationBatch:
         return NuClassificationBatch(points, *packed, float(self.nu))
-
-    @property
-    def _bound(self) -> None:
-        """There is no C."""

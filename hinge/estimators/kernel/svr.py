@@ -128,7 +128,7 @@ class SVR(ScoreOfArrays, CallbackSupportMixin, SVRParameters, KernelRegressor, R
         task, beta = regression_task(t, weight, None), np.zeros(len(t))
         beta[self.support_] = self._dense_dual[0]
         used = slice(None) if task.rows is None else task.rows
-        return t, [self._certified_answer(X, task, 0, self._scores_of(X, exact=True)[used, 0], beta[used])]
+        return t, [self._certified_answer(X, 0, task, self._scores_of(X, exact=True)[used, 0], beta[used])]
 
 
 class NuSVR(

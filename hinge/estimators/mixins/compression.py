@@ -10,15 +10,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.constraints import Constraints, count, scale
-from hinge.estimators.data.kernel_input import is_precomputed, new_data
+from hinge.estimators.data.kernel_input import is_precomputed, new_data, part_of
 from hinge.estimators.fitting.parameters import KernelData
-from hinge.estimators.fitting.tasks import class_pairs, coefficients_of_pairs
+from hinge.estimators.fitting.tasks import class_pairs
 from hinge.estimators.kernel.expansions import kernel_values
-from hinge.estimators.mixins.reduced_set import moved
+from hinge.estimators.mixins.reduced_set import best_coefficients, moved
 from hinge.kernels import Gaussian, Linear
 from hinge.problems.base import rounding
 from hinge.solvers.kernel.low_rank import pivoted_cholesky
-from hinge.solvers.newton.systems import solved
 from hinge.types import Items
 
 CONSTRAINTS = Constraints(n_support=count() | None, tol=scale(or_zero=True) | None)
@@ -50,13 +49,13 @@ def compress_machine(machine: M, X: Items, n_support: int | None, tol: float | N
     m = len(order) if tol is None else min(16, len(order))
     while True:
         kept = np.sort(order[:m])
-        vectors, equations = _part(machine.support_vectors_, kept), _of_some(every, kept)
+        vectors, equations = part_of(machine.support_vectors_, kept, machine.kernel_), _of_some(every, kept)
         if _moves(machine, X) and m < len(every.K):
             former, rows = cast(np.ndarray, machine.support_vectors_), cast(np.ndarray, X)
-            begin, part = cast(np.ndarray, vectors), takes_part[kept]
-            vectors = moved(rows, f - machine.intercept_, former, a, begin, part, gamma)
+            vectors = moved(rows, f - machine.intercept_, former, a, cast(np.ndarray, vectors), takes_part[kept], gamma)
             equations = _equations_of(machine, X, f, vectors, a)
-        small = _with_vectors(machine, kept, vectors, equations, a, every.K)
+        coef = best_coefficients(equations.squares, equations.sums, takes_part[kept])
+        small = _with_vectors(machine, kept, vectors, coef, _distance(every.K, equations, a, coef))
         change = float(np.abs(small._scores_of(X) - f).max(initial=0.0))
         if tol is None or change <= tol or m == len(order):
             break
@@ -72,10 +71,6 @@ def _moves(machine: BaseEstimator, X: KernelData) -> bool:
     """Whether vectors can be moved: those of a Gaussian kernel, where they are dense."""
     dense = isinstance(X, np.ndarray) and isinstance(machine.support_vectors_, np.ndarray)
     return dense and isinstance(machine.kernel_, Gaussian)
-
-
-def _part(vectors: KernelData, kept: np.ndarray) -> KernelData:
-    return [vectors[i] for i in kept] if isinstance(vectors, list) else vectors[kept]
 
 
 class Equations(NamedTuple):
@@ -104,11 +99,9 @@ def _of_some(equations: Equations, kept: np.ndarray) -> Equations:
 
 def _coefficients_of(machine: BaseEstimator, functions: int) -> tuple[np.ndarray, np.ndarray]:
     """The coefficients of all support vectors, a column a decision function, and whether they take part in it."""
-    dual = machine._dense_dual
-    a, takes_part = np.zeros((dual.shape[1], functions)), np.zeros((dual.shape[1], functions), bool)
-    every = np.arange(len(a))
-    groups = coefficients_of_pairs(dual, machine.n_support_) if machine._one_vs_one else [(every, row) for row in dual]
-    for k, (used, coef) in enumerate(groups):
+    shape = len(machine.support_), functions
+    a, takes_part = np.zeros(shape), np.zeros(shape, bool)
+    for k, (used, coef) in enumerate(machine._expansions):
         a[used, k], takes_part[used, k] = coef, True
     return a, takes_part
 
@@ -128,29 +121,22 @@ def _equations_of(
     return Equations(K, across, squares, sums)
 
 
-def _with_vectors(
-    machine: M, kept: np.ndarray, vectors: KernelData, equations: Equations, a: np.ndarray, of_all: np.ndarray
-) -> M:
-    """The model with these vectors in place of the support vectors of these numbers, and the best coefficients."""
-    K, across, squares, sums = equations
-    classes, functions = len(machine.n_support_), a.shape[1]
+def _with_vectors(machine: M, kept: np.ndarray, vectors: KernelData, coef: np.ndarray, norm_change: float) -> M:
+    """The model with these vectors and coefficients in place of the support vectors of these numbers."""
+    classes = len(machine.n_support_)
     of_class = np.repeat(np.arange(classes), machine.n_support_)[kept]
-    new, far = np.zeros((len(machine._dense_dual), len(kept))), 0.0
-    for k in range(functions):
+    new = np.zeros((len(machine._dense_dual), len(kept)))
+    for k, column in enumerate(coef.T):
         i, j = class_pairs(classes)[k] if machine._one_vs_one else (0, 0)
-        mine = np.flatnonzero(np.isin(of_class, (i, j))) if machine._one_vs_one else np.arange(len(kept))
-        gamma = np.zeros(len(kept))
-        if len(mine):
-            gamma[mine] = solved(squares[np.ix_(mine, mine)], sums[mine, k])
-        new[np.where(of_class[mine] == i, j - 1, i) if machine._one_vs_one else k, mine] = gamma[mine]
-        far = max(far, _distance(of_all, across, K, a[:, k], gamma))
+        used = np.flatnonzero(column)
+        new[np.where(of_class[used] == i, j - 1, i) if machine._one_vs_one else k, used] = column[used]
     small = copy.copy(machine)
     small.__dict__.update(
         support_=machine.support_[kept],
         support_vectors_=vectors,
         n_support_=np.bincount(of_class, minlength=classes).astype(machine.n_support_.dtype),
         dual_coef_=sp.csr_matrix(new) if sp.issparse(machine.dual_coef_) else new,
-        compression_={"n_support": len(kept), "norm_change": far},
+        compression_={"n_support": len(kept), "norm_change": norm_change},
         gap_=np.inf,
         objective_=np.nan,
         _answers=None,
@@ -158,9 +144,10 @@ def _with_vectors(
     return small
 
 
-def _distance(K_a: np.ndarray, across: np.ndarray, K_g: np.ndarray, a: np.ndarray, gamma: np.ndarray) -> float:
-    """An upper bound on the norm of the difference of two expansions."""
-    sq = float(a @ K_a @ a - 2.0 * (a @ across @ gamma) + gamma @ K_g @ gamma)
-    a, gamma = np.abs(a), np.abs(gamma)
-    size = float(a @ np.abs(K_a) @ a + 2.0 * (a @ np.abs(across) @ gamma) + gamma @ np.abs(K_g) @ gamma)
-    return math.sqrt(max(sq, 0.0) + rounding(2 * (len(a) + len(gamma)), size))
+def _distance(of_all: np.ndarray, equations: Equations, a: np.ndarray, coef: np.ndarray) -> float:
+    """An upper bound on the norm of the difference of two expansions, the largest of all functions."""
+    K, across, terms = equations.K, equations.across, 2 * (len(a) + len(coef))
+    sq = (a * (of_all @ a - 2.0 * (across @ coef))).sum(axis=0) + (coef * (K @ coef)).sum(axis=0)
+    of_all, across, K, a, coef = map(np.abs, (of_all, across, K, a, coef))
+    size = (a * (of_all @ a + 2.0 * (across @ coef))).sum(axis=0) + (coef * (K @ coef)).sum(axis=0)
+    return max(math.sqrt(max(s, 0.0) + rounding(terms, t)) for s, t in zip(sq.tolist(), size.tolist(), strict=True))

@@ -5,7 +5,6 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +21,7 @@ from hinge.estimators.data.any_arrays import any_arrays
 from hinge.estimators.data.kernel_input import of_items, part_of, points_on_host
 from hinge.estimators.fitting.parameters import KernelData
 from hinge.estimators.fitting.reports import warn_caller
-from hinge.estimators.fitting.tasks import Task, class_pairs, tasks_of
+from hinge.estimators.fitting.tasks import Task, tasks_of
 from hinge.estimators.mixins.fitted_rows import CheckedRows, FittedRows, RefersToRows
 from hinge.kernels import Kernel
 from hinge.monitoring.interrupts import attempt
@@ -148,20 +147,6 @@ def features_of(X: Stored, problem: Penalized) -> LinearRows:
     penalty = np.ones(problem.d + 1)
     penalty[-1] = float(problem.bias == "penalized")
     return LinearRows(X, {"none": 0.0, "free": 1.0, "penalized": float(problem.bias_scale)}[problem.bias], penalty)
-
-
-def coefficients_of(model: BaseEstimator, k: int, n: int) -> np.ndarray:
-    """The coefficients β of binary problem k of a kernel classifier, for all n training rows."""
-    dual, support, beta = model._dense_dual, model.support_, np.zeros(n)
-    if not model._one_vs_one:
-        beta[support] = dual[k]
-        return beta
-    cuts = np.concatenate([[0], np.cumsum(model.n_support_)])
-    i, j = class_pairs(len(model.classes_))[k]
-    for own, row in ((i, j - 1), (j, i)):
-        part = slice(cuts[own], cuts[own + 1])
-        beta[support[part]] = dual[row, part]
-    return beta
 
 
 def without_linear_rows(

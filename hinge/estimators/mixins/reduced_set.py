@@ -24,6 +24,16 @@ VALUES = 1 << 26
 """Kernel values in memory: of more rows evenly spread ones are used."""
 
 
+def best_coefficients(squares: np.ndarray, sums: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
+    """The solution of ``squares @ coef = sums`` in each function, over the vectors that take part in it."""
+    coef = np.zeros(sums.shape)
+    for k, part in enumerate(takes_part.T):
+        used = np.flatnonzero(part)
+        if len(used):
+            coef[used, k] = solved(squares[np.ix_(used, used)], sums[used, k])
+    return coef
+
+
 def moved(
     X: np.ndarray,
     f: np.ndarray,
@@ -68,11 +78,7 @@ def moved(
         of_rows, of_vectors, own = K[:n], K[n : n + S].astype(np.float64), K[n + S :].astype(np.float64)
         squares = (of_rows.T @ of_rows).astype(np.float64) + own
         sums = (of_rows.T @ f.astype(dtype)).astype(np.float64) + of_vectors.T @ a
-        coef = np.zeros((shape[0], f.shape[1]))
-        for k in range(f.shape[1]):
-            used = np.flatnonzero(takes_part[:, k])
-            if len(used):
-                coef[used, k] = solved(squares[np.ix_(used, used)], sums[used, k])
+        coef = best_coefficients(squares, sums, takes_part)
         off = of_rows @ coef.astype(dtype) - f
         distance = float(np.vdot(off, off)) + float(np.vdot(coef, own @ coef) - 2.0 * np.vdot(a, of_vectors @ coef))
         K *= (np.concatenate([off, -a, coef]) @ coef.T).astype(dtype)

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from hinge import SVC, LinearSVC, NuSVC
-from hinge.estimators.fitting.tasks import Task
-from hinge.estimators.mixins.probabilities import as_they_are, coefficients_of, without_kernel_rows
+from hinge.estimators.mixins.fitted_rows import CheckedRows
+from hinge.estimators.mixins.probabilities import as_they_are, without_kernel_rows
 from hinge.kernels import Function
 
 RNG = np.random.default_rng(0)
@@ -88,20 +88,27 @@ def test_given_kernel_values_and_functions_have_the_same_values(kept):
         np.testing.assert_allclose(kept[-1][0].f, kept[0][0].f, atol=1e-4)
 
 
+def solved_tasks(model):
+    checked = CheckedRows(X, Y, (Y > 0).astype(int), None)
+    return model._solved_tasks(checked, model._scores(X))
+
+
 @pytest.mark.parametrize("shape", ["ovo", "ovr"])
 def test_coefficients_of_runs_give_their_decision_values(shape):
     codes = np.digitize(X[:, 0], [-0.5, 0.5])
     model = SVC(kernel="linear", multiclass=shape).fit(X, codes)
     scores = model._scores(X)
-    for k in range(3):
-        beta = coefficients_of(model, k, 40)
-        np.testing.assert_allclose(X @ (X.T @ beta) + model.intercept_[k], scores[:, k], atol=1e-8)
+    solved = list(model._solved_tasks(CheckedRows(X, codes, codes, None), scores))
+    assert len(solved) == 3
+    for k, (task, f, beta) in enumerate(solved):
+        own = X if task.rows is None else X[task.rows]
+        np.testing.assert_array_equal(f, scores[:, k] if task.rows is None else scores[task.rows, k])
+        np.testing.assert_allclose(own @ (own.T @ beta) + model.intercept_[k], f, atol=1e-8)
 
 
 def test_a_bound_that_is_not_known_is_the_largest_weight(kept):
     model = SVC(C=0.3, tol=1e-8).fit(X, Y)
-    f, beta = model.decision_function(X), coefficients_of(model, 0, 40)
-    task = Task(None, Y, None, None)
+    ((task, f, beta),) = solved_tasks(model)
     known, _ = without_kernel_rows(X, task, model.kernel_, f, beta, 0.3, True)
     guessed, _ = without_kernel_rows(X, task, model.kernel_, f, beta, None, True)
     np.testing.assert_allclose(guessed.f, known.f, rtol=1e-6)
@@ -116,7 +123,6 @@ def test_nu_machines_have_values_too():
 
 def test_kernel_values_are_counted():
     model = SVC(tol=1e-8).fit(X, Y)
-    task = Task(None, Y, None, None)
-    f, beta = model.decision_function(X), coefficients_of(model, 0, 40)
+    ((task, f, beta),) = solved_tasks(model)
     _, evals = without_kernel_rows(X, task, model.kernel_, f, beta, 1.0, True)
     assert 0 < evals <= 40**2
