@@ -269,8 +269,7 @@ class LinearSVC(
         reports = self._reports(X, y, classes, problems, solver, seen)
         plan = self._plan(solver, began, seed, reports, aside, starts(last if same else None, seen))
         # A table keeps the cells that it has read for all classes, so the classes are solved one after the other.
-        results = run_all(problems, plan, 1 if isinstance(matrix, Table) else threads)
-        results = [widened(result, seen) for result in results]
+        results = widened(run_all(problems, plan, 1 if isinstance(matrix, Table) else threads), seen)
         sources.check_begun(results, problems)
         self.classes_ = classes
         sources.set_counts(self, problems)
