@@ -93,7 +93,8 @@ LAST_ANSWER = 0.2
 """Fraction of a time limit that is reserved for the last answer, if a solver computes it from kept cells."""
 
 FEW_PRODUCTS = 1 << 28
-"""Multiplications that take one core some ten milliseconds: a Hessian of fewer is not worth several threads of BLAS."""
+"""Multiplications that take one core some ten milliseconds: a Hessian of fewer, and anything of sparse rows, is not
+worth several threads of BLAS."""
 
 Callback = Callable[[Record, Solution], bool | None]
 
@@ -176,7 +177,9 @@ def solve(
     run.data_has_limit = solver.reads == "kept cells" and not own_limits
     if stop.max_reads is not None and problem.pass_cells > stop.max_reads:
         start = None  # a warm start costs a pass over the data, which the limit does not allow
-    blas = one_blas_thread() if _has_few_products(problem) else nullcontext()
+    matrix = getattr(problem, "matrix", None)
+    few = isinstance(matrix, Matrix) and (matrix.is_sparse or matrix.n_cells * matrix.shape[1] <= FEW_PRODUCTS)
+    blas = one_blas_thread() if few else nullcontext()
     with run.interrupts.heeded(), run.meter, allowing(solver.parts), blas:
         fresh = solver.init(problem, seed, start)
         run.interrupts.spare = False
@@ -205,12 +208,6 @@ def solve(
         if checkpoint is not None:
             checkpoint.offer(run.state, final=True)
         return run.result(status)
-
-
-def _has_few_products(problem: Problem) -> bool:
-    """Whether BLAS should use one thread: with sparse data, and if a Hessian of all rows takes milliseconds."""
-    matrix = getattr(problem, "matrix", None)
-    return isinstance(matrix, Matrix) and (matrix.is_sparse or matrix.n_cells * matrix.shape[1] <= FEW_PRODUCTS)
 
 
 def _is_like(state: Any, fresh: Any) -> bool:
@@ -414,8 +411,7 @@ class _Run:
             if promising and np.isnan(gap):
                 ended = Status.STATIONARY
             elif promising and gap > stop.tol >= certificate.unrounded:  # of kernel problems; nan elsewhere
-                self.certify_below = min(self.certify_below / 2, 0.9 * (stop.tol - (gap - certificate.unrounded)))
-                ended = None if self.certify_below > 0 else Status.STALLED
+                ended = self.aim_lower(gap - certificate.unrounded)
                 if ended is None and solver.exact_estimate:
                     # It may continue from sums that the certificate has made anew, without their earlier rounding.
                     self.state = solver.refresh(problem, self.state)
@@ -423,10 +419,7 @@ class _Run:
                 refreshed = solver.refresh(problem, self.state)
                 if refreshed is self.state and solver.exact_estimate:
                     # The estimate lacked only rounding errors, which no further step reduces.
-                    self.certify_below = min(
-                        self.certify_below / 2, 0.9 * (stop.tol - (gap - gap_of(self.last_estimate[1])))
-                    )
-                    ended = None if self.certify_below > 0 else Status.STALLED
+                    ended = self.aim_lower(gap - gap_of(self.last_estimate[1]))
                 self.state = refreshed
         spent = self.meter.spent
         record = Record(self.state.t, spent.seconds, spent.reads, spent.evals, objective, gap, np.nan)
@@ -449,6 +442,11 @@ class _Run:
         if self.stop.target is not None and record.score <= self.stop.target:
             return Status.TARGET
         return Status.CALLBACK if any(asked) else None
+
+    def aim_lower(self, rounding: float) -> Status | None:
+        """Certify the next answer only if the estimate is below the tolerance by these errors; if that is possible."""
+        self.certify_below = min(self.certify_below / 2, 0.9 * (self.stop.tol - rounding))
+        return None if self.certify_below > 0 else Status.STALLED
 
     def answer(self) -> Any:
         """The present answer; if computing it is a run of its own, that gets the reserved or remaining time."""
