@@ -189,8 +189,10 @@ def how_all_ended(
     status = Status.INTERRUPTED if Status.INTERRUPTED in every else (cut_off or other or every)[0]
     at_a_limit = bool(cut_off) and status is not Status.INTERRUPTED
     asked = status in (Status.TARGET, Status.CALLBACK)  # another criterion than the gap has been met
-    if at_a_limit or (np.isinf(gap) and not asked):
-        reached = f"a certified relative gap of {gap:.2g} (" if np.isfinite(gap) else f"no certificate (gap_={gap:g}, "
+    if at_a_limit or (math.isinf(gap) and not asked):
+        reached = (
+            f"a certified relative gap of {gap:.2g} (" if math.isfinite(gap) else f"no certificate (gap_={gap:g}, "
+        )
         why = f"The fit ended because {status.value}, with {reached}tol={tol:g})."
         if at_a_limit:
             why += f" {if_stalled if status is Status.STALLED else 'Allow more, or ask for less.'}"
