@@ -62,9 +62,10 @@ class Matrix(Data):
 
     def __init__(self, X: Stored, *, checked: bool = False) -> None:
         self.shape: tuple[int, int] = X.shape
+        self.is_sparse, self.dtype = sp.issparse(X), X.dtype
         self._reads = np.zeros(1, np.int64)
         parts: tuple[np.ndarray, ...]
-        if sp.issparse(X):
+        if self.is_sparse:
             S = cast(sp.csr_array, X)
             if not checked:
                 check_csr(S)
@@ -74,7 +75,7 @@ class Matrix(Data):
             kind: Any = CSRRows
         else:
             parts = (frozen(X),)
-            self.n_cells = int(X.size)
+            self.n_cells = X.size
             self.max_row_cells = self.shape[1]
             kind = DenseRows
         self._sq_norms: list[np.ndarray] = []  # holds one array once it is needed; a list, so that forks share it
@@ -90,16 +91,6 @@ class Matrix(Data):
         other.rows = self.rows._replace(reads=other._reads)
         other.unbilled = self.unbilled._replace(reads=np.zeros(1, np.int64))
         return other
-
-    @property
-    def is_sparse(self) -> bool:  # type: ignore[override]
-        """Whether the rows are stored sparsely."""
-        return isinstance(self.rows, CSRRows)
-
-    @property
-    def dtype(self) -> np.dtype:  # type: ignore[override]
-        """The type of the stored values."""
-        return self.rows[0].dtype
 
     @property
     def reads(self) -> int:

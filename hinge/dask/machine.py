@@ -209,7 +209,7 @@ def report_to(reports: Sequence[Report]) -> Callable[[RoundRecord, list[Solution
     """A function that calls all of them after a round, and says whether one of them ends the fit."""
 
     def report_round(record: RoundRecord, answers: list[Solution]) -> bool:
-        asked = [report(0, record, answers[0], None) for report in reports]  # type: ignore[arg-type]
+        asked = [report(0, None, record, answers[0]) for report in reports]  # type: ignore[arg-type]
         return any(asked)
 
     return report_round

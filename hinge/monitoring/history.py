@@ -132,7 +132,6 @@ class Stop:
     max_cost: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("tol", "max_iter", "max_time", "max_reads", "target", "max_kernel_evals", "max_cost"):
-            value = getattr(self, name)
-            if (value is not None or name == "tol") and not (isinstance(value, int | float | np.number) and value >= 0):
+        for name, value in vars(self).items():
+            if (value is not None or name == "tol") and not (isinstance(value, (int, float, np.number)) and value >= 0):
                 raise ValueError(f"{name} must be a number that is not negative, got {value!r}.")

@@ -269,6 +269,7 @@ class OnData(Problem[Answer]):
         priced = table is not None and (table.bill.prices is not None or table.max_cost is not None)
         # A `Matrix` if it is in memory; else the driver rejects solvers that need one.
         self.matrix: Matrix | Any = data if priced else data.by_rows
+        self.in_memory, self.pass_cells = isinstance(self.matrix, Matrix), self.matrix.n_cells
 
     def fork_data(self) -> None:
         """Read the same data by counters of its own from now on, for a concurrent run."""
@@ -280,11 +281,6 @@ class OnData(Problem[Answer]):
         if self._table is None:
             self._table = as_table(self.matrix)
         return self._table
-
-    @property
-    def in_memory(self) -> bool:  # type: ignore[override]
-        """Whether compiled code can read its rows."""
-        return isinstance(self.matrix, Matrix)
 
     @property
     def read_through(self) -> Data:
@@ -305,11 +301,6 @@ class OnData(Problem[Answer]):
     def budget(self) -> tuple[int | None, float | None]:  # type: ignore[override]
         """The most cells, and the highest cost, that the owner of the data allows."""
         return (None, None) if self._table is None else (self._table.max_reads, self._table.max_cost)
-
-    @property
-    def pass_cells(self) -> int:  # type: ignore[override]
-        """Cells read by one pass over the data; a certificate takes at most two passes."""
-        return self.matrix.n_cells
 
     def cells_of(self, cost: Cost) -> int:
         """Upper bound on the cells that an iteration reads, by the longest row and the longest column."""

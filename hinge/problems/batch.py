@@ -79,6 +79,7 @@ class Batch(Problem[BatchSolution]):
     def __init__(self, members: Sequence[Regularized]) -> None:
         self.members = tuple(members)
         self.n, self.matrix, self.loss = members[0].n, members[0].matrix, members[0].loss
+        self.pass_cells = members[0].pass_cells
         if any(member.matrix is not self.matrix for member in members):
             raise ValueError("The problems of a batch must have the same matrix.")
         if any((one.loss, one.bias, one.pull) != (self.loss, members[0].bias, 0.0) for one in members):
@@ -93,11 +94,6 @@ class Batch(Problem[BatchSolution]):
     def reads(self) -> int:  # type: ignore[override]
         """Cells read so far."""
         return self.matrix.reads
-
-    @property
-    def pass_cells(self) -> int:  # type: ignore[override]
-        """Cells read by one pass over the data."""
-        return self.matrix.n_cells
 
     def objective(self, answer: BatchSolution) -> float:
         """The sum of the members' objectives."""

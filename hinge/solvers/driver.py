@@ -93,7 +93,8 @@ LAST_ANSWER = 0.2
 """Fraction of a time limit that is reserved for the last answer, if a solver computes it from kept cells."""
 
 FEW_PRODUCTS = 1 << 28
-"""Multiplications that take one core some ten milliseconds: a Hessian of fewer is not worth several threads of BLAS."""
+"""Multiplications that take one core some ten milliseconds: a Hessian of fewer, and anything of sparse rows, is not
+worth several threads of BLAS."""
 
 Callback = Callable[[Record, Solution], bool | None]
 
@@ -103,6 +104,7 @@ def solve(
     solver: Solver,
     *,
     stop: Stop | None = None,
+    passes: int | None = None,
     seed: int = 0,
     start: Solution | None = None,
     state: Any = None,
@@ -119,6 +121,8 @@ def solve(
     solver : Solver
     stop : Stop, optional
         By default a certified gap of 1e-3.
+    passes : int, optional
+        Limit of the passes over the data, where `stop` has no limit of the iterations.
     seed : int
         The same seed gives the same result.
     start : Solution, optional
@@ -160,7 +164,11 @@ def solve(
         raise ValueError(f"on_interrupt is 'raise' or 'keep', not {on_interrupt!r}.")
     if not isinstance(solver, Solver):
         raise TypeError(f"solver must be a Solver, such as hinge.solvers.SDCA(), got {solver!r}.")
-    check_solver(problem, solver)
+    reason = reason_against(solver, problem) or cannot_read(problem, solver)
+    if reason:
+        raise ValueError(reason)
+    if passes is not None and stop.max_iter is None:
+        stop = replace(stop, max_iter=passes * solver.cost(problem).a_pass)
     own_limits = stop.max_reads is not None or stop.max_cost is not None
     stop = within_budget(stop, problem)
     if (most := limited(stop.max_time)) != stop.max_time:
@@ -169,7 +177,9 @@ def solve(
     run.data_has_limit = solver.reads == "kept cells" and not own_limits
     if stop.max_reads is not None and problem.pass_cells > stop.max_reads:
         start = None  # a warm start costs a pass over the data, which the limit does not allow
-    blas = one_blas_thread() if _has_few_products(problem) else nullcontext()
+    matrix = getattr(problem, "matrix", None)
+    few = isinstance(matrix, Matrix) and (matrix.is_sparse or matrix.n_cells * matrix.shape[1] <= FEW_PRODUCTS)
+    blas = one_blas_thread() if few else nullcontext()
     with run.interrupts.heeded(), run.meter, allowing(solver.parts), blas:
         fresh = solver.init(problem, seed, start)
         run.interrupts.spare = False
@@ -198,19 +208,6 @@ def solve(
         if checkpoint is not None:
             checkpoint.offer(run.state, final=True)
         return run.result(status)
-
-
-def check_solver(problem: Problem, solver: Solver) -> None:
-    """Raise a ValueError with the reason if the solver cannot solve the problem, or cannot read its data."""
-    reason = reason_against(solver, problem) or cannot_read(problem, solver)
-    if reason:
-        raise ValueError(reason)
-
-
-def _has_few_products(problem: Problem) -> bool:
-    """Whether BLAS should use one thread: with sparse data, and if a Hessian of all rows takes milliseconds."""
-    matrix = getattr(problem, "matrix", None)
-    return isinstance(matrix, Matrix) and (matrix.is_sparse or matrix.n_cells * matrix.shape[1] <= FEW_PRODUCTS)
 
 
 def _is_like(state: Any, fresh: Any) -> bool:
@@ -269,12 +266,9 @@ class _Run:
         # a step whose price may exceed it can be tried, since many of its cells may be known.
         self.data_has_limit = False
 
-    @property
-    def spent(self) -> Spent:
-        return self.meter.spent
-
     def loop(self) -> Status:
-        self.check_pressed()
+        if self.interrupts.pressed:
+            raise KeyboardInterrupt
         if self.checkpoint is not None and self.state.t and (over := self.evaluate()):
             return over  # the run that wrote this state was killed before it evaluated it
         idle = 0
@@ -317,12 +311,9 @@ class _Run:
             pause = 0 if self.ended_early else pause - n
             if self.checkpoint is not None:
                 self.checkpoint.offer(self.state)
-            self.check_pressed()
+            if self.interrupts.pressed:
+                raise KeyboardInterrupt
         return None
-
-    def check_pressed(self) -> None:
-        if self.interrupts.pressed:
-            raise KeyboardInterrupt
 
     def tried(self, most: int, status: Status | None) -> int:
         """Try iterations that the budget may not allow, since their cells may be known; returns how many succeeded."""
@@ -337,7 +328,7 @@ class _Run:
 
     def advance(self, n: int) -> None:
         """Run n iterations. With ``on_interrupt="keep"``, a copy of the state is kept where steps may be long."""
-        left = None if self.stop.max_time is None else self.stop.max_time - self.spent.seconds
+        left = None if self.stop.max_time is None else self.stop.max_time - self.meter.spent.seconds
         # The first piece may compile. Of others the rate says little where steps are long: one may do the work of many.
         if self.keep and not (self.rate and self.solver.steps_are_short):
             self.safe = copy.deepcopy(self.state)
@@ -350,7 +341,7 @@ class _Run:
         """After Ctrl-C: return to the copy, if a step was interrupted while it wrote to the state."""
         self.state = self.state if self.safe is None else self.safe
         if not self.history:
-            spent = self.spent
+            spent = self.meter.spent
             self.history.append(Record(self.state.t, spent.seconds, spent.reads, spent.evals, np.nan, np.inf, np.nan))
         return Status.INTERRUPTED
 
@@ -364,24 +355,24 @@ class _Run:
             if n <= 0:
                 return 0, Status.MAX_ITER
         if stop.max_reads is not None:
-            left = stop.max_reads - self.spent.reads - self.reserved_reads
+            left = stop.max_reads - self.meter.spent.reads - self.reserved_reads
             if self.state.t == 0:
                 left -= cost.setup
             n = int(min(n, left // max(1, self.problem.cells_of(cost))))  # a budget may be written 1e9
             if n <= 0:
                 return 0, Status.MAX_READS
         if stop.max_cost is not None:
-            left = stop.max_cost - self.spent.cost
+            left = stop.max_cost - self.meter.spent.cost
             n = int(min(n, left / max(self.problem.price_of(cost), 1e-300)))
             if n <= 0:
                 return 0, Status.MAX_COST
         if stop.max_kernel_evals is not None:
-            n = min(n, (stop.max_kernel_evals - self.spent.evals) // max(1, cost.kernel_values))
+            n = min(n, (stop.max_kernel_evals - self.meter.spent.evals) // max(1, cost.kernel_values))
             if n <= 0:
                 return 0, Status.MAX_KERNEL_EVALS
         seconds = CHUNK_SECONDS
         if stop.max_time is not None:
-            left = stop.max_time - self.spent.seconds - max(self.reserved_seconds, self.answer_seconds(cost))
+            left = stop.max_time - self.meter.spent.seconds - max(self.reserved_seconds, self.answer_seconds(cost))
             # The first piece always runs. A further one runs only if the run ends nearer to the limit with it than
             # without it.
             if stop.max_time == 0 or (self.rate and left <= 0.5 / self.rate):
@@ -395,7 +386,7 @@ class _Run:
 
     def answer_seconds(self, cost: Cost) -> float:
         """Expected time for the kernel values of the last answer, at the rate so far."""
-        spent, limit = self.spent, self.stop.max_time or 0.0
+        spent, limit = self.meter.spent, self.stop.max_time or 0.0
         return (
             min(LAST_ANSWER * limit, cost.answer * spent.seconds / spent.evals) if cost.answer and spent.evals else 0.0
         )
@@ -420,8 +411,7 @@ class _Run:
             if promising and np.isnan(gap):
                 ended = Status.STATIONARY
             elif promising and gap > stop.tol >= certificate.unrounded:  # of kernel problems; nan elsewhere
-                self.certify_below = min(self.certify_below / 2, 0.9 * (stop.tol - (gap - certificate.unrounded)))
-                ended = None if self.certify_below > 0 else Status.STALLED
+                ended = self.aim_lower(gap - certificate.unrounded)
                 if ended is None and solver.exact_estimate:
                     # It may continue from sums that the certificate has made anew, without their earlier rounding.
                     self.state = solver.refresh(problem, self.state)
@@ -429,31 +419,39 @@ class _Run:
                 refreshed = solver.refresh(problem, self.state)
                 if refreshed is self.state and solver.exact_estimate:
                     # The estimate lacked only rounding errors, which no further step reduces.
-                    self.certify_below = min(
-                        self.certify_below / 2, 0.9 * (stop.tol - (gap - gap_of(self.last_estimate[1])))
-                    )
-                    ended = None if self.certify_below > 0 else Status.STALLED
+                    ended = self.aim_lower(gap - gap_of(self.last_estimate[1]))
                 self.state = refreshed
-        spent, score = self.spent, np.nan
-        with self.meter.off_clock() if self.watched else nullcontext():
-            if self.watched:
-                solution = copied_answer(self.answer())
-                if np.isfinite(gap):
-                    solution = problem.final_answer(solution, self.certify())
-                score = self.score(solution) if self.score else np.nan
-            record = Record(self.state.t, spent.seconds, spent.reads, spent.evals, objective, gap, score)
+        spent = self.meter.spent
+        record = Record(self.state.t, spent.seconds, spent.reads, spent.evals, objective, gap, np.nan)
+        if self.watched:
+            ended = self.show(record) or ended
+        else:
+            self.history.append(record)
+        return Status.CONVERGED if gap <= stop.tol and stop.tol > 0 else ended
+
+    def show(self, record: Record) -> Status | None:
+        """Add a record with the score of the present answer, and call the callbacks; off the clock."""
+        with self.meter.off_clock():
+            solution = copied_answer(self.answer())
+            if np.isfinite(record.gap):
+                solution = self.problem.final_answer(solution, self.certify())
+            if self.score:
+                record = record._replace(score=self.score(solution))
             self.history.append(record)
             asked = [callback(record, solution) for callback in self.callbacks]
-        if gap <= stop.tol and stop.tol > 0:
-            return Status.CONVERGED
-        if stop.target is not None and score <= stop.target:
+        if self.stop.target is not None and record.score <= self.stop.target:
             return Status.TARGET
-        return Status.CALLBACK if any(asked) else ended
+        return Status.CALLBACK if any(asked) else None
+
+    def aim_lower(self, rounding: float) -> Status | None:
+        """Certify the next answer only if the estimate is below the tolerance by these errors; if that is possible."""
+        self.certify_below = min(self.certify_below / 2, 0.9 * (self.stop.tol - rounding))
+        return None if self.certify_below > 0 else Status.STALLED
 
     def answer(self) -> Any:
         """The present answer; if computing it is a run of its own, that gets the reserved or remaining time."""
         limit = self.stop.max_time
-        with within(None if limit is None else max(self.reserved_seconds, limit - self.spent.seconds)):
+        with within(None if limit is None else max(self.reserved_seconds, limit - self.meter.spent.seconds)):
             return self.solver.solution(self.problem, self.state)
 
     def estimate(self) -> float:
@@ -466,27 +464,30 @@ class _Run:
         if self.stop.max_reads is None:
             return True
         cells = self.problem.certificate_cells(self.solver.cost(self.problem, self.state))
-        return self.spent.reads + times * cells <= self.stop.max_reads
+        return self.meter.spent.reads + times * cells <= self.stop.max_reads
 
     def certify(self) -> Certificate:
-        """The certificate of the present answer, computed once for each state."""
-        t = self.state.t
-        if self.last_certificate is None or self.last_certificate[0] != t:
-            self.last_certificate = t, self.certificate() if self.affords_certificate() else Certificate.unknown()
-        return self.last_certificate[1]
+        """The certificate of the present answer, computed once for each state.
 
-    def certificate(self) -> Certificate:
-        """The solver's own certificate if it has one; else the problem's, sharpened if rounding makes it too large."""
-        if self.last_estimate[0] != self.state.t:
+        The solver's own if it has one; else the problem's, sharpened if rounding makes it too large.
+        """
+        t = self.state.t
+        if self.last_certificate is not None and self.last_certificate[0] == t:
+            return self.last_certificate[1]
+        if (affords := self.affords_certificate()) and self.last_estimate[0] != t:
             self.estimate()
-        if isinstance(self.last_estimate[1], Certificate):
-            return self.last_estimate[1]
-        answer = self.solver.solution(self.problem, self.state)
-        certificate, again = self.problem.certificate(answer), self.problem.values_again(answer)
-        affords = self.stop.max_kernel_evals is None or self.spent.evals + again <= self.stop.max_kernel_evals
-        if affords and self.affords_certificate() and not self.interrupts.pressed:
-            certificate = self.problem.sharpened(answer, certificate, self.stop.tol)
-        return certificate
+        if not affords:
+            found = Certificate.unknown()
+        elif isinstance(self.last_estimate[1], Certificate):
+            found = self.last_estimate[1]
+        else:
+            answer, most = self.solver.solution(self.problem, self.state), self.stop.max_kernel_evals
+            found, again = self.problem.certificate(answer), self.problem.values_again(answer)
+            affords = most is None or self.meter.spent.evals + again <= most
+            if affords and self.affords_certificate() and not self.interrupts.pressed:
+                found = self.problem.sharpened(answer, found, self.stop.tol)
+        self.last_certificate = t, found
+        return found
 
     def result(self, status: Status) -> Result:
         if status is Status.INTERRUPTED:

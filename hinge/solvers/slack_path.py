@@ -85,9 +85,7 @@ def solve_slack(
         # If reads are limited, use SDCA: each λ starts from the last answer, and an iteration reads one row.
         limited = stop.max_reads is not None and isinstance(inner, Regularized)
         method: Solver = solver or (SDCA() if limited else choose(inner, tol=inner_tol).solver)
-        if passes is not None and left.max_iter is None:
-            left = replace(left, max_iter=passes * method.cost(inner).a_pass)
-        result = solve(inner, method, stop=left, start=start, **options)
+        result = solve(inner, method, stop=left, passes=passes, start=start, **options)
         start = result.solution
         history += [
             r._replace(

@@ -86,6 +86,14 @@ def test_the_certificate_is_of_the_very_solution(tiny, solver, bias):
         assert result.per_pass == solver.cost(problem).a_pass
 
 
+def test_passes_limit_a_run_without_a_limit_of_iterations(narrow):
+    a_pass = SDCA().cost(narrow).a_pass
+    assert solve(narrow, SDCA(), stop=Stop(0), passes=3).n_iter == 3 * a_pass
+    assert solve(narrow, SDCA(), stop=Stop(0, max_iter=7), passes=3).n_iter == 7
+    with pytest.raises(ValueError, match="solves"):  # before its cost is asked for
+        solve(narrow, BlockDual(), passes=3)
+
+
 def test_a_tolerance_of_zero_never_stops():
     problem = Regularized(np.eye(2), [1, -1], 1.0)  # solved exactly at once
     result = solve(problem, SDCA(), stop=Stop(0, max_iter=1000))

@@ -44,11 +44,13 @@ from hinge.solvers import Result, Simba
 
 def ends_of(results: Sequence[Result]) -> Ends:
     """How these runs ended."""
-    each = [(one.certificate.gap, one.certificate.objective, one.n_iter) for one in results]
-    gaps, objectives, rounds = map(np.array, zip(*each, strict=True))
-    statuses = list(dict.fromkeys(one.status for one in results))
-    parts = [one.history for one in results], [one.solution for one in results], results[0].solver
-    return Ends(statuses, gaps, objectives, rounds, *parts)
+    each = [
+        (one.certificate.gap, one.certificate.objective, one.n_iter, one.history, one.solution, one.status)
+        for one in results
+    ]
+    gaps, objectives, rounds, histories, solutions, statuses = zip(*each, strict=True)
+    numbers = np.array(gaps), np.array(objectives), np.array(rounds)
+    return Ends(list(dict.fromkeys(statuses)), *numbers, histories, solutions, results[0].solver)
 
 
 def describe_runs(
@@ -86,11 +88,11 @@ def starts(last: list[Solution] | None, seen: Occupied) -> list[Solution | None]
     return [answer if same_rows else answer._replace(alpha=None) for answer in last]
 
 
-def widened(result: Result, seen: Occupied) -> Result:
-    """A result with weights for all columns, zero for those that were left out."""
+def widened(results: list[Result], seen: Occupied) -> list[Result]:
+    """Results with weights for all columns, zero for those that were left out."""
     if seen.columns is None:
-        return result
-    return replace(result, solution=result.solution._replace(w=seen.wide(result.solution.w)))
+        return results
+    return [replace(one, solution=one.solution._replace(w=seen.wide(one.solution.w))) for one in results]
 
 
 def keep_results(
@@ -125,15 +127,14 @@ def dual_coefficients(
     """yᵢαᵢcᵢ/λ for each class, and the rows where any is not zero; None without a dual."""
     if isinstance(problems[0], Multiclass):
         return crammer_singer.dual_coefficients(results[0].solution, problems[0])
-    if any(result.solution.alpha is None or isinstance(result.solver, Simba) for result in results):
-        return None  # the dual weights of Simba give a bound, but w is not their combination of the rows
-    if any(isinstance(problem, L1Regularized) for problem in problems):
-        return None  # nor is the w of an ℓ₁ penalty
-    support = np.flatnonzero(np.logical_or.reduce([result.solution.alpha != 0 for result in results]))
+    if isinstance(results[0].solver, Simba) or isinstance(problems[0], L1Regularized):
+        return None  # their dual weights give a bound, but w is not a combination of the rows by these
+    alphas = [result.solution.alpha for result in results]
+    if any(alpha is None for alpha in alphas):
+        return None
+    support = np.flatnonzero(np.logical_or.reduce([alpha != 0 for alpha in alphas]))
     dual = np.empty((len(results), len(support)))
-    for row, result, problem in zip(dual, results, problems, strict=True):
-        alpha = result.solution.alpha
-        assert alpha is not None
+    for row, result, alpha, problem in zip(dual, results, alphas, problems, strict=True):
         share = problem.share()
         alpha.take(support, out=row, mode="clip")  # "raise" would make a copy first
         row *= problem.y[support]

@@ -20,12 +20,11 @@ from hinge.monitoring import History, Record, Status
 from hinge.monitoring.progress import looks_without_progress, time_left
 from hinge.problems import Expansion, Problem, Solution
 from hinge.solvers.base import Solver
-from hinge.solvers.driver import Callback
 
-Report = Callable[[int, Record, Solution, Problem | None], bool]
-"""Gets the number of the run, a record, the answer, and the problem that it answers; None if that is not at hand."""
+Report = Callable[[int, Problem | None, Record, Solution], bool]
+"""Gets the number of the run, its problem (None if that is not at hand), a record, and the answer to the problem."""
 
-Measure = Callable[[int, Record, Solution | Expansion, Problem | None], Record]
+Measure = Callable[[int, Problem | None, Record, Solution | Expansion], Record]
 """Gets the same as a report, and returns the record, with objective and gap if they were measured."""
 
 STALLED_ADVICE = "Scale the features, regularise more (a smaller C), or ask for less."
@@ -48,6 +47,8 @@ def reports_of(
     `names` are the names of the runs, empty if there is only one. `rebuilt` turns an answer into fitted attributes;
     None if a single run is not a model by itself.
     """
+    if not (model.verbose or getattr(model, "_skl_callbacks", None)):
+        return ()
     limited = any(getattr(model, name, None) is not None for name in ("max_reads", "max_kernel_evals"))
     measure = gaps_within(None if limited or isinstance(X, Table) else 0.1)
     cells = X.n_cells if isinstance(X, RowStream) else None
@@ -70,7 +71,7 @@ def gaps_within(share: float | None) -> Measure:
     """
     read: Counter[int] = Counter()
 
-    def measure(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> Record:
+    def measure(k: int, problem: Problem | None, record: Record, solution: Solution | Expansion) -> Record:
         if share is None or problem is None or np.isfinite(record.gap):
             return record
         if read[k] > share * record.feature_reads:
@@ -96,11 +97,11 @@ def to_callbacks(
     costs a pass over the rows (None if it is not known here), and one that returns the record with its gap, if cheap.
     """
 
-    def report(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> bool:
+    def report(k: int, problem: Problem | None, record: Record, solution: Solution | Expansion) -> bool:
         context = root.subcontext(task_name="look")
         context.record, context.run = record, k
         context.measure_objective = None if problem is None else partial(problem.objective, solution)
-        context.measured_record = partial(measure, k, record, solution, problem)
+        context.measured_record = partial(measure, k, problem, record, solution)
         context.call_on_fit_task_begin(estimator=model, X=X, y=y)
         asked = context.call_on_fit_task_end(
             estimator=model, X=X, y=y, reconstruction_attributes=None if rebuilt is None else lambda: rebuilt(solution)
@@ -119,8 +120,8 @@ def to_stderr(
     """
     looks: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
 
-    def report(k: int, record: Record, solution: Solution | Expansion, problem: Problem | None) -> bool:
-        name, record = f"{names[k]}: " if names else "", measure(k, record, solution, problem)
+    def report(k: int, problem: Problem | None, record: Record, solution: Solution | Expansion) -> bool:
+        name, record = f"{names[k]}: " if names else "", measure(k, problem, record, solution)
         parts = [f"{record.seconds:8.2f} s", f"{record.feature_reads:,} reads"]
         if record.kernel_evals:
             parts[1] = f"{record.kernel_evals:,} kernel values"
@@ -141,15 +142,6 @@ def to_stderr(
         return False
 
     return report
-
-
-def callbacks_of(reports: Sequence[Report], k: int, problem: Problem | None) -> list[Callback]:
-    """The reports as callbacks of run k."""
-
-    def callback_of(report: Report) -> Callback:
-        return lambda record, solution: report(k, record, solution, problem)
-
-    return [callback_of(report) for report in reports]
 
 
 class Ends(NamedTuple):
@@ -181,7 +173,7 @@ def report_histories(reports: Sequence[Report], ends: Ends) -> None:
     for k, history in enumerate(ends.histories):
         for record in history:
             for report in reports:
-                report(k, record, ends.solutions[0], None)
+                report(k, None, record, ends.solutions[0])
 
 
 def how_all_ended(
@@ -193,13 +185,14 @@ def how_all_ended(
     `if_stalled` is the advice if rounding ended the run: more time would not help.
     """
     cut_off = [status for status in every if not status.is_success]
-    cut_off.sort(key=lambda status: status is not Status.INTERRUPTED)
     other = [status for status in every if status is not Status.CONVERGED]
-    status = (cut_off or other or every)[0]
+    status = Status.INTERRUPTED if Status.INTERRUPTED in every else (cut_off or other or every)[0]
     at_a_limit = bool(cut_off) and status is not Status.INTERRUPTED
     asked = status in (Status.TARGET, Status.CALLBACK)  # another criterion than the gap has been met
-    if at_a_limit or (np.isinf(gap) and not asked):
-        reached = f"a certified relative gap of {gap:.2g} (" if np.isfinite(gap) else f"no certificate (gap_={gap:g}, "
+    if at_a_limit or (math.isinf(gap) and not asked):
+        reached = (
+            f"a certified relative gap of {gap:.2g} (" if math.isfinite(gap) else f"no certificate (gap_={gap:g}, "
+        )
         why = f"The fit ended because {status.value}, with {reached}tol={tol:g})."
         if at_a_limit:
             why += f" {if_stalled if status is Status.STALLED else 'Allow more, or ask for less.'}"
@@ -280,7 +273,8 @@ def warn_if_constant(
     if len(codes) < FEW_ROWS:
         return
     n = len(codes)
-    if not _one_answer(np.concatenate([predicted(range(at_each_end)), predicted(range(n - at_each_end, n))])):
+    first = predicted(range(at_each_end))
+    if not _one_answer(first) or not _one_answer(np.append(first, predicted(range(n - at_each_end, n)))):
         return
     rare = codes == int(np.bincount(codes, minlength=len(classes)).argmin())
     parts = (np.flatnonzero(part) for part in (rare, ~rare))

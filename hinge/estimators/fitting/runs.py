@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -24,7 +25,7 @@ from hinge.estimators.fitting.attributes import (
     scaled_answers,
 )
 from hinge.estimators.fitting.parameters import KernelData
-from hinge.estimators.fitting.reports import Ends, Report, callbacks_of
+from hinge.estimators.fitting.reports import Ends, Report
 from hinge.estimators.fitting.tasks import PackedTasks, Task, pack_tasks, sort_rows
 from hinge.kernels import Kernel
 from hinge.monitoring import History, Record, Status, Stop
@@ -42,7 +43,6 @@ from hinge.problems.batch import Batch
 from hinge.problems.svm.kernel_batch import LevelBatch, PackedBatch
 from hinge.solvers import ActiveSet, FromLandmarks, Result, Simba, Solver, choose, solve, solve_slack
 from hinge.solvers.choice.auto import in_parts
-from hinge.solvers.driver import check_solver
 from hinge.solvers.kernel.active_batch import SlowPairs
 from hinge.threads import cores, each, one_blas_thread, threads_of
 
@@ -117,15 +117,16 @@ def run_jointly(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpo
         return [run_one(problems[0], 0, plan, checkpoint)]
     joint = plan._replace(starts=[list(plan.starts)] if plan.starts else ())
     result = run_one(Batch(problems), 0, joint, checkpoint)
-    shown = getattr(result.solver, "solver", result.solver)  # the solver that `SideBySide` wraps
-    return [replace(own, solver=shown) for own in results_of_members(result)]
+    return results_of_members(result)
 
 
 def results_of_members(result: Result) -> list[Result]:
-    """The result of a batch as one for each member; all have the state of the batch."""
+    """The result of a batch as one for each member; all have the state of the batch, and the solver of a member."""
     answers = result.solution.members
     certificates = getattr(result.certificate, "members", [result.certificate] * len(answers))  # none after Ctrl-C
-    return [replace(result, solution=a, certificate=c) for a, c in zip(answers, certificates, strict=True)]
+    solver = getattr(result.solver, "solver", result.solver)  # which `SideBySide` wraps
+    each = zip(answers, certificates, strict=True)
+    return [replace(result, solution=answer, certificate=one, solver=solver) for answer, one in each]
 
 
 def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, threads: int) -> list[Result]:
@@ -179,25 +180,26 @@ def run_one(
     """Run number k, of one problem or of a batch; if the slack is given, by root-finding in λ."""
     solver, stop = plan.solver, plan.stop
     by_lambda = isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, solver)
+    answered = None if by_lambda else problem  # for each λ there are answers to another problem
     options: dict[str, Any] = {
+        "stop": stop,
+        "passes": plan.passes,
         "seed": plan.seed,
         "start": plan.starts[k] if k < len(plan.starts) else None,
         "score": None if plan.aside is None else _error_on(problem, plan.aside, stop.max_kernel_evals is None),
-        "callbacks": callbacks_of(plan.reports, k, None if by_lambda else problem),  # answers for λ answer others
+        "callbacks": [partial(report, k, answered) for report in plan.reports],
         "on_interrupt": plan.on_interrupt,
     }
     if by_lambda:
         assert isinstance(problem, SlackConstrained | KernelSlackConstrained)
-        result = solve_slack(problem, solver, stop=stop, passes=plan.passes, **options)
+        result = solve_slack(problem, solver, **options)
     else:
         if solver is None:
             chosen = choose(problem, few_reads=stop.max_reads is not None, tol=stop.tol).solver
             chosen = chosen.exact if plan.own_dual and isinstance(chosen, FromLandmarks) else chosen
-            solver = chosen if stop.max_reads is not None else in_parts(chosen, cast(Any, problem), plan.threads)
-        if stop.max_iter is None and plan.passes is not None:
-            check_solver(problem, solver)  # before its cost is asked for
-            stop = replace(stop, max_iter=plan.passes * solver.cost(problem).a_pass)
-        result = solve(problem, solver, stop=stop, checkpoint=checkpoint, **options)
+            alone = plan.threads == 1 or stop.max_reads is not None
+            solver = chosen if alone else in_parts(chosen, cast(Any, problem), plan.threads)
+        result = solve(problem, solver, checkpoint=checkpoint, **options)
     return result if keep_state else replace(result, state=None)
 
 

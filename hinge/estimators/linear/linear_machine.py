@@ -63,6 +63,7 @@ class LinearMachine(FittedHTML, ToSklearn, LinearParameters, BaseEstimator):
 
     _constraints: ClassVar[Constraints]
     penalty: Any = "l2"
+    multi_class: Any = "ovr"
     loss: Any
     device: str | None = None
     coef_: np.ndarray
@@ -151,12 +152,13 @@ class LinearMachine(FittedHTML, ToSklearn, LinearParameters, BaseEstimator):
     # --- parts of fit ---------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        """Raise an error that names the parameter, if one is wrong or two do not go together."""
-        self._constraints.check(self)
-        self._check_combination()
+        """Raise an error that names the parameter, if one is wrong or two do not go together.
 
-    def _check_combination(self) -> None:
-        """Raise if parameters do not go together; a model is valid if it is in scikit-learn."""
+        A model is valid if it is in scikit-learn.
+        """
+        self._constraints.check(self)
+        if self.multi_class == "crammer_singer":  # whose problem has neither a loss nor a penalty to choose
+            return
         dual = self.dual if isinstance(self.dual, str) else bool(self.dual)
         fix = None
         if self.penalty == "l1" and self.loss == "hinge":

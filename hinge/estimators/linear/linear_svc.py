@@ -269,8 +269,7 @@ class LinearSVC(
         reports = self._reports(X, y, classes, problems, solver, seen)
         plan = self._plan(solver, began, seed, reports, aside, starts(last if same else None, seen))
         # A table keeps the cells that it has read for all classes, so the classes are solved one after the other.
-        results = run_all(problems, plan, 1 if isinstance(matrix, Table) else threads)
-        results = [widened(result, seen) for result in results]
+        results = widened(run_all(problems, plan, 1 if isinstance(matrix, Table) else threads), seen)
         sources.check_begun(results, problems)
         self.classes_ = classes
         sources.set_counts(self, problems)
@@ -398,12 +397,13 @@ class LinearSVC(
     def _predicted_by(self, X: Stored, seen: Occupied) -> Callable[[Any], np.ndarray]:
         """A function that returns the predicted classes of some training rows; fast for a range of rows."""
         coef, intercept, matrix = self.coef_, self.intercept_, seen.matrix
+        in_memory = not on_a_device(self.device)
 
-        def predicted(some: range | np.ndarray) -> np.ndarray:
-            rows = slice(some.start, some.stop) if isinstance(some, range) else some
-            if isinstance(some, range) and isinstance(matrix, Matrix) and matrix.is_sparse:
+        def predicted(some: range | slice | np.ndarray) -> np.ndarray:
+            if isinstance(some, range) and in_memory:
                 scores = [matrix.responses(w, some.start, some.stop, billed=False) for w in map(seen.narrow, coef)]
                 return self._codes_of(np.stack(scores, axis=1) + intercept)
+            rows = slice(some.start, some.stop) if isinstance(some, range) else some
             return on_host(self._codes_of(linear_scores(X[rows], coef, intercept)))
 
         return predicted
@@ -474,11 +474,10 @@ class LinearSVC(
     def _can_stay_on_device(self, method: str) -> bool:
         return method != "fit" or all(getattr(self, name) == usual for name, usual in ON_A_DEVICE.items())
 
-    def _check_combination(self) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.multi_class == "crammer_singer":
             crammer_singer.check_parameters(self)
-        else:
-            super()._check_combination()
         if self.slack is not None and self.lam is not None:
             raise ValueError("lam and slack both set the trade-off; give one of them.")
         if self.slack is not None and self.loss != "hinge":

@@ -170,7 +170,7 @@ class LinearSVR(
         reports = reports_of(self, X, y, [], lambda answer: _rebuilt(answer._replace(w=seen.wide(answer.w))))
         threads = threads_of(None)
         plan = self._plan(self._solver(threads), began, seed, reports, aside, starts(last, seen))
-        results = [widened(result, seen) for result in run_all([problem], plan, threads)]
+        results = widened(run_all([problem], plan, threads), seen)
         sources.set_counts(self, [problem])
         keep_results(self, results, [problem])
         self.coef_ = self.coef_.ravel()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.access import Data, as_matrix
+from hinge.access import Data, Matrix, as_matrix
 from hinge.compiled import compiled
 from hinge.problems.base import OnData, rounding
 from hinge.problems.max_min.base import Fraction, MaxMin, Strategies
@@ -59,7 +59,7 @@ def onto_cap(x: np.ndarray) -> np.ndarray:
     return positive if positive.sum() <= 1.0 else onto_simplex(x)
 
 
-class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # counts are class attributes there
+class LinearMaxMin(OnData[Strategies], MaxMin):
     """:math:`c_i(x) = \\langle A_i, x\\rangle` for the rows of a matrix, the reads of which are counted.
 
     Parameters
@@ -87,6 +87,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
         data = as_matrix(A)
         super().__init__(data)
         self.matrix = data.by_rows  # for whole passes, which here are not billed at the prices of cells
+        self.in_memory = isinstance(self.matrix, Matrix)
         self.n: int = self.matrix.shape[0]
         self.d: int = self.matrix.shape[1]
         if self.n == 0 or self.d == 0:

@@ -51,20 +51,20 @@ class Examples(Problem[Answer]):
     def __init__(self, n: int, y: ArrayLike, weight: ArrayLike | None = None, loss: Loss = HINGE) -> None:
         self.n, self.loss = n, loss
         y = np.asarray(y)
-        if y.shape != (self.n,):
-            raise ValueError(f"X has {self.n} rows but y has shape {y.shape}; one label per row is needed.")
-        if self.n == 0:
+        if y.shape != (n,):
+            raise ValueError(f"X has {n} rows but y has shape {y.shape}; one label per row is needed.")
+        if n == 0:
             raise ValueError("There are no rows to learn from.")
         if loss.two_sided:
             if y.dtype.kind not in "iufb" or not np.isfinite(y).all():
                 raise ValueError("Targets of a regression problem are finite numbers.")
-            self.y, self.target = np.ones(self.n, np.int8), frozen(y.astype(np.float64))
+            self.y, self.target = np.ones(n, np.int8), frozen(y.astype(np.float64))
         elif y.dtype.kind not in "iuf" or np.count_nonzero(np.abs(y) == 1) < n:
             raise ValueError("Labels of a problem are -1 and +1; the estimators accept other labels.")
         else:
             self.y, self.target = y.astype(np.int8), ONE
-        self.weight = _checked_weight(weight, self.n)
-        self.total = float(self.n) if weight is None else float(self.weight.sum())
+        self.weight = ONE if weight is None else _checked_weight(weight, n)
+        self.total = float(n) if weight is None else float(self.weight.sum())
 
     @cached_property
     def spread(self) -> float:
@@ -240,10 +240,8 @@ def weighted_quantiles(values: Array, mass: Array | None, target: float) -> tupl
     return values[order[low]], values[order[high]]
 
 
-def _checked_weight(weight: ArrayLike | None, n: int) -> np.ndarray:
-    """Weights as float64; a single 1 if none are given."""
-    if weight is None:
-        return ONE
+def _checked_weight(weight: ArrayLike, n: int) -> np.ndarray:
+    """Weights as float64."""
     weight = np.ascontiguousarray(weight, dtype=np.float64)
     if weight.shape != (n,):
         raise ValueError(f"Weights have shape {weight.shape}; one weight per row ({n}) is needed.")

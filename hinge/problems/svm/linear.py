@@ -141,16 +141,17 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
 
     def combination(self, alpha: np.ndarray) -> np.ndarray:
         """:math:`\\sum_i c_i\\alpha_i y_i x_i` in one pass over the rows with a positive α."""
-        total = np.zeros(self.d)
+        total, apart = np.zeros(self.d), self._by_parts
 
-        def add(data: Data, lo: int, hi: int, z: np.ndarray) -> np.ndarray:
+        def add(data: Data, lo: int, hi: int) -> np.ndarray:
+            z = np.zeros(self.d) if apart else total
             data.combine(alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi), lo, hi, z)
             return z
 
-        if self._by_parts:
-            return sum(self.matrix.each_block(lambda data, lo, hi: add(data, lo, hi, np.zeros(self.d))), total)
+        if apart:
+            return sum(self.matrix.each_block(add), total)
         for lo, hi in self.blocks():
-            add(self.matrix, lo, hi, total)
+            add(self.matrix, lo, hi)
         return total
 
     def fine_combination(self, coef: np.ndarray) -> np.ndarray:

@@ -229,8 +229,8 @@ class FiniteNewton(JointNewton[FiniteNewtonState]):
 
         At first, products at the start and a copy.
         """
-        members, cells = members_of(problem), members_of(problem)[0].matrix.n_cells
-        return Cost(cells=(3 + len(members)) * cells, setup=3 * cells)
+        cells = problem.pass_cells
+        return Cost(cells=(3 + len(members_of(problem))) * cells, setup=3 * cells)
 
     def pause(self, problem: Regularized | Batch, state: FiniteNewtonState) -> int:
         """1, or 0 after many steps without progress, when only rounding is left, or far more steps than needed."""
@@ -287,16 +287,16 @@ def _measure_gaps(
     else:
         factor, losses = 1.0, ((alpha * G - loss.conjugates(alpha)) * share).sum(1).tolist()
     paid, squares = np.vecdot(stacked.penalty * W, W).tolist(), np.vecdot(gradient, gradient / stacked.penalty).tolist()
-    for j, lost, twice, square in zip(some, losses, paid, squares, strict=True):
+    before = state.least[:, some].tolist()
+    for j, lost, twice, square, least, lowest in zip(some, losses, paid, squares, *before, strict=True):
         apart, primal = 0.5 * square, factor * lost + 0.5 * twice
         scale = max(primal - apart, members[j].unit)
         state.gap[j] = apart / scale if scale > 0.0 else np.inf
         # The gap may long stay as it is while the losses of rows end one by one; the objective falls then.
-        least, lowest = state.least[:, j].tolist()
-        better = apart < PROGRESS * least or primal < PROGRESS * lowest
-        state.idle[j] = 0 if better else state.idle[j] + 1
-        if better:
-            state.least[0, j], state.least[1, j] = min(apart, least), min(primal, lowest)
+        if apart < PROGRESS * least or primal < PROGRESS * lowest:
+            state.idle[j], state.least[:, j] = 0, (min(apart, least), min(primal, lowest))
+        else:
+            state.idle[j] += 1
 
 
 def _step(

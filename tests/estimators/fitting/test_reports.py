@@ -264,9 +264,9 @@ def test_lines_of_rows_on_a_disk_count_passes(tmp_path, capfd):
     np.save(tmp_path / "X.npy", X)
     LinearSVC(verbose=1, max_memory=1e12).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
     assert "passes" not in capfd.readouterr().err  # in memory
-    report = to_stderr([], 1e-4, lambda k, record, solution, problem: record, max_time=3.0, cells=1000)
+    report = to_stderr([], 1e-4, lambda k, problem, record, solution: record, max_time=3.0, cells=1000)
     for k, gap in enumerate([1e3, 1e2, 1e2, 1e2], 1):
-        report(0, Record(k, float(k), 1500 * k, 0, 1.0, gap, np.nan), None, None)
+        report(0, None, Record(k, float(k), 1500 * k, 0, 1.0, gap, np.nan), None)
     first, second, third, fourth = capfd.readouterr().err.splitlines()
     assert "1,500 reads (1.5 passes)" in first and "left" not in first
     assert second.endswith("about 1 s left")  # six by the gap, and one by the time limit
