@@ -1,6 +1,8 @@
 """LIBSVM's and LIBLINEAR's text files of models, written and read."""
 
+import io
 import os
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.datasets import load_svmlight_file
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
@@ -17,9 +20,8 @@ from hinge.files.replacing import replacing
 from hinge.kernels import Precomputed
 
 TYPES: dict[str, Any] = {"c_svc": SVC, "nu_svc": NuSVC, "one_class": OneClassSVM, "epsilon_svr": SVR, "nu_svr": NuSVR}
-OURS = {"polynomial": "poly"}
-"""Names of kernels that are others here."""
-KERNELS = {next((theirs for theirs, ours in OURS.items() if ours == name), name): kind for kind, name in NAMES.items()}
+KERNELS = {"polynomial" if name == "poly" else name: kind for kind, name in NAMES.items()}
+"""By LIBSVM's names."""
 MOST_FEATURES = 1 << 31
 
 
@@ -55,9 +57,7 @@ def write_libsvm(model: BaseEstimator, path: str | os.PathLike[str], *, number_c
     if kernel is None:
         raise ValueError(f"LIBSVM has no {type(model.kernel_).__name__} kernel.")
     lines = [f"svm_type {kind}", f"kernel_type {kernel}"]
-    settings = {"degree": made.degree, "gamma": made._gamma, "coef0": made.coef0}
-    has = {"polynomial": ("degree", "gamma", "coef0"), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}
-    lines += [f"{name} {digits(settings[name])}" for name in has.get(kernel, ())]
+    lines += [f"{name} {digits(value)}" for name, value in asdict(model.kernel_).items()]
     classes = getattr(model, "classes_", None)
     lines += [f"nr_class {2 if classes is None else len(classes)}", f"total_sv {len(made.support_)}"]
     lines += [f"rho {_joined(-made._intercept_)}"]
@@ -162,26 +162,20 @@ def _parts_of(path: str | os.PathLike[str]) -> tuple[dict[str, list[str]], np.nd
     if len(rows) != int(said["total_sv"][0]) or count < 1:
         raise ValueError(f"it has {len(rows)} support vectors where it says {said['total_sv'][0]}")
     dual = np.array([row[:count] for row in rows], np.float64).reshape(len(rows), count).T
-    cells = [[word.split(":") for word in row[count:]] for row in rows]
-    indices = np.array([int(cell[0]) for row in cells for cell in row], dtype=np.int64)
-    values = np.array([float(cell[1]) for row in cells for cell in row])
-    if len(indices) and not 0 <= indices.min() <= indices.max() < MOST_FEATURES:
+    cells = "".join(f"0 {' '.join(row[count:])}\n" for row in rows)
+    vectors, _ = load_svmlight_file(io.BytesIO(cells.encode()), zero_based=True)
+    if vectors.shape[1] > MOST_FEATURES:
         raise ValueError("it has an index that is no number of a feature")
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in cells])]).astype(np.int64)
-    width = int(indices.max(initial=0)) + 1
-    vectors = sp.csr_matrix((values, indices, indptr), shape=(len(rows), width))
-    vectors.sum_duplicates()
     return said, dual, vectors
 
 
 def _model_of(path: str | os.PathLike[str], n_features: int | None) -> Any:
     said, dual, vectors = _parts_of(path)
     cls, kind = TYPES[said["svm_type"][0]], KERNELS[said["kernel_type"][0]]
-    name = OURS.get(said["kernel_type"][0], said["kernel_type"][0])
     settings: dict[str, Any] = {key: float(said[key][0]) for key in ("gamma", "coef0") if key in said}
     if "degree" in said:
         settings["degree"] = int(float(said["degree"][0]))
-    model = cls(kernel=name, **settings)
+    model = cls(kernel=NAMES[kind], **settings)
     model.kernel_ = kind(**{key: value for key, value in settings.items() if hasattr(kind(), key)})
     rho, order = np.array(said["rho"], np.float64), np.arange(dual.shape[1])
     if cls in (SVC, NuSVC):
@@ -309,8 +303,7 @@ def write_liblinear(model: BaseEstimator, path: str | os.PathLike[str], *, numbe
     rows = np.concatenate([w.T, model.intercept_[None]]) if has_bias else w.T
     with replacing(path) as stream:
         stream.write("\n".join(lines).encode())
-        for row in rows:
-            stream.write(f"{' '.join(map(digits, row))} \n".encode())
+        np.savetxt(stream, rows, fmt="%.17g", newline=" \n")
 
 
 def read_liblinear(path: str | os.PathLike[str]) -> LinearSVC | LinearSVR:
