@@ -414,15 +414,16 @@ def _listed(columns: Any) -> Any:
 
 def _numbers_of(columns: Any, names: Any, n: int) -> list[int]:
     """The positions of columns that are given by names, positions, a slice or a mask."""
+    places: dict[Any, int] = {} if names is None else {name: j for j, name in enumerate(names)}
     if isinstance(columns, slice):
-        ends = (None if end is None else _numbers_of(end, names, n)[0] for end in (columns.start, columns.stop))
-        start, stop = ends
-        by_name = isinstance(columns.stop, str)  # which is then the last one
-        return list(range(n)[slice(start, stop + 1 if by_name and stop is not None else stop, columns.step)])
+        start: Any = places.get(columns.start, columns.start)
+        stop: Any = places.get(columns.stop, columns.stop)
+        if isinstance(columns.stop, str):  # the name of the last column, and not of the next one
+            stop += 1
+        return list(range(n)[start : stop : columns.step])
     columns = columns if isinstance(columns, list) else [columns]
     if columns and all(type(item) is bool for item in columns):
         return [j for j, taken in zip(range(n), columns, strict=True) if taken]
-    places = {} if names is None else {name: j for j, name in enumerate(names)}
     return [places[item] if isinstance(item, str) else range(n)[item] for item in columns]
 
 
