@@ -3,7 +3,7 @@
 import io
 import os
 from dataclasses import asdict
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -67,17 +67,13 @@ def write_libsvm(model: BaseEstimator, path: str | os.PathLike[str], *, number_c
             lines += [f"probA {_joined(made._probA)}", f"probB {_joined(made._probB)}"]
         lines += [f"nr_sv {' '.join(map(str, made._n_support))}"]
     dual = made._dual_coef_.toarray() if sp.issparse(made._dual_coef_) else made._dual_coef_
-    rows = sp.csr_matrix(made.support_vectors_)
+    given = kernel == "precomputed"  # whose rows have only their number, as feature 0
+    rows, first = sp.csr_matrix(made.support_[:, None] + 1 if given else made.support_vectors_), 0 if given else 1
     with replacing(path) as stream:
         stream.write("\n".join([*lines, "SV", ""]).encode())
-        for k in range(len(made.support_)):
-            if kernel == "precomputed":
-                cells = f"0:{made.support_[k] + 1}"
-            else:
-                part = slice(rows.indptr[k], rows.indptr[k + 1])
-                cells = " ".join(
-                    f"{j + 1}:{digits(v)}" for j, v in zip(rows.indices[part], rows.data[part], strict=True)
-                )
+        for k, (lo, hi) in enumerate(pairwise(rows.indptr)):
+            pairs = zip(rows.indices[lo:hi], rows.data[lo:hi], strict=True)
+            cells = " ".join(f"{j + first}:{digits(value)}" for j, value in pairs)
             stream.write(f"{_joined(dual[:, k])} {cells}\n".encode())
 
 
@@ -190,23 +186,23 @@ def _model_of(path: str | os.PathLike[str], n_features: int | None) -> Any:
     vectors = vectors[order]
     if kind is Precomputed:
         numbers = vectors[:, :1].toarray().ravel()
-        model.support_, vectors = numbers.astype(np.int32) - 1, np.empty((0, 0))
-        width = int(numbers.max(initial=0))
         if (numbers < 1).any():
             raise ValueError("it has a support vector without the number of its row, as 0:number")
+        model.support_, vectors = numbers.astype(np.int32) - 1, np.empty((0, 0))
+        width = max(1, int(numbers.max(initial=0))) if n_features is None else n_features
+        model.shape_fit_ = (max(width, 1), width)
     else:
-        model.support_, width = np.arange(vectors.shape[0], dtype=np.int32), vectors.shape[1] - 1
         vectors = vectors[:, 1:]
-    width = max(1, width) if n_features is None else n_features
-    if kind is not Precomputed:
+        width = max(1, vectors.shape[1]) if n_features is None else n_features
         if vectors.shape[1] > width:
             raise ValueError(f"it has {vectors.shape[1]} features, more than {width}")
         vectors.resize((vectors.shape[0], width))
-        sparse = vectors.nnz * 2 < vectors.shape[0] * width
-        vectors = vectors if sparse else vectors.toarray()
-        model.dual_coef_ = sp.csr_matrix(dual) if sparse else dual
+        if vectors.nnz * 2 < vectors.shape[0] * width:
+            model.dual_coef_ = sp.csr_matrix(dual)
+        else:
+            vectors = vectors.toarray()
+        model.support_, model.shape_fit_ = np.arange(dual.shape[1], dtype=np.int32), (dual.shape[1], width)
     model.support_vectors_, model.n_features_in_ = vectors, width
-    model.shape_fit_ = (max(width, 1) if kind is Precomputed else dual.shape[1], width)
     if isinstance(model, OneClassSVM):
         model.offset_ = rho
     return model
@@ -231,14 +227,13 @@ def _sorted_classes(
     own = np.repeat(np.arange(k), sizes)
     order = np.argsort(rank[own], kind="stable")
     place = {pair: at for at, pair in enumerate(pairs)}
-    new_dual, source, flips = np.zeros_like(dual), np.zeros(len(pairs), np.intp), np.ones(len(pairs))
-    for at, (i, j) in enumerate(pairs):
-        a, b = int(rank[i]), int(rank[j])
-        flip = (1.0 if a < b else -1.0) * sign
-        to = place[min(a, b), max(a, b)]
-        source[to], flips[to] = at, flip
-        new_dual[b - 1 if b > a else b, own == i] = flip * dual[j - 1, own == i]
-        new_dual[a - 1 if a > b else a, own == j] = flip * dual[i, own == j]
+    ours = list(combinations(np.argsort(labels).tolist(), 2))  # the same pairs in the order of sorted classes
+    source = [place[min(pair), max(pair)] for pair in ours]
+    flips = np.array([sign if i < j else -sign for i, j in ours])
+    new_dual = np.zeros_like(dual)
+    for (a, b), (i, j), flip in zip(pairs, ours, flips, strict=True):
+        new_dual[b - 1, own == i] = flip * dual[j - (j > i), own == i]
+        new_dual[a, own == j] = flip * dual[i - (i > j), own == j]
     if probabilities:
         model.probA_, model.probB_ = probabilities["probA"][source], flips * probabilities["probB"][source]
     model.classes_ = np.sort(labels)
