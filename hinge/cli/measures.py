@@ -91,24 +91,22 @@ class _Said(NamedTuple):
     probabilities: np.ndarray | None
 
 
-def measured(
-    model: BaseEstimator, blocks: Iterable[tuple[MatrixLike, np.ndarray | None]], positive: str | None = None
-) -> dict[str, Any]:
+def measured(model: BaseEstimator, blocks: Iterable[FileRows], positive: str | None = None) -> dict[str, Any]:
     """All that can be measured, in JSON's terms, by kind of model.
 
     Parameters
     ----------
     model : estimator
-    blocks : iterable of (X, y)
-        Rows and their labels, some at a time; rows of one class may have none.
+    blocks : iterable of FileRows
+        Rows with their labels, some at a time; rows of one class may have none.
     positive : str, optional
         The class that is looked for.
     """
     machine = machine_of(model)
     classes, labels, parts = getattr(machine, "classes_", None), list[Any](), list[_Said]()
-    for X, own in blocks:
-        labels.append(own if own is None or classes is None else in_classes(own, classes, positive))
-        parts.append(_said_of(model, X, classes))
+    for rows in blocks:
+        labels.append(rows.y if rows.y is None or classes is None else in_classes(rows.y, classes, positive))
+        parts.append(_said_of(model, rows.X, classes))
     y = None if labels[0] is None else np.concatenate(labels)
     columns: list[Any] = [None if part[0] is None else np.concatenate(part) for part in zip(*parts, strict=True)]
     said = _Said(*columns)

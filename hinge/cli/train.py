@@ -118,11 +118,11 @@ class _Job(NamedTuple):
         weights = machines.class_weight_of(self.class_weight, y)
         given = self.given if weights is None else {**self.given, "class_weight": weights}
         model = machines.machine(self.name, machines.implied_loss(given) if self.name == "linearsvc" else given)
-        if not self.tune and not self.quiet and Console(stderr=True).is_terminal:
+        watched = not self.tune and not self.quiet and Console(stderr=True).is_terminal
+        if watched and hasattr(model, "set_callbacks"):
             from hinge.monitoring.progress import ProgressBar
 
-            if hasattr(model, "set_callbacks"):
-                model.set_callbacks(ProgressBar())
+            model.set_callbacks(ProgressBar())
         return model
 
 
