@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from hinge.cli.options import Data, Json, ModelFile, Positive, ReadOptions
 from hinge.cli.show import percent, say, show_json, show_table
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def evaluate(
@@ -45,17 +42,9 @@ def evaluate(
     from hinge.files.replacing import replacing
 
     fitted = model_files.load(model)
-
-    def pairs() -> Iterator[tuple[Any, np.ndarray | None]]:
-        for rows in blocks_for(fitted, data, how):
-            if rows.y is None and not is_one_class(machine_of(fitted)):
-                raise ValueError(
-                    f"{data} has no labels to compare with: name their column with --label, or use hinge predict."
-                )
-            yield rows.X, rows.y
-
+    blocks = blocks_for(fitted, data, how, labelled=not is_one_class(machine_of(fitted)))
     with warnings.catch_warnings(action="ignore"):  # rows have no column names here, and a model may
-        result = measured(fitted, pairs(), positive or training_facts(fitted).get("positive"))
+        result = measured(fitted, blocks, positive or training_facts(fitted).get("positive"))
     result = {"model": str(model), "data": data, **result}
     if html is not None:
         text = page(result)

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from hinge.cli.machines import broken_off, check_learned, machine
+from hinge.cli.machines import broken_off, check_learned, estimator_classes, machine
 from hinge.cli.show import INTERRUPTED, silence
 
 if TYPE_CHECKING:
     import numpy as np
-    from scipy.sparse import csr_array
     from sklearn.base import BaseEstimator
 
     from hinge.types import Stored
+
+
+LETTERS = {"c": "C", "n": "nu", "p": "epsilon", "r": "coef0", "m": "cache_size", "e": "tol"}
+"""Flags that set a parameter, of those estimators that have it."""
 
 
 class Flags(NamedTuple):
@@ -35,6 +38,11 @@ class Flags(NamedTuple):
             raise ValueError(f"A whole number is needed after -{letter}, not {value:g}.")
         return int(value)
 
+    def settings(self, name: str) -> dict[str, float]:
+        """Parameters for an estimator."""
+        takes = estimator_classes()[name]._get_param_names()
+        return {LETTERS[letter]: value for letter, value in self.values.items() if LETTERS.get(letter) in takes}
+
 
 def parsed(arguments: list[str], known: str, alone: str = "q") -> Flags:
     """Read flags the way the old programs do.
@@ -47,6 +55,8 @@ def parsed(arguments: list[str], known: str, alone: str = "q") -> Flags:
     alone : str
         Letters that have none.
     """
+    from hinge.datasets.base import number_of
+
     values, weights, files = dict[str, float](), dict[str, float](), list[str]()
     rest = iter(arguments)
     for word in rest:
@@ -62,18 +72,15 @@ def parsed(arguments: list[str], known: str, alone: str = "q") -> Flags:
         value = next(rest, None)
         if value is None:
             raise ValueError(f"A value is missing after {word}.")
-        try:
-            number = float(value)
-        except ValueError:
-            raise ValueError(f"A number is needed after {word}, not {value!r}.") from None
-        if letter == "w":
-            try:
-                float(tail)
-            except ValueError:
-                raise ValueError(f"A class follows -w, which is a number, as in -w1 5, not {word!r}.") from None
-            weights[tail] = number
-        else:
+        number = number_of(value)
+        if number is None:
+            raise ValueError(f"A number is needed after {word}, not {value!r}.")
+        if letter != "w":
             values[letter] = number
+        elif number_of(tail) is None:
+            raise ValueError(f"A class follows -w, which is a number, as in -w1 5, not {word!r}.")
+        else:
+            weights[tail] = number
     return Flags(values, weights, files)
 
 
@@ -149,55 +156,45 @@ def svm_train(ctx: typer.Context) -> None:
     -e tolerance (of the certified relative gap), -h shrinking (ignored), -b 1 probabilities, -wLABEL weight,
     -v folds, -q quiet. The model file is LIBSVM's own text form.
     """
-    from hinge.datasets.readers import read_svmlight
-
     flags = parsed(ctx.args, "stdgrcnpmehbwv")
-    data, *rest = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
+    data, *_ = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
     kind, kernel = flags.whole("s", 0), flags.whole("t", 2)
     if not (0 <= kind < len(MODELS) and 0 <= kernel < len(KERNELS)):
         raise ValueError(f"-s goes from 0 to {len(MODELS) - 1} and -t from 0 to {len(KERNELS) - 1}.")
-    X, y = read_svmlight(Path(data), zero_based=KERNELS[kernel] == "precomputed")
-    X = _kernel_values(X, data) if KERNELS[kernel] == "precomputed" else X
-    name = MODELS[kind]
-    given: dict[str, Any] = {"kernel": KERNELS[kernel], "degree": flags.whole("d", 3)}
-    gamma = flags.values.get("g", 0.0)
-    given["gamma"] = gamma if gamma else 1.0 / X.shape[1]
-    letters = {"r": "coef0", "m": "cache_size", "e": "tol"}
-    letters |= {"c": "C"} if name in ("svc", "svr", "nusvr") else {}
-    letters |= {"n": "nu"} if name in ("nusvc", "oneclass", "nusvr") else {}
-    letters |= {"p": "epsilon"} if name == "svr" else {}
-    given |= {letters[letter]: value for letter, value in flags.values.items() if letter in letters}
+    X, y = _read(data, KERNELS[kernel] == "precomputed")
+    name, gamma = MODELS[kind], flags.values.get("g") or 1.0 / X.shape[1]
+    given = {"kernel": KERNELS[kernel], "degree": flags.whole("d", 3), "gamma": gamma, **flags.settings(name)}
     if flags.values.get("b") and name in ("svc", "nusvc"):
         given["probability"] = True
-    _train(flags, name, given, X, y, rest[0] if rest else f"{Path(data).name}.model", True)
+    _train(flags, name, given, X, y, True)
 
 
 def svm_predict(ctx: typer.Context) -> None:
     """Predict like LIBSVM: svm-predict [-b 0|1] [-q] TEST_FILE MODEL_FILE OUTPUT_FILE."""
-    from hinge.datasets.readers import read_svmlight
-
     flags = parsed(ctx.args, "b")
     data, place, output = files_of(flags, ("TEST_FILE", "MODEL_FILE", "OUTPUT_FILE"))
     model = read_model(place)
-    given = str(getattr(model, "kernel", "")) == "precomputed"
-    X, y = read_svmlight(Path(data), zero_based=given)
-    if given:
-        X = _kernel_values(X, data)
-    elif X.shape[1] > model.n_features_in_:
+    precomputed = str(getattr(model, "kernel", "")) == "precomputed"
+    X, y = _read(data, precomputed)
+    if X.shape[1] > model.n_features_in_ and not precomputed:
         model = read_model(place, X.shape[1])
-    else:
+    elif not precomputed:
         X.resize((X.shape[0], model.n_features_in_))
     if flags.values.get("b") and not hasattr(model, "predict_proba"):
         raise ValueError(f"{place} has no probabilities: train with -b 1.")
     _predict(flags, model, X, y, output, (" (classification)", " (regression)"))
 
 
-def _kernel_values(X: csr_array, data: str) -> Any:
-    """Kernel values of LIBSVM's form: feature 0 is the number of the row, the others are the values."""
-    values = X.toarray()[:, 1:]
-    if not values.shape[1]:
+def _read(data: str, precomputed: bool = False) -> tuple[Any, np.ndarray]:
+    """Rows and labels; of kernel values in LIBSVM's form feature 0 is the number of the row, and left out."""
+    from hinge.datasets.readers import read_svmlight
+
+    X, y = read_svmlight(Path(data), zero_based=precomputed)
+    if not precomputed:
+        return X, y
+    if X.shape[1] < 2:
         raise ValueError(f"{data} holds no kernel values: -t 4 wants lines such as '1 0:1 1:0.5 2:1'.")
-    return values
+    return X.toarray()[:, 1:], y
 
 
 def read_model(place: str, width: int | None = None) -> Any:
@@ -231,40 +228,35 @@ def linear_train(ctx: typer.Context) -> None:
     relative gap), -B bias (none by default), -R not penalised, -wLABEL weight, -v folds, -C choose the cost,
     -q quiet. The model file is LIBLINEAR's own text form, of one class LIBSVM's.
     """
-    from hinge.datasets.readers import read_svmlight
     from hinge.export.libsvm import SOLVERS
 
     flags = parsed(ctx.args, "scpneBwv", alone="qCR")
-    data, *rest = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
-    kind = flags.whole("s", 1)
-    problem, settings = SOLVERS.get(kind, ("", {}))
-    name = "oneclass" if not problem else "linearsvr" if "SVR" in problem else "linearsvc"
-    if name == "oneclass" and kind != 21:
-        raise ValueError(f"-s {kind} is logistic regression, or nothing: -s is 1 to 5, 11 to 13, or 21.")
-    X, y = read_svmlight(Path(data))
-    given = {**settings}
-    bias = flags.values.get("B", -1.0)
-    if name == "oneclass":
-        given |= {"kernel": "linear", "nu": flags.values.get("n", 0.5)}
+    data, *_ = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
+    kind, bias = flags.whole("s", 1), flags.values.get("B", -1.0)
+    given: dict[str, Any]
+    if kind == 21:
+        name, given = "oneclass", {"kernel": "linear"}
+    elif kind in SOLVERS:
+        problem, settings = SOLVERS[kind]
+        name, given = "linearsvr" if "SVR" in problem else "linearsvc", {**settings, "fit_intercept": bias >= 0}
     else:
-        given |= {"C": flags.values.get("c", 1.0), "fit_intercept": bias >= 0}
-        given |= {"intercept_scaling": bias} if bias > 0 else {}
-        given |= {"intercept": "free"} if "R" in flags.values and bias > 0 else {}
-    given |= {"epsilon": flags.values.get("p", 0.1)} if name == "linearsvr" else {}
-    given |= {"tol": flags.values["e"]} if "e" in flags.values else {}
-    _train(flags, name, given, X, y, rest[0] if rest else f"{Path(data).name}.model", False)
+        raise ValueError(f"-s {kind} is logistic regression, or nothing: -s is 1 to 5, 11 to 13, or 21.")
+    if name == "linearsvr":
+        given["epsilon"] = 0.1
+    if name != "oneclass" and bias > 0:
+        given |= {"intercept_scaling": bias, "intercept": "free" if "R" in flags.values else "penalized"}
+    X, y = _read(data)
+    _train(flags, name, given | flags.settings(name), X, y, False)
 
 
 def linear_predict(ctx: typer.Context) -> None:
     """Predict like LIBLINEAR: linear-predict [-q] TEST_FILE MODEL_FILE OUTPUT_FILE."""
-    from hinge.datasets.readers import read_svmlight
-
     flags = parsed(ctx.args, "b")
     data, place, output = files_of(flags, ("TEST_FILE", "MODEL_FILE", "OUTPUT_FILE"))
     if flags.values.get("b"):
         raise ValueError("-b 1 is for logistic regression, which is not there: use hinge train --probability.")
     model = read_model(place)
-    X, y = read_svmlight(Path(data))
+    X, y = _read(data)
     width = model.n_features_in_
     X = X[:, :width]  # features that were not learned say nothing to a linear machine
     X.resize((X.shape[0], width))
@@ -274,10 +266,12 @@ def linear_predict(ctx: typer.Context) -> None:
 # --- both ---------------------------------------------------------------------------------------
 
 
-def _train(flags: Flags, name: str, given: dict[str, Any], X: Stored, y: np.ndarray, place: str, support: bool) -> None:
+def _train(flags: Flags, name: str, given: dict[str, Any], X: Stored, y: np.ndarray, support: bool) -> None:
     """Train and write a model, or show what cross-validation says of it; count support vectors if `support`."""
     from hinge.export import write_liblinear, write_libsvm
 
+    data, *rest = flags.files
+    place = rest[0] if rest else f"{Path(data).name}.model"
     classifies = name.endswith("svc")
     weights = class_weights(flags.weights, y) if classifies else None
     model = machine(name, {**given, "random_state": 0} | ({} if weights is None else {"class_weight": weights}))

@@ -6,7 +6,7 @@ import ast
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -69,7 +69,7 @@ def option_of(parameter: str) -> str:
 class Declared(NamedTuple):
     """A parameter as the source of an estimator declares it."""
 
-    type: ast.expr
+    type: str
     default: Any
     help: str  # the first sentence of its documentation
 
@@ -78,7 +78,10 @@ def declared(model: str) -> dict[str, Declared]:
     """The parameters of an estimator, by name: parsed, since importing the estimators takes seconds."""
     file, name = SOURCES[model]
     cls = next(node for node in _statements(file) if isinstance(node, ast.ClassDef) and node.name == name)
-    tables = {node.name: node for node in _statements(PARAMETERS) if isinstance(node, ast.ClassDef)}
+    shared = _statements(PARAMETERS)
+    tables = {node.name: node for node in shared if isinstance(node, ast.ClassDef)}
+    named = [node for node in shared if isinstance(node, ast.AnnAssign)]
+    aliases = {ast.unparse(node.target): ast.unparse(node.value) for node in named if node.value is not None}
     texts = parameter_help(ast.get_docstring(cls) or "")
 
     def fields_of(table: ast.ClassDef) -> dict[str, Declared]:
@@ -88,10 +91,11 @@ def declared(model: str) -> dict[str, Declared]:
             if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Call):
                 default = (node.value.args or [node.value.keywords[0].value])[0]
                 parameter = ast.unparse(node.target)
-                found[parameter] = Declared(node.annotation, ast.literal_eval(default), texts.get(parameter, ""))
-        for base in table.bases:
-            known = fields_of(tables[base.id]) if isinstance(base, ast.Name) and base.id in tables else {}
-            found |= {name: one for name, one in known.items() if name not in found}
+                kind = re.sub(r"\b[A-Z]\w+", lambda name: aliases.get(name[0], name[0]), ast.unparse(node.annotation))
+                found[parameter] = Declared(kind, ast.literal_eval(default), texts.get(parameter, ""))
+        for base in filter(tables.get, map(ast.unparse, table.bases)):
+            for name, one in fields_of(tables[base]).items():
+                found.setdefault(name, one)
         return found
 
     return fields_of(cls)
@@ -107,7 +111,6 @@ def settings() -> list[inspect.Parameter]:
     for model in SOURCES:
         for name, parameter in declared(model).items():
             takers.setdefault(name, {})[model] = parameter
-    aliases = _aliases()
     found = []
     for name, by_model in takers.items():
         if name in NOT_OPTIONS:
@@ -117,45 +120,25 @@ def settings() -> list[inspect.Parameter]:
             default, kind = False, FLAGS[name][0]
         else:
             panel = OF_ENDS if ENDS.match(name) else OF_MODEL
-            option, kind = option_of(name), _type_of(name, [one.type for one in by_model.values()], aliases)
+            option, kind = option_of(name), _type_of(name, " | ".join(one.type for one in by_model.values()))
             option += f"/--no-{option[2:]}" if kind is bool else ""
             kind = Annotated[kind | None, typer.Option(option, help=_help_of(name, by_model), rich_help_panel=panel)]
         found.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
     return found
 
 
-def _aliases() -> dict[str, ast.expr]:
-    """The types with a name that parameters share."""
-    named = [node for node in _statements(PARAMETERS) if isinstance(node, ast.AnnAssign)]
-    return {ast.unparse(node.target): node.value for node in named if node.value is not None}
-
-
-def _type_of(name: str, types: list[ast.expr], aliases: dict[str, ast.expr]) -> Any:
+def _type_of(name: str, types: str) -> Any:
     """What is typed after an option: one of some names, a number, a path, or words that `READERS` read."""
     from hinge.kernels import registry
 
     if name in READERS:
         return str
-    parts = [part for one in types for part in _alternatives(one, aliases)]
-    names = registry.names() if name == "kernel" else [part for part in parts if part.startswith("'")]
+    names = registry.names() if name == "kernel" else re.findall(r"'(\w+)'", types)
     if names:
-        return Enum(name, {one.strip("'"): one.strip("'") for one in names})
-    if "PathLike[str]" in parts:
+        return Enum(name, {one: one for one in names})
+    if "PathLike[str]" in types:
         return Path
-    return next((kind for kind in (bool, float, int) if kind.__name__ in parts), str)
-
-
-def _alternatives(hint: ast.expr, aliases: dict[str, ast.expr]) -> Iterator[str]:
-    """The types that a parameter may have, and the values of literals, as they are written."""
-    if isinstance(hint, ast.BinOp):
-        yield from _alternatives(hint.left, aliases)
-        yield from _alternatives(hint.right, aliases)
-    elif isinstance(hint, ast.Name) and hint.id in aliases:
-        yield from _alternatives(aliases[hint.id], aliases)
-    elif isinstance(hint, ast.Subscript) and ast.unparse(hint.value) == "Literal":
-        yield from map(ast.unparse, hint.slice.elts if isinstance(hint.slice, ast.Tuple) else [hint.slice])
-    else:
-        yield ast.unparse(hint)
+    return next((kind for kind in (bool, float, int) if re.search(rf"\b{kind.__name__}\b", types)), str)
 
 
 def _help_of(name: str, by_model: dict[str, Declared]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hinge.cli.preparation import machine_of
-from hinge.cli.rows import FileRows, in_blocks, in_classes
+from hinge.cli.rows import FileRows, in_blocks, in_classes, rest_of
 from hinge.cli.show import number, percent
 
 if TYPE_CHECKING:
@@ -91,24 +91,22 @@ class _Said(NamedTuple):
     probabilities: np.ndarray | None
 
 
-def measured(
-    model: BaseEstimator, blocks: Iterable[tuple[MatrixLike, np.ndarray | None]], positive: str | None = None
-) -> dict[str, Any]:
+def measured(model: BaseEstimator, blocks: Iterable[FileRows], positive: str | None = None) -> dict[str, Any]:
     """All that can be measured, in JSON's terms, by kind of model.
 
     Parameters
     ----------
     model : estimator
-    blocks : iterable of (X, y)
-        Rows and their labels, some at a time; rows of one class may have none.
+    blocks : iterable of FileRows
+        Rows with their labels, some at a time; rows of one class may have none.
     positive : str, optional
         The class that is looked for.
     """
     machine = machine_of(model)
     classes, labels, parts = getattr(machine, "classes_", None), list[Any](), list[_Said]()
-    for X, own in blocks:
-        labels.append(own if own is None or classes is None else in_classes(own, classes, positive))
-        parts.append(_said_of(model, X, classes))
+    for rows in blocks:
+        labels.append(rows.y if rows.y is None or classes is None else in_classes(rows.y, classes, positive))
+        parts.append(_said_of(model, rows.X, classes))
     y = None if labels[0] is None else np.concatenate(labels)
     columns: list[Any] = [None if part[0] is None else np.concatenate(part) for part in zip(*parts, strict=True)]
     said = _Said(*columns)
@@ -131,20 +129,17 @@ OF_NUMBERS = {
     "median_absolute_error": "median abs. error",
     "largest_error": "largest error",
 }
+SHARES = {"outside": "outside", "accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
+"""What measures are called in tables: numbers, and shares of the rows."""
 
 
 def lines_of(result: dict[str, Any]) -> list[tuple[str, str]]:
     """What was measured, in words."""
     lines = [("rows", f"{result['rows']:,}")]
-    if result["kind"] == "numbers":
-        lines += [(name, number(result[measure])) for measure, name in OF_NUMBERS.items()]
-        return [*lines, ("R²", number(result["r2"]) or "not known: all labels are the same")]
-    if result["kind"] == "one class":
-        lines.append(("outside", percent(result["outside"])))
-    if "accuracy" in result:
-        lines.append(("accuracy", percent(result["accuracy"])))
-    if result.get("balanced_accuracy") is not None:
-        lines.append(("balanced accuracy", percent(result["balanced_accuracy"])))
+    lines += [(name, number(result[measure])) for measure, name in OF_NUMBERS.items() if measure in result]
+    lines += [(name, percent(result[measure])) for measure, name in SHARES.items() if measure in result]
+    if "r2" in result:
+        lines.append(("R²", number(result["r2"]) or "not known: all labels are the same"))
     if result.get("roc_auc") is not None:
         of = f" (of {result['positive']})" if result.get("positive") else " (mean of each class against the rest)"
         lines.append(("ROC-AUC", f"{result['roc_auc']:.4f}{of}"))
@@ -208,10 +203,7 @@ def _positive_at(classes: np.ndarray, positive: str | None) -> int:
     names = [str(name) for name in classes]
     if positive in names:
         return names.index(positive)
-    for k, name in enumerate(names if len(names) == 2 else []):
-        if f"not {name}" in names:
-            return k
-    return 1
+    return next((k for k, name in enumerate(names) if rest_of(name) in names), 1)
 
 
 def _scores(model: BaseEstimator, X: MatrixLike, n_classes: int) -> np.ndarray | None:
@@ -230,19 +222,17 @@ def _roc(
     """The area under the curve, of several classes the mean over each against the rest; and the curve of two."""
     from sklearn.metrics import roc_auc_score, roc_curve
 
-    if len(classes) == 2:
-        is_one = y == classes[which]
-        if is_one.all() or not is_one.any():
-            return None, None
-        falsely, truly, _ = roc_curve(is_one, scores[:, which])
-        at = np.unique(np.linspace(0, len(falsely) - 1, 200).astype(int))
-        return float(roc_auc_score(is_one, scores[:, which])), np.column_stack([falsely, truly])[at].tolist()
-    areas = [
-        roc_auc_score(y == name, scores[:, k])
-        for k, name in enumerate(classes)
-        if (y == name).any() and not (y == name).all()
-    ]
-    return (float(np.mean(areas)) if areas else None), None
+    asked = [which] if len(classes) == 2 else range(len(classes))
+    columns = [(y == classes[k], scores[:, k]) for k in asked]
+    columns = [(is_one, own) for is_one, own in columns if is_one.any() and not is_one.all()]
+    if not columns:
+        return None, None
+    area = float(np.mean([roc_auc_score(is_one, own) for is_one, own in columns]))
+    if len(classes) > 2:
+        return area, None
+    falsely, truly, _ = roc_curve(*columns[0])
+    at = np.unique(np.linspace(0, len(falsely) - 1, 200).astype(int))
+    return area, np.column_stack([falsely, truly])[at].tolist()
 
 
 def _calibration(said: np.ndarray, y: np.ndarray, classes: np.ndarray, which: int, bins: int = 10) -> dict[str, Any]:

@@ -21,23 +21,17 @@ DATA = "A name that 'hinge datasets' lists; a csv, tsv, svmlight, npz, npy, Zarr
 OF_DATA, OF_MODEL, OF_ENDS = "Data", "Model", "Solver and limits"
 """Headings of options in the help."""
 
+of_data, of_model = (partial(typer.Option, rich_help_panel=panel) for panel in (OF_DATA, OF_MODEL))
+
 Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA)]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'hinge train -o' wrote.")]
 Test = Annotated[str | None, typer.Option(help="Data to measure the test error on.")]
-Positive = Annotated[str | None, typer.Option(help="The class to tell from all others.", rich_help_panel=OF_DATA)]
-Fill = Annotated[
-    Impute | None,
-    typer.Option(help="Fill in missing values: numbers by this, words by the commonest.", rich_help_panel=OF_DATA),
-]
+Positive = Annotated[str | None, of_data(help="The class to tell from all others.")]
+Fill = Annotated[Impute | None, of_data(help="Fill in missing values: numbers by this, words by the commonest.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 OldFormat = Annotated[Format, typer.Option("--format", hidden=True, help="The same as --json.")]
-NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Learn no bias.", rich_help_panel=OF_MODEL)]
-FreeIntercept = Annotated[
-    bool, typer.Option("--free-intercept", help="A bias that is not penalised.", rich_help_panel=OF_MODEL)
-]
-
-
-_of_data = partial(typer.Option, rich_help_panel=OF_DATA)
+NoIntercept = Annotated[bool, of_model("--no-intercept", help="Learn no bias.")]
+FreeIntercept = Annotated[bool, of_model("--free-intercept", help="A bias that is not penalised.")]
 
 
 class ReadOptions(NamedTuple):
@@ -66,16 +60,16 @@ class ReadOptions(NamedTuple):
         Whether the first line of a csv file names its columns; by default the file is examined.
     """
 
-    label: Annotated[str | None, _of_data(help="Label column of a csv or Parquet file: name or position.")] = None
-    labels: Annotated[Path | None, _of_data(help="File of the labels: .npy, or text with one a line.")] = None
-    weight: Annotated[str | None, _of_data("--sample-weight-column", help="Column of the rows' weights.")] = None
-    drop: Annotated[tuple[str, ...], _of_data(help="Columns to leave out, with commas between.")] = ()
+    label: Annotated[str | None, of_data(help="Label column of a csv or Parquet file: name or position.")] = None
+    labels: Annotated[Path | None, of_data(help="File of the labels: .npy, or text with one a line.")] = None
+    weight: Annotated[str | None, of_data("--sample-weight-column", help="Column of the rows' weights.")] = None
+    drop: Annotated[tuple[str, ...], of_data(help="Columns to leave out, with commas between.")] = ()
     categorical: Annotated[
-        tuple[str, ...], _of_data(help="Columns of numbers that are names, with commas between.")
+        tuple[str, ...], of_data(help="Columns of numbers that are names, with commas between.")
     ] = ()
-    zero_based: Annotated[bool, _of_data("--zero-based", help="Features of svmlight files count from 0.")] = False
-    fetch: Annotated[bool, _of_data("--fetch", help="Download a set that is not here.")] = False
-    unlabelled: Annotated[bool, _of_data("--no-labels", help="The file holds features only.")] = False
+    zero_based: Annotated[bool, of_data("--zero-based", help="Features of svmlight files count from 0.")] = False
+    fetch: Annotated[bool, of_data("--fetch", help="Download a set that is not here.")] = False
+    unlabelled: Annotated[bool, of_data("--no-labels", help="The file holds features only.")] = False
     header: Annotated[
-        bool | None, _of_data("--header/--no-header", help="Whether a csv file begins with names, if in doubt.")
+        bool | None, of_data("--header/--no-header", help="Whether a csv file begins with names, if in doubt.")
     ] = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,48 +62,43 @@ def _rows_and_labels(
     data: str, how: ReadOptions, positive: str | None, nbytes: int
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
     """What `write_pair` takes, the labels where there are any, and the shape where X does not tell it."""
-    from hinge.cli.rows import PAIR_HEADER, is_file, training_data
+    from hinge.cli.rows import Kind, is_file, source_of, training_data
     from hinge.datasets.base import Parts
     from hinge.datasets.catalog import binary
 
-    label, kind = how.label, Path(data).suffix.lower()
-    if kind == ".pq" or (Path(data).is_dir() and not (Path(data) / PAIR_HEADER).exists()):
-        kind = ".parquet"
-    if kind not in (".npy", ".parquet"):
-        found = training_data(data, None, how, None if is_file(data) else positive)
-        X, y = found.train.X, found.train.y
-        if found.train.words:
-            raise ValueError(f"{data} has columns of words, and a pair holds numbers: encode them first.")
-        assert y is not None
-        return X, binary(Parts(X, y), positive if is_file(data) else None, None, data).y_train, None
-    if kind == ".npy" and label is not None:
+    kind, source = source_of(data, how)
+    if kind is Kind.ARRAY and how.label is not None:
         raise ValueError(f"{data} is taken as a matrix without labels: leave --label out.")
-    if label is None and positive is not None:
+    if kind in (Kind.ARRAY, Kind.TABLE) and how.label is None and positive is not None:
         raise ValueError(f"--positive is one of the labels, and {data} is taken as a matrix without labels.")
-    if kind == ".npy":
+    if kind is Kind.ARRAY:
         return data, None, None
-    return _from_parquet(Path(data), label, positive, nbytes)
+    if kind is Kind.TABLE:
+        X, y, shape = _from_parquet(source, how.label, nbytes)
+    else:
+        found = training_data(data, None, how, None if is_file(data) else positive).train
+        if found.words:
+            raise ValueError(f"{data} has columns of words, and a pair holds numbers: encode them first.")
+        X, y, shape = found.X, found.y, None
+    if y is not None:
+        y = binary(Parts(X, y), positive if is_file(data) else None, None, data).y_train
+    return X, y, shape
 
 
 def _from_parquet(
-    path: Path, label: str | None, positive: str | None, nbytes: int
-) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
+    source: Path | list[Path], label: str | None, nbytes: int
+) -> tuple[Iterator[np.ndarray], np.ndarray | None, tuple[int, int]]:
     from hinge.access.streams.parquet import ParquetStream, parquet_names
-    from hinge.datasets.base import Parts
-    from hinge.datasets.catalog import binary
     from hinge.datasets.delimited import LABEL_NAMES
 
-    names = parquet_names(path)
+    first = source[0] if isinstance(source, list) else source
+    names = parquet_names(first)
     if label is None:
-        alike = [name for name in names if name.lower() in LABEL_NAMES]
-        for name in alike[:1]:
+        for name in [name for name in names if name.lower() in LABEL_NAMES][:1]:
             say(f"Column {name!r} becomes a feature; if it holds the labels, give --label {name}.")
-        return path, None, None
-    if label not in names and label.removeprefix("-").isdecimal():
+    elif label not in names and label.removeprefix("-").isdecimal():
         if not -len(names) <= int(label) < len(names):
-            raise ValueError(f"{path} has {len(names)} columns, so --label {label} lies outside them.")
+            raise ValueError(f"{first} has {len(names)} columns, so --label {label} lies outside them.")
         label = names[int(label)]
-    stream = ParquetStream(path, label)
-    blocks, labels = stream.blocks(nbytes // 4), stream.labels()
-    assert labels is not None
-    return blocks, binary(Parts(blocks, labels), positive, None, str(path)).y_train, stream.shape
+    stream = ParquetStream(source, label)
+    return stream.blocks(nbytes // 4), stream.labels(), stream.shape

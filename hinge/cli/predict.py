@@ -82,8 +82,8 @@ def _write(lines: Iterator[str], output: Path | None) -> None:
             stream.writelines(line.encode() for line in lines)
 
 
-def blocks_for(fitted: BaseEstimator, data: str, how: ReadOptions) -> Iterator[FileRows]:
-    """Rows in the form that a model takes them, a block at a time, with labels where there are some."""
+def blocks_for(fitted: BaseEstimator, data: str, how: ReadOptions, labelled: bool = False) -> Iterator[FileRows]:
+    """Rows in the form that a model takes them, a block at a time, with labels where there are some, or must be."""
     from hinge.cli.preparation import check_missing, columns_of, fills_gaps, machine_of
     from hinge.cli.rows import blocks
     from hinge.datasets.base import inner_suffix
@@ -95,6 +95,10 @@ def blocks_for(fitted: BaseEstimator, data: str, how: ReadOptions) -> Iterator[F
         )
     has_gaps, of_values = fills_gaps(fitted), isinstance(getattr(machine_of(fitted), "kernel_", None), Precomputed)
     for rows in blocks(data, how, columns_of(fitted)):
+        if labelled and rows.y is None:
+            raise ValueError(
+                f"{data} has no labels to compare with: name their column with --label, or use hinge predict."
+            )
         if not has_gaps:
             check_missing(rows)
         X = rows.X.toarray() if of_values and hasattr(rows.X, "toarray") else rows.X

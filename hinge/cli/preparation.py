@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.cli.rows import FileRows, ModelColumns
+from hinge.cli.rows import FileRows, ModelColumns, TrainingData
 from hinge.datasets.frames import MixedRows, is_missing
 from hinge.report.outcome import finite
 
@@ -24,6 +24,14 @@ PREPARE, MODEL = "prepare", "model"
 """Names of the steps of a pipeline."""
 
 
+def preparation_for(found: TrainingData, impute: str | None = None, scale: bool = False) -> Any:
+    """The transformer that a machine for these data needs; raises if a value is missing that nothing fills in."""
+    for part in (found.train, found.test) if impute is None else ():
+        if part is not None:
+            check_missing(part)
+    return preparation_of(found.train, impute, scale)
+
+
 def preparation_of(rows: FileRows, impute: str | None = None, scale: bool = False) -> Any:
     """The transformer that a machine for these rows needs, made of scikit-learn's; None where it needs none.
 
@@ -34,21 +42,19 @@ def preparation_of(rows: FileRows, impute: str | None = None, scale: bool = Fals
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    sparse = sp.issparse(rows.X)
-    filled = [] if impute is None else [SimpleImputer(strategy=impute, keep_empty_features=True)]
-    scaled = [StandardScaler(with_mean=not sparse)] if scale else []
+    def joint(steps: list[Any]) -> Any:
+        return make_pipeline(*steps) if len(steps) > 1 else steps[0]
+
+    steps = [] if impute is None else [SimpleImputer(strategy=impute, keep_empty_features=True)]
+    steps += [StandardScaler(with_mean=not sp.issparse(rows.X))] if scale else []
     if not rows.words:
-        steps = [*filled, *scaled]
-        return (make_pipeline(*steps) if len(steps) > 1 else steps[0]) if steps else None
+        return joint(steps) if steps else None
     # Without a step a column of objects would stay one: a scaler that does nothing makes numbers of it.
-    steps = [*filled, *scaled] or [StandardScaler(with_mean=False, with_std=False)]
+    steps = steps or [StandardScaler(with_mean=False, with_std=False)]
     numbers = [j for j in range(rows.X.shape[1]) if j not in rows.words]
     spelled = [] if impute is None else [SimpleImputer(strategy="most_frequent", keep_empty_features=True)]
-    encoder = OneHotEncoder(handle_unknown="ignore")
-    parts = [
-        ("numbers", make_pipeline(*steps) if len(steps) > 1 else steps[0], numbers),
-        ("words", make_pipeline(*spelled, encoder) if spelled else encoder, list(rows.words)),
-    ]
+    spelled.append(OneHotEncoder(handle_unknown="ignore"))
+    parts = [("numbers", joint(steps), numbers), ("words", joint(spelled), list(rows.words))]
     return ColumnTransformer([part for part in parts if part[2]])
 
 
@@ -187,15 +193,7 @@ def columns_of(model: BaseEstimator) -> ModelColumns:
 
 def fills_gaps(model: BaseEstimator) -> bool:
     """Whether the model knows what to put where a value is missing."""
-    return any(type(part).__name__ == "SimpleImputer" for part in _parts(model))
-
-
-def _parts(model: BaseEstimator) -> list[Any]:
-    found: list[Any] = []
-    for step in steps_of(model):
-        for part in [step, *(one for _, one, _ in _transformers(step))]:
-            found += [part, *(one for _, one in getattr(part, "steps", []))]
-    return found
+    return any(type(part).__name__ == "SimpleImputer" for part in model.get_params().values())
 
 
 def _transformers(step: BaseEstimator) -> list[Any]:

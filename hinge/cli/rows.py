@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from hinge.cli.options import ReadOptions
 from hinge.datasets import DataFormatError, delimited, frames, load, read
-from hinge.datasets.base import inner_suffix, no_column, number_of, opened, smallest_float, whole_labels
+from hinge.datasets.base import inner_suffix, no_column, number_of, opened, smallest_float, stack_rows, whole_labels
 from hinge.datasets.readers import DELIMITED, svmlight_blocks
 
 PAIR_HEADER = "pair.json"
@@ -56,6 +56,19 @@ class ModelColumns(NamedTuple):
     spelled: bool = False
 
 
+class Chosen(NamedTuple):
+    """The positions of the columns that are taken from a table: of the label, the weights, and the features."""
+
+    label: int | None
+    weight: int | None
+    features: list[int]
+
+    @property
+    def needed(self) -> set[int]:
+        """The positions of all of them."""
+        return {j for j in (self.label, self.weight, *self.features) if j is not None}
+
+
 class FileRows(NamedTuple):
     """What a file holds.
 
@@ -81,6 +94,11 @@ class FileRows(NamedTuple):
     weight: np.ndarray | None = None
     label: str | None = None
     place: Callable[[int], str] | None = None
+
+    def named(self, names: list[str], has_names: bool, chosen: Chosen) -> FileRows:
+        """The same rows with the names of their columns, where the file has names, and of the labels."""
+        features = [names[j] for j in chosen.features] if has_names else None
+        return self._replace(names=features, label=None if chosen.label is None else names[chosen.label])
 
     @property
     def columns(self) -> ModelColumns:
@@ -116,17 +134,16 @@ def read_rows(data: str, how: ReadOptions, labelled: bool = True) -> FileRows:
             return without_name(read_rows(str(path), how, labelled))
     kind, path = source_of(data, how)
     if kind is Kind.PAIR:
-        return _pair(path, how)
-    if kind is Kind.TABLE:
-        return _of_frame(path, how, labelled)
-    if kind is Kind.DELIMITED:
-        return _numbers_only(path, how, labelled) or _of_frame(path, how, labelled)
-    if kind is Kind.OTHER:
-        X, y = read(path, label=column_of(how.label), zero_based=how.zero_based)
-        return FileRows(X, labels_from(how.labels, X.shape[0]) if how.labels else y)
-    found, own, label = matrix_of(kind, path, how, labelled)
-    X = np.array(found[:])
-    return FileRows(X if label is None else np.ascontiguousarray(np.delete(X, int(label), axis=1)), own, label=label)
+        rows = _of_pair(path, how)
+    elif kind is Kind.TABLE:
+        rows = _of_frame(path, how, labelled)
+    elif kind is Kind.DELIMITED:
+        rows = _numbers_only(path, how, labelled) or _of_frame(path, how, labelled)
+    elif kind is Kind.OTHER:
+        rows = FileRows(*read(path, label=column_of(how.label), zero_based=how.zero_based))
+    else:
+        rows = stacked(_not_empty(_of_matrix(kind, path, how, labelled), data))
+    return rows if how.labels is None else rows._replace(y=labels_from(how.labels, rows.X.shape[0]))
 
 
 def source_of(data: str, how: ReadOptions) -> tuple[Kind, Any]:
@@ -135,30 +152,41 @@ def source_of(data: str, how: ReadOptions) -> tuple[Kind, Any]:
     Raises if there are none, or if options are given that choose nothing of them.
     """
     path = Path(data)
-    if path.is_dir() and (path / PAIR_HEADER).exists():
-        return Kind.PAIR, path
     if glob.has_magic(data) and not path.exists():
         found = sorted(glob.glob(data, recursive=True))
         if not found:
             raise FileNotFoundError(f"There is no file {data}: check the pattern.")
         return Kind.TABLE, [Path(name) for name in found]
-    zarr = _is_zarr(path)
-    if path.is_dir() and not zarr:
-        if not any(one.suffix.lower() in (*frames.PARQUET, "") and one.is_file() for one in path.rglob("*")):
-            raise FileNotFoundError(
-                f"{data} is a folder without Parquet files or a Zarr array: name a file, or a folder that has some."
-            )
-        return Kind.TABLE, path
-    if path.suffix.lower() in frames.PARQUET:
-        return Kind.TABLE, path
-    if inner_suffix(path) in DELIMITED:
-        return Kind.DELIMITED, path
+    if path.is_dir():
+        kind = _kind_of_folder(path)
+    elif path.suffix.lower() in frames.PARQUET:
+        kind = Kind.TABLE
+    elif inner_suffix(path) in DELIMITED:
+        kind = Kind.DELIMITED
+    else:
+        kind = Kind.ARRAY if path.suffix.lower() == ".npy" else Kind.OTHER
+    if kind in (Kind.PAIR, Kind.TABLE, Kind.DELIMITED):
+        return kind, path
     for option, value in (("drop", how.drop), ("categorical", how.categorical), ("sample-weight-column", how.weight)):
         if value:
             raise ValueError(f"--{option} names a column, and {data} is neither csv, tsv nor Parquet.")
     if how.header is not None:
         raise ValueError(f"--header and --no-header are for csv and tsv files, and {data} is neither.")
-    return Kind.ZARR if zarr else Kind.ARRAY if path.suffix.lower() == ".npy" else Kind.OTHER, path
+    return kind, path
+
+
+def _kind_of_folder(path: Path) -> Kind:
+    from hinge.access.streams.opening import is_zarr
+
+    if (path / PAIR_HEADER).exists():
+        return Kind.PAIR
+    if is_zarr(path):
+        return Kind.ZARR
+    if any(one.suffix.lower() in (*frames.PARQUET, "") and one.is_file() for one in path.rglob("*")):
+        return Kind.TABLE
+    raise FileNotFoundError(
+        f"{path} is a folder without Parquet files or a Zarr array: name a file, or a folder that has some."
+    )
 
 
 @contextmanager
@@ -215,28 +243,27 @@ def _numbers_only(path: Path, how: ReadOptions, labelled: bool) -> FileRows | No
     """The rows of a text file that holds nothing but numbers and labels, in little memory; None where it does not."""
     if how.categorical:
         return None
-    layout, (label, weight, features) = text_columns(path, how, None, labelled)
-    names = layout.names
+    layout, chosen = text_columns(path, how, None, labelled)
+    parsed_label = 0 if chosen.label is None else chosen.label
     try:
-        X, y = delimited.read_delimited(path, label=0 if label is None else label, header=layout.header is not None)
+        X, found = delimited.read_delimited(path, label=parsed_label, header=layout.header is not None)
     except DataFormatError:  # some column holds words or gaps, or what the next reader has a sentence for
         return None
-    if label is None:
-        if y.dtype.kind not in "if":
+    y = None if chosen.label is None else found
+    if y is None:
+        if found.dtype.kind not in "if":
             return None
-        X = smallest_float(np.column_stack([y, X]))
-    place = {j: k for k, j in enumerate(j for j in range(layout.width) if j != label)}
-    mass = None if weight is None else X[:, place[weight]].astype(np.float64)
-    chosen = [place[j] for j in features]
-    X = X if chosen == list(range(X.shape[1])) else np.ascontiguousarray(X[:, chosen])
-    named = [names[j] for j in features] if layout.header else None
-    own = None if label is None else y
-    return FileRows(X, _labels(own, how, len(X)), named, (), mass, None if label is None else names[label])
+        X = smallest_float(np.column_stack([found, X]))
+    columns = [j for j in range(layout.width) if j != chosen.label]
+    weight = None if chosen.weight is None else X[:, columns.index(chosen.weight)].astype(np.float64)
+    if columns != chosen.features:
+        X = np.ascontiguousarray(X[:, np.searchsorted(columns, chosen.features)])
+    return FileRows(X, y, weight=weight).named(layout.names, layout.header is not None, chosen)
 
 
 def text_columns(
     path: Path, how: ReadOptions, wanted: ModelColumns | None, labelled: bool = True
-) -> tuple[delimited.TextLayout, tuple[int | None, int | None, list[int]]]:
+) -> tuple[delimited.TextLayout, Chosen]:
     """The layout of a csv or tsv file, and the columns that are chosen from it."""
     layout = delimited.layout_of(path, 0, known_names(how, wanted), how.header)
     frames.check_names(layout.names, str(path))
@@ -247,26 +274,24 @@ def _of_frame(path: Path | list[Path], how: ReadOptions, labelled: bool) -> File
     """The rows of a table that may have words and gaps."""
     frame = frames.read_frame(path, how.categorical, known_names(how), how.drop, how.header)
     chosen = choose_columns(frame.names, frame.named, frame.source, how, None, labelled)
-    spelled = [j for j in chosen[2] if frames.is_words(frame.columns[j]) and frame.names[j] not in how.categorical]
-    frames.check_categories(frame, spelled)
-    rows = rows_of_frame(frame, *chosen)
-    return rows._replace(y=_labels(rows.y, how, len(rows.X)))
+    words = [j for j in chosen.features if frames.is_words(frame.columns[j])]
+    frames.check_categories(frame, [j for j in words if frame.names[j] not in how.categorical])
+    return rows_of_frame(frame, chosen)
 
 
-def rows_of_frame(frame: frames.Frame, label: int | None, weight: int | None, features: list[int]) -> FileRows:
-    """Rows of the columns at these positions."""
-    columns = [frame.columns[j] for j in features]
+def rows_of_frame(frame: frames.Frame, chosen: Chosen) -> FileRows:
+    """Rows of the columns that are chosen."""
+    columns = [frame.columns[j] for j in chosen.features]
     spelled = tuple(k for k, column in enumerate(columns) if frames.is_words(column))
     if spelled:
         X: Any = frames.MixedRows(columns)
     else:
         X = np.column_stack(columns) if columns else np.zeros((max(map(len, frame.columns)), 0))
         X = smallest_float(X) if np.isfinite(X).all() else X
-    y = None if label is None else frames.labels_in(frame, label)
-    mass = None if weight is None else _weights(frame, weight)
-    named = [frame.names[j] for j in features] if frame.named else None
+    y = None if chosen.label is None else frames.labels_in(frame, chosen.label)
+    weight = None if chosen.weight is None else _weights(frame, chosen.weight)
     place = frame._replace(columns=[]).place  # which would keep the columns in memory beside the rows
-    return FileRows(X, y, named, spelled, mass, None if label is None else frame.names[label], place)
+    return FileRows(X, y, None, spelled, weight, None, place).named(frame.names, frame.named, chosen)
 
 
 def known_names(how: ReadOptions, wanted: ModelColumns | None = None) -> list[str]:
@@ -278,8 +303,8 @@ def known_names(how: ReadOptions, wanted: ModelColumns | None = None) -> list[st
 
 def choose_columns(
     names: list[str], named: bool, source: str, how: ReadOptions, wanted: ModelColumns | None, labelled: bool
-) -> tuple[int | None, int | None, list[int]]:
-    """Positions of the label, of the weights, and of the features: by name where both file and model have names."""
+) -> Chosen:
+    """The columns to take from a table: by name where both file and model have names."""
     weight = None if how.weight is None else _position(names, how.weight, source)
     label = None if how.label is None else _position(names, how.label, source)
     if wanted is not None and wanted.names is not None and named:
@@ -291,7 +316,7 @@ def choose_columns(
             raise ValueError(f"{source} has no column {absent[0]!r}, which the model was trained on: {hint}")
         if label is None and not how.unlabelled:
             label = _label_beside(names, wanted)
-        return label, weight, [at[name] for name in wanted.names]
+        return Chosen(label, weight, [at[name] for name in wanted.names])
     dropped = {_position(names, name, source) for name in how.drop if name in names or not named}
     if label is None and how.labels is None and not how.unlabelled:
         label = _usual_label(names, named, len(names) - len(dropped) - (weight is not None), wanted, labelled)
@@ -302,7 +327,7 @@ def choose_columns(
             f"{source} has {len(features)} columns{beside}, but {wanted.width} features "
             "were learned: give those columns in their order, with the label or (--no-labels) without."
         )
-    return label, weight, features
+    return Chosen(label, weight, features)
 
 
 def _label_beside(names: list[str], wanted: ModelColumns) -> int | None:
@@ -351,39 +376,34 @@ def _weights(frame: frames.Frame, column: int) -> np.ndarray:
 # --- matrices -----------------------------------------------------------------------------------
 
 
-def matrix_of(kind: Kind, path: Path, how: ReadOptions, labelled: bool) -> tuple[Any, np.ndarray | None, str | None]:
-    """An .npy file, mapped, or a Zarr array, its labels, and the position of their column if it is one of its own."""
+def _of_matrix(kind: Kind, path: Path, how: ReadOptions, labelled: bool) -> Iterator[FileRows]:
+    """The rows of an .npy file or a Zarr array, whose labels are a column that was named, or are in another file."""
     from hinge.access.streams.opening import array_of, map_array
 
     X = map_array(path) if kind is Kind.ARRAY else array_of(path)
-    if how.label is not None:
-        at = _position([str(j) for j in range(X.shape[1])], how.label, str(path))
-        return X, as_labels(np.asarray(X[:, at])), str(at)
-    beside = path.with_name(f"{path.stem}.labels.npy")
-    return X, _beside(path, beside, how, X.shape[0], labelled), None
+    if how.label is None:
+        y = _labels_beside(path, path.stem, how, X.shape[0], labelled)
+        return (rows._replace(X=np.array(rows.X)) for rows in in_blocks(FileRows(X, y)))
+    at = _position([str(j) for j in range(X.shape[1])], how.label, str(path))
+    rows = FileRows(X, as_labels(np.asarray(X[:, at])), label=str(at))
+    return (block._replace(X=np.ascontiguousarray(np.delete(block.X, at, axis=1))) for block in in_blocks(rows))
 
 
-def _is_zarr(path: Path) -> bool:
-    if not path.is_dir():
-        return False
-    from hinge.access.streams.opening import is_zarr
-
-    return is_zarr(path)
-
-
-def _pair(path: Path, how: ReadOptions) -> FileRows:
+def _of_pair(path: Path, how: ReadOptions) -> FileRows:
     from hinge.access.two_way.reader import open_pair
 
     table = open_pair(path)
-    return FileRows(table, _beside(path, path.with_name(f"{path.name}.labels.npy"), how, table.shape[0], True))
+    return FileRows(table, _labels_beside(path, path.name, how, table.shape[0], True))
 
 
-def _beside(path: Path, usual: Path, how: ReadOptions, n: int, needed: bool) -> np.ndarray | None:
-    """Labels from the file that was named, else from the one that lies beside a matrix."""
-    place = how.labels or (usual if usual.exists() else None)
-    if place is None and needed:
-        raise ValueError(f"{path} holds no labels: give their file with --labels, or name it {usual.name}.")
-    return None if place is None else labels_from(place, n)
+def _labels_beside(path: Path, name: str, how: ReadOptions, n: int, needed: bool) -> np.ndarray | None:
+    """The labels of a matrix that lie beside it, unless another file is named."""
+    place = path.with_name(f"{name}.labels.npy")
+    if how.labels is None and place.exists():
+        return labels_from(place, n)
+    if how.labels is None and needed:
+        raise ValueError(f"{path} holds no labels: give their file with --labels, or name it {place.name}.")
+    return None
 
 
 def labels_from(path: Path, n: int | None = None) -> np.ndarray:
@@ -406,10 +426,6 @@ def check_count(path: Path, labels: int, n: int | None) -> None:
     """Raise unless there is a label for each of n rows, if their number is known."""
     if n not in (None, labels):
         raise ValueError(f"{path} holds {labels} labels, but there are {n} rows: one each is needed.")
-
-
-def _labels(own: np.ndarray | None, how: ReadOptions, n: int) -> np.ndarray | None:
-    return labels_from(how.labels, n) if how.labels is not None else own
 
 
 def as_labels(y: np.ndarray) -> np.ndarray:
@@ -480,8 +496,7 @@ def read_blocks(data: str, how: ReadOptions, wanted: ModelColumns) -> Iterator[F
         X, y = read(path, n_features=wanted.width, label=column_of(how.label), zero_based=how.zero_based)
         blocks = in_blocks(FileRows(X, y))
     else:
-        X, own, label = matrix_of(kind, path, how._replace(labels=None), labelled=False)
-        blocks = in_blocks(FileRows(X, own, label=label), None if label is None else int(label))
+        blocks = _of_matrix(kind, path, how, labelled=False)
     filled = _not_empty(blocks, data)
     yield from filled if how.labels is None else _with_labels(filled, how.labels)
 
@@ -497,38 +512,35 @@ def _not_empty(blocks: Iterator[FileRows], data: str) -> Iterator[FileRows]:
         raise DataFormatError(f"{data} holds no rows.")
 
 
-def in_blocks(rows: FileRows, label: int | None = None) -> Iterator[FileRows]:
-    """Rows of a matrix, without its column of labels, some at a time."""
+def in_blocks(rows: FileRows) -> Iterator[FileRows]:
+    """The same rows, some at a time."""
     n, d = rows.X.shape
     step = max(1, BLOCK // max(1, d))
     for lo in range(0, n, step):
-        X = rows.X[lo : lo + step]
-        if label is not None:
-            X = np.ascontiguousarray(np.delete(X, label, axis=1))
         y = None if rows.y is None else rows.y[lo : lo + step]
-        yield rows._replace(X=X if sp.issparse(X) else np.asarray(X), y=y, place=_counted_from(lo))
+        yield rows._replace(X=rows.X[lo : lo + step], y=y, place=_counted_from(lo))
 
 
 def stacked(blocks: Iterable[FileRows]) -> FileRows:
     """All rows of the blocks in one array."""
-    parts = list(blocks)
-    if len(parts) == 1:
-        return parts[0]
-    X = [part.X for part in parts]
-    y, weight = ([getattr(part, name) for part in parts] for name in ("y", "weight"))
-    return parts[0]._replace(
-        X=sp.vstack(X, format="csr") if sp.issparse(X[0]) else _concatenate(X),
-        y=None if y[0] is None else np.concatenate(y),
-        weight=None if weight[0] is None else np.concatenate(weight),
+    first, *others = blocks
+    if not others:
+        return first
+    X, y, weight = ([getattr(part, name) for part in (first, *others)] for name in ("X", "y", "weight"))
+    del others  # `stack_rows` frees each block as soon as it is copied
+    return first._replace(
+        X=sp.vstack(X, format="csr") if sp.issparse(first.X) else _stack(X),
+        y=None if first.y is None else np.concatenate(y),
+        weight=None if first.weight is None else np.concatenate(weight),
         place=None,
     )
 
 
-def _concatenate(blocks: list[Any]) -> Any:
+def _stack(blocks: list[Any]) -> Any:
     if isinstance(blocks[0], frames.MixedRows):
         columns = zip(*(block.columns for block in blocks), strict=True)
         return frames.MixedRows([np.concatenate(parts) for parts in columns])
-    return np.concatenate(blocks)
+    return stack_rows(blocks)
 
 
 def _counted_from(start: int) -> Callable[[int], str]:
@@ -540,76 +552,65 @@ def _with_labels(blocks: Iterator[FileRows], path: Path) -> Iterator[FileRows]:
     y, n = labels_from(path), 0
     for rows in blocks:
         lo, n = n, n + rows.X.shape[0]
-        if n > len(y):
-            n += sum(rest.X.shape[0] for rest in blocks)
-            break
-        yield rows._replace(y=y[lo:n])
+        if n <= len(y):  # rows beyond the labels are counted, for the error
+            yield rows._replace(y=y[lo:n])
     check_count(path, len(y), n)
 
 
 def _of_parquet(files: Path | list[Path], how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
-    chosen: list[tuple[int | None, int | None, list[int]]] = []
+    chosen: list[Chosen] = []
 
     def choose(names: list[str], source: str) -> list[str]:
         frames.check_names(names, source)
         chosen.append(choose_columns(names, True, source, how, wanted, True))
-        return [names[j] for j in _needed(*chosen[0])]
+        return [names[j] for j in chosen[0].needed]
 
     for frame in frames.read_parquet_frames(files, choose):
-        yield _for_model(frame, wanted, *chosen[0])
+        yield _for_model(frame, wanted, chosen[0])
 
 
 def _of_text(path: Path, how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
     """The rows of a csv or tsv file: by NumPy's parser until a piece of it holds words or gaps."""
-    layout, (label, weight, features) = text_columns(path, how, wanted)
-    texts = {features[k] for k in wanted.words}
-    if wanted.spelled and label is not None:
-        texts.add(label)
-    needed = _needed(label, weight, features)
-    fast = not wanted.words and weight is None
+    layout, chosen = text_columns(path, how, wanted)
+    texts = {chosen.features[k] for k in wanted.words}
+    if wanted.spelled and chosen.label is not None:
+        texts.add(chosen.label)
+    fast = not wanted.words and chosen.weight is None
     for piece, above in delimited.pieces_of(path, layout.skip):
-        rows = _numbers_in(piece, layout, label, features, wanted.spelled) if fast else None
+        rows = _numbers_in(piece, layout, chosen, wanted.spelled) if fast else None
         fast = rows is not None
         if rows is None:
-            frame = frames.frame_of(partial(iter, [(piece, above)]), layout, path, texts, needed)
-            rows = _for_model(frame, wanted, label, weight, features)
-        named = [layout.names[j] for j in features] if layout.header else None
-        yield rows._replace(names=named, label=None if label is None else layout.names[label])
+            frame = frames.frame_of(partial(iter, [(piece, above)]), layout, path, texts, chosen.needed)
+            rows = _for_model(frame, wanted, chosen)
+        yield rows.named(layout.names, layout.header is not None, chosen)
 
 
-def _numbers_in(
-    text: str, layout: delimited.TextLayout, label: int | None, features: list[int], spelled: bool
-) -> FileRows | None:
+def _numbers_in(text: str, layout: delimited.TextLayout, chosen: Chosen, spelled: bool) -> FileRows | None:
     """The rows of a piece that holds nothing but numbers and labels; None where it does not."""
+    label, y = chosen.label, None
     if not text.strip():
-        return FileRows(np.zeros((0, len(features)), np.float32), None)
+        return FileRows(np.zeros((0, len(chosen.features)), np.float32), None)
     if label is None:
         table = delimited.parse_numbers(text, layout)
-        return None if table is None else FileRows(np.ascontiguousarray(smallest_float(table[:, features])), None)
-    found = delimited.parse_fast(text, layout._replace(label=label), spelled)
-    if found is None:
+    else:
+        table, names = delimited.parse_fast(text, layout._replace(label=label), spelled) or (None, [])
+    if table is None:
         return None
-    table, names = found
-    codes = table[:, label].astype(np.intp)
-    y = np.array(names)[codes] if spelled else delimited.labels_of(codes, names)
-    return FileRows(np.ascontiguousarray(smallest_float(table[:, features])), y)
+    if label is not None:
+        codes = table[:, label].astype(np.intp)
+        y = np.array(names)[codes] if spelled else delimited.labels_of(codes, names)
+    return FileRows(np.ascontiguousarray(smallest_float(table[:, chosen.features])), y)
 
 
-def _for_model(
-    frame: frames.Frame, wanted: ModelColumns, label: int | None, weight: int | None, features: list[int]
-) -> FileRows:
+def _for_model(frame: frames.Frame, wanted: ModelColumns, chosen: Chosen) -> FileRows:
     """The rows of a frame, with words in the columns in which the model has words."""
     columns = list(frame.columns)
-    for k, j in enumerate(features):
+    for k, j in enumerate(chosen.features):
         if frames.is_words(columns[j]) and k not in wanted.words:
             raise ValueError(f"{frame.source}, column {frame.names[j]}: holds words, but numbers when it was learned.")
         if k in wanted.words and not frames.is_words(columns[j]):
             columns[j] = frames.as_words(columns[j])
-    return rows_of_frame(frame._replace(columns=columns), label, weight, features)
-
-
-def _needed(label: int | None, weight: int | None, features: list[int]) -> set[int]:
-    return {j for j in (label, weight, *features) if j is not None}
+    return rows_of_frame(frame._replace(columns=columns), chosen)
 
 
 class TrainingData(NamedTuple):
@@ -629,18 +630,19 @@ def training_data(
     data: str, test: str | None, how: ReadOptions, positive: str | None = None, labelled: bool = True
 ) -> TrainingData:
     """The training part and, where there is one, the test part, both with the same features."""
-    if not is_file(data):
+    from_file = is_file(data)
+    if not from_file:
         found = _named(data, how, positive)
     elif inner_suffix(Path(data)) == ".train" and how == ReadOptions(fetch=how.fetch):  # its test file lies beside it
         found = _named(data, how, "all")
     else:
         name = "standard input" if data == STDIN else Path(data).name
         found = TrainingData(name, read_rows(data, how, labelled=labelled))
-    if is_file(data) and positive is not None:
+    if from_file and positive is not None:
         found = _against_the_rest(found, positive, data)
     if test is None:
         return found
-    if found.test is not None and not is_file(data):
+    if found.test is not None and not from_file:
         raise ValueError(f"{data} brings its own test rows: leave --test out.")
     return found._replace(test=_test_rows(test, found.train, how, data))
 
@@ -675,9 +677,9 @@ def _test_rows(test: str, train: FileRows, how: ReadOptions, data: str) -> FileR
     return part if train.y is None or part.y is None else part._replace(y=in_classes(part.y, np.unique(train.y)))
 
 
-def _widened(X: Any, width: int | None) -> Any:
+def _widened(X: Any, width: int) -> Any:
     """X with empty columns added in place up to `width`: sparse files do not mention trailing zeros."""
-    if hasattr(X, "resize") and hasattr(X, "indptr") and width is not None and X.shape[1] < width:
+    if sp.issparse(X) and X.shape[1] < width:
         X.resize((X.shape[0], width))
     return X
 

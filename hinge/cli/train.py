@@ -15,7 +15,7 @@ from rich.console import Console
 
 from hinge.cli import machines
 from hinge.cli.machines import ModelName
-from hinge.cli.options import OF_DATA, OF_MODEL, Data, Fill, Format, Json, OldFormat, Positive, ReadOptions, Test
+from hinge.cli.options import Data, Fill, Format, Json, OldFormat, Positive, ReadOptions, Test, of_data, of_model
 from hinge.cli.show import INTERRUPTED, number, percent, say, show_json, show_table
 from hinge.report.outcome import finite
 
@@ -42,24 +42,13 @@ def train(
     *,
     test: Test = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", "--out", help="File for the model.")] = None,
-    model: Annotated[ModelName, typer.Option(help="The estimator.", rich_help_panel=OF_MODEL)] = ModelName["linearsvc"],
-    probability: Annotated[
-        bool, typer.Option("--probability", help="Learn probabilities of the classes.", rich_help_panel=OF_MODEL)
-    ] = False,
-    tune: Annotated[
-        bool,
-        typer.Option("--tune", help="Choose C (and gamma) by folds, and estimate the error.", rich_help_panel=OF_MODEL),
-    ] = False,
-    cv: Annotated[
-        int | None, typer.Option(min=2, help="Also show the scores of this many folds.", rich_help_panel=OF_MODEL)
-    ] = None,
-    class_weight: Annotated[
-        str | None, typer.Option(help="balanced, or JSON: '{\"spam\": 5}'.", rich_help_panel=OF_MODEL)
-    ] = None,
+    model: Annotated[ModelName, of_model(help="The estimator.")] = ModelName["linearsvc"],
+    probability: Annotated[bool, of_model("--probability", help="Learn probabilities of the classes.")] = False,
+    tune: Annotated[bool, of_model("--tune", help="Choose C (and gamma) by folds, and estimate the error.")] = False,
+    cv: Annotated[int | None, of_model(min=2, help="Also show the scores of this many folds.")] = None,
+    class_weight: Annotated[str | None, of_model(help="balanced, or JSON: '{\"spam\": 5}'.")] = None,
     impute: Fill = None,
-    scale: Annotated[
-        bool, typer.Option("--scale", help="Bring numbers to mean 0 and spread 1 first.", rich_help_panel=OF_DATA)
-    ] = False,
+    scale: Annotated[bool, of_data("--scale", help="Bring numbers to mean 0 and spread 1 first.")] = False,
     positive: Positive = None,
     how: Annotated[ReadOptions, "label", "labels", "weight", "drop", "categorical", "zero_based", "header", "fetch"],
     as_json: Json = False,
@@ -129,11 +118,11 @@ class _Job(NamedTuple):
         weights = machines.class_weight_of(self.class_weight, y)
         given = self.given if weights is None else {**self.given, "class_weight": weights}
         model = machines.machine(self.name, machines.implied_loss(given) if self.name == "linearsvc" else given)
-        if not self.tune and not self.quiet and Console(stderr=True).is_terminal:
+        watched = not self.tune and not self.quiet and Console(stderr=True).is_terminal
+        if watched and hasattr(model, "set_callbacks"):
             from hinge.monitoring.progress import ProgressBar
 
-            if hasattr(model, "set_callbacks"):
-                model.set_callbacks(ProgressBar())
+            model.set_callbacks(ProgressBar())
         return model
 
 
@@ -150,35 +139,31 @@ def _train(
     rows = found.train
     if rows.y is None and job.name != "oneclass":
         raise ValueError(f"{data} has no labels to learn: name their column with --label, or their file with --labels.")
-    for part in (rows, found.test):
-        if part is not None and job.impute is None:
-            prepare.check_missing(part)
-    preparation, columns = prepare.preparation_of(rows, job.impute, job.scale), prepare.described_columns(rows)
+    preparation, columns = prepare.preparation_for(found, job.impute, job.scale), prepare.described_columns(rows)
     for column in columns if not job.quiet else []:
         if column.doubt:
             say(f"Column {column.name} {column.doubt}: --drop {column.name} leaves it out.", style="yellow")
     machine = job.machine(rows.y)
     X, y = rows.X, None if job.name == "oneclass" else rows.y
-    extra: dict[str, Any] = {}
+    fitted = prepare.joined(preparation, machine)
     facts: dict[str, Any] = {}
     if job.cv is not None:
-        facts["cv_scores"] = _folds(job, prepare.joined(preparation, machine), X, y, rows.weight)
+        facts["cv_scores"] = _folds(job, fitted, X, y, rows.weight)
     began = now()
     if job.tune:
         prepared = X if preparation is None else preparation.fit_transform(X)
-        machine, extra = _tuned(job, machine, prepared, y, rows.weight)
+        machine, chosen = _tuned(job, machine, prepared, y, rows.weight)
         fitted = prepare.joined(preparation, machine)
+        facts |= chosen
     else:
-        fitted = prepare.joined(preparation, machine)
         with _warn_of_one_class(job.quiet):
             fitted.fit(X, y, **prepare.weighted(fitted, rows.weight))
-    machine = prepare.machine_of(fitted)
     machines.check_learned(machine)
     if job.probability and job.name == "linearsvc":
         machine.calibrate(X if preparation is None else preparation.transform(X), y, rows.weight)
     facts["seconds"] = now() - began
     prepare.keep_names(fitted, rows.names)
-    result = {**_result(fitted, found, job, positive), **extra, **facts}
+    result = {**_result(fitted, found, job, positive), **facts}
     if columns:
         result["columns"] = [column._asdict() for column in columns]
         result["encoded_features"], result["dropped"] = sum(column.levels for column in columns), list(how.drop or ())
@@ -326,14 +311,13 @@ def _warn_of_one_class(quiet: bool) -> Iterator[None]:
 
 def _columns_in_words(result: dict[str, Any], most: int = 12) -> str:
     """How many columns are numbers, which hold words and how many, and which were dropped."""
-    numbers = sum(column["kind"] == "number" for column in result["columns"])
-    words = [
-        f"{column['name']} {column['levels']:,} words" for column in result["columns"] if column["kind"] == "words"
-    ]
-    parts = [f"{numbers:,} of numbers"] if numbers else []
-    parts += [", ".join(words[:most]) + (f" and {len(words) - most:,} more of words" if words[most:] else "")]
-    parts += ["without " + ", ".join(map(str, result["dropped"]))] if result["dropped"] else []
-    return "; ".join(part for part in parts if part)
+    words = [f"{one['name']} {one['levels']:,} words" for one in result["columns"] if one["kind"] == "words"]
+    parts = [f"{numbers:,} of numbers"] if (numbers := len(result["columns"]) - len(words)) else []
+    if words:
+        parts.append(", ".join(words[:most]) + (f" and {len(words) - most:,} more of words" if words[most:] else ""))
+    if result["dropped"]:
+        parts.append("without " + ", ".join(result["dropped"]))
+    return "; ".join(parts)
 
 
 def _show_result(result: dict[str, Any], by_default: bool) -> None:
@@ -344,21 +328,24 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     status = Status[result["stop_reason"].upper()]
     verdict = result["stop_reason"] if status.is_success else "NOT converged"
     gap = "none" if result["gap"] is None else f"{result['gap']:.2e}"
-    choice = f" (chosen by {result['chosen_by']})" if "scores" in result else " (the default)"
-    kinds = [name for name in ("slack", "lam", "nu", "C") if name in parameters]
+    trade_off = next(name for name in ("slack", "lam", "nu", "C") if name in parameters)
+    setting = f"{trade_off} = {parameters[trade_off]:g}"
+    if by_default and trade_off != "nu":
+        setting += f" (chosen by {result['chosen_by']})" if "scores" in result else " (the default)"
     objectives = result["objective"] if isinstance(result["objective"], list) else [result["objective"]]
     of_numbers = "svr" in result["model"]
     kind = "mean abs. error" if of_numbers else "outside" if result["model"] == "oneclass" else "error"
     spelled = number if of_numbers else percent
     features = result.get("encoded_features", result["features"])
-    lines = [("data", result["data"])]
-    lines.append(("rows x features", f"{result['rows']:,} x {features:,}, {cells:,} cells stored"))
+    lines = [
+        ("data", result["data"]),
+        ("rows x features", f"{result['rows']:,} x {features:,}, {cells:,} cells stored"),
+    ]
     if "columns" in result:
         lines.append(("columns", _columns_in_words(result)))
     if result["label"]:
         lines.append(("label", f"column {result['label']}"))
-    settings = ", ".join(f"{one} = {parameters[one]:g}" for one in kinds[:1])
-    lines.append(("trade-off", settings + (choice if by_default and kinds[:1] != ["nu"] else "")))
+    lines.append(("trade-off", setting))
     if "expected_error" in result:
         error, std = result["expected_error"], result["expected_error_std"]
         words = "not known" if error is None else f"{error_in_words(error, std, not of_numbers)}, by leave-one-out"
@@ -369,7 +356,7 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     lines += [(f"{part} {kind}", spelled(result[f"{part}_error"]) or "not measured") for part in ("train", "test")]
     lines.append(("certified gap", f"{gap} (asked for: {parameters['tol']:g})"))
     values = ", ".join("none" if value is None else f"{value:.6g}" for value in objectives)
-    lines.append(("margin" if kinds[:1] == ["slack"] else "objective", values))
+    lines.append(("margin" if trade_off == "slack" else "objective", values))
     if reads := result["reads"]:
         lines.append(("reads", f"{reads:,} ({reads / max(1, cells):,.2f} for each stored cell)"))
     if evals := result["kernel_values"]:

@@ -47,17 +47,19 @@ def two_classes(
     """Training rows and labels of two classes, -1 and +1, test rows and labels, and the name of the data."""
     import numpy as np
 
-    from hinge.cli.preparation import check_missing, preparation_of
+    from hinge.cli.preparation import preparation_for
     from hinge.cli.rows import training_data
     from hinge.constraints import FAR
+    from hinge.datasets.base import Parts
+    from hinge.datasets.catalog import binary
     from hinge.experiments.sets import hold_out
 
     found = training_data(data, test, how, positive)
-    train, y_all = found.train, found.train.y
+    train, tested = found.train, found.test
     if hasattr(train.X, "row_blocks"):
         raise ValueError(f"{data} is a pair, which is for hinge train: give the file that it was made from.")
-    assert y_all is not None
-    classes = np.unique(y_all)
+    assert train.y is not None
+    classes = np.unique(train.y).tolist()
     if len(classes) == 1:
         raise ValueError(f"{data} has rows of one class only, and two are needed.")
     if len(classes) != 2:
@@ -65,25 +67,20 @@ def two_classes(
             f"{data} has {len(classes)} classes, and two are needed: name one with --positive, to be told "
             "from all others."
         )
-
-    def signed(y: np.ndarray) -> np.ndarray:
-        one = positive if positive in [str(value) for value in classes.tolist()] else str(classes[1])
-        return np.where(np.array([str(value) for value in y.tolist()]) == one, 1, -1).astype(np.int8)
-
-    preparation = preparation_of(train, impute)
-    if impute is None:
-        for part in (train, found.test):
-            if part is not None:
-                check_missing(part)
-    X, y = train.X if preparation is None else preparation.fit_transform(train.X), signed(y_all)
+    preparation = preparation_for(found, impute)
+    X = train.X if preparation is None else preparation.fit_transform(train.X)
     largest = max(abs(float(X.max())), abs(float(X.min())))
     if largest > FAR:
         raise ValueError(f"{data} has values up to {largest:.1g}, whose squares overflow: scale them first.")
-    if found.test is not None and found.test.y is not None:
-        if set(np.unique(found.test.y).tolist()).isdisjoint(classes.tolist()):
+    X_test, y_test = (None, None) if tested is None else (tested.X, tested.y)
+    if y_test is not None:
+        if set(np.unique(y_test).tolist()).isdisjoint(classes):
             raise ValueError(f"No label of the test rows is one of {data}'s: {classes[0]} and {classes[1]}.")
-        X_test = found.test.X if preparation is None else preparation.transform(found.test.X)
-        return TwoClasses(X, y, X_test, signed(found.test.y), found.name)
+        X_test = X_test if preparation is None else preparation.transform(X_test)
+    one = positive if positive in [str(name) for name in classes] else classes[1]
+    X, y, X_test, y_test = binary(Parts(X, train.y, X_test, y_test), one, None, data)
+    if y_test is not None:
+        return TwoClasses(X, y, X_test, y_test, found.name)
     X, y, X_test, y_test = hold_out(X, y, seed=seed)
     return TwoClasses(X, y, X_test, y_test, f"{found.name} (a fifth held out)" if len(y_test) else found.name)
 

@@ -1,13 +1,16 @@
 """LIBSVM's and LIBLINEAR's text files of models, written and read."""
 
+import io
 import os
-from itertools import combinations
+from dataclasses import asdict
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.datasets import load_svmlight_file
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
@@ -17,9 +20,8 @@ from hinge.files.replacing import replacing
 from hinge.kernels import Precomputed
 
 TYPES: dict[str, Any] = {"c_svc": SVC, "nu_svc": NuSVC, "one_class": OneClassSVM, "epsilon_svr": SVR, "nu_svr": NuSVR}
-OURS = {"polynomial": "poly"}
-"""Names of kernels that are others here."""
-KERNELS = {next((theirs for theirs, ours in OURS.items() if ours == name), name): kind for kind, name in NAMES.items()}
+KERNELS = {"polynomial" if name == "poly" else name: kind for kind, name in NAMES.items()}
+"""By LIBSVM's names."""
 MOST_FEATURES = 1 << 31
 
 
@@ -55,9 +57,7 @@ def write_libsvm(model: BaseEstimator, path: str | os.PathLike[str], *, number_c
     if kernel is None:
         raise ValueError(f"LIBSVM has no {type(model.kernel_).__name__} kernel.")
     lines = [f"svm_type {kind}", f"kernel_type {kernel}"]
-    settings = {"degree": made.degree, "gamma": made._gamma, "coef0": made.coef0}
-    has = {"polynomial": ("degree", "gamma", "coef0"), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}
-    lines += [f"{name} {digits(settings[name])}" for name in has.get(kernel, ())]
+    lines += [f"{name} {digits(value)}" for name, value in asdict(model.kernel_).items()]
     classes = getattr(model, "classes_", None)
     lines += [f"nr_class {2 if classes is None else len(classes)}", f"total_sv {len(made.support_)}"]
     lines += [f"rho {_joined(-made._intercept_)}"]
@@ -67,17 +67,13 @@ def write_libsvm(model: BaseEstimator, path: str | os.PathLike[str], *, number_c
             lines += [f"probA {_joined(made._probA)}", f"probB {_joined(made._probB)}"]
         lines += [f"nr_sv {' '.join(map(str, made._n_support))}"]
     dual = made._dual_coef_.toarray() if sp.issparse(made._dual_coef_) else made._dual_coef_
-    rows = sp.csr_matrix(made.support_vectors_)
+    given = kernel == "precomputed"  # whose rows have only their number, as feature 0
+    rows, first = sp.csr_matrix(made.support_[:, None] + 1 if given else made.support_vectors_), 0 if given else 1
     with replacing(path) as stream:
         stream.write("\n".join([*lines, "SV", ""]).encode())
-        for k in range(len(made.support_)):
-            if kernel == "precomputed":
-                cells = f"0:{made.support_[k] + 1}"
-            else:
-                part = slice(rows.indptr[k], rows.indptr[k + 1])
-                cells = " ".join(
-                    f"{j + 1}:{digits(v)}" for j, v in zip(rows.indices[part], rows.data[part], strict=True)
-                )
+        for k, (lo, hi) in enumerate(pairwise(rows.indptr)):
+            pairs = zip(rows.indices[lo:hi], rows.data[lo:hi], strict=True)
+            cells = " ".join(f"{j + first}:{digits(value)}" for j, value in pairs)
             stream.write(f"{_joined(dual[:, k])} {cells}\n".encode())
 
 
@@ -162,26 +158,20 @@ def _parts_of(path: str | os.PathLike[str]) -> tuple[dict[str, list[str]], np.nd
     if len(rows) != int(said["total_sv"][0]) or count < 1:
         raise ValueError(f"it has {len(rows)} support vectors where it says {said['total_sv'][0]}")
     dual = np.array([row[:count] for row in rows], np.float64).reshape(len(rows), count).T
-    cells = [[word.split(":") for word in row[count:]] for row in rows]
-    indices = np.array([int(cell[0]) for row in cells for cell in row], dtype=np.int64)
-    values = np.array([float(cell[1]) for row in cells for cell in row])
-    if len(indices) and not 0 <= indices.min() <= indices.max() < MOST_FEATURES:
+    cells = "".join(f"0 {' '.join(row[count:])}\n" for row in rows)
+    vectors, _ = load_svmlight_file(io.BytesIO(cells.encode()), zero_based=True)
+    if vectors.shape[1] > MOST_FEATURES:
         raise ValueError("it has an index that is no number of a feature")
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in cells])]).astype(np.int64)
-    width = int(indices.max(initial=0)) + 1
-    vectors = sp.csr_matrix((values, indices, indptr), shape=(len(rows), width))
-    vectors.sum_duplicates()
     return said, dual, vectors
 
 
 def _model_of(path: str | os.PathLike[str], n_features: int | None) -> Any:
     said, dual, vectors = _parts_of(path)
     cls, kind = TYPES[said["svm_type"][0]], KERNELS[said["kernel_type"][0]]
-    name = OURS.get(said["kernel_type"][0], said["kernel_type"][0])
     settings: dict[str, Any] = {key: float(said[key][0]) for key in ("gamma", "coef0") if key in said}
     if "degree" in said:
         settings["degree"] = int(float(said["degree"][0]))
-    model = cls(kernel=name, **settings)
+    model = cls(kernel=NAMES[kind], **settings)
     model.kernel_ = kind(**{key: value for key, value in settings.items() if hasattr(kind(), key)})
     rho, order = np.array(said["rho"], np.float64), np.arange(dual.shape[1])
     if cls in (SVC, NuSVC):
@@ -196,23 +186,23 @@ def _model_of(path: str | os.PathLike[str], n_features: int | None) -> Any:
     vectors = vectors[order]
     if kind is Precomputed:
         numbers = vectors[:, :1].toarray().ravel()
-        model.support_, vectors = numbers.astype(np.int32) - 1, np.empty((0, 0))
-        width = int(numbers.max(initial=0))
         if (numbers < 1).any():
             raise ValueError("it has a support vector without the number of its row, as 0:number")
+        model.support_, vectors = numbers.astype(np.int32) - 1, np.empty((0, 0))
+        width = max(1, int(numbers.max(initial=0))) if n_features is None else n_features
+        model.shape_fit_ = (max(width, 1), width)
     else:
-        model.support_, width = np.arange(vectors.shape[0], dtype=np.int32), vectors.shape[1] - 1
         vectors = vectors[:, 1:]
-    width = max(1, width) if n_features is None else n_features
-    if kind is not Precomputed:
+        width = max(1, vectors.shape[1]) if n_features is None else n_features
         if vectors.shape[1] > width:
             raise ValueError(f"it has {vectors.shape[1]} features, more than {width}")
         vectors.resize((vectors.shape[0], width))
-        sparse = vectors.nnz * 2 < vectors.shape[0] * width
-        vectors = vectors if sparse else vectors.toarray()
-        model.dual_coef_ = sp.csr_matrix(dual) if sparse else dual
+        if vectors.nnz * 2 < vectors.shape[0] * width:
+            model.dual_coef_ = sp.csr_matrix(dual)
+        else:
+            vectors = vectors.toarray()
+        model.support_, model.shape_fit_ = np.arange(dual.shape[1], dtype=np.int32), (dual.shape[1], width)
     model.support_vectors_, model.n_features_in_ = vectors, width
-    model.shape_fit_ = (max(width, 1) if kind is Precomputed else dual.shape[1], width)
     if isinstance(model, OneClassSVM):
         model.offset_ = rho
     return model
@@ -237,14 +227,13 @@ def _sorted_classes(
     own = np.repeat(np.arange(k), sizes)
     order = np.argsort(rank[own], kind="stable")
     place = {pair: at for at, pair in enumerate(pairs)}
-    new_dual, source, flips = np.zeros_like(dual), np.zeros(len(pairs), np.intp), np.ones(len(pairs))
-    for at, (i, j) in enumerate(pairs):
-        a, b = int(rank[i]), int(rank[j])
-        flip = (1.0 if a < b else -1.0) * sign
-        to = place[min(a, b), max(a, b)]
-        source[to], flips[to] = at, flip
-        new_dual[b - 1 if b > a else b, own == i] = flip * dual[j - 1, own == i]
-        new_dual[a - 1 if a > b else a, own == j] = flip * dual[i, own == j]
+    ours = list(combinations(np.argsort(labels).tolist(), 2))  # the same pairs in the order of sorted classes
+    source = [place[min(pair), max(pair)] for pair in ours]
+    flips = np.array([sign if i < j else -sign for i, j in ours])
+    new_dual = np.zeros_like(dual)
+    for (a, b), (i, j), flip in zip(pairs, ours, flips, strict=True):
+        new_dual[b - 1, own == i] = flip * dual[j - (j > i), own == i]
+        new_dual[a, own == j] = flip * dual[i - (i > j), own == j]
     if probabilities:
         model.probA_, model.probB_ = probabilities["probA"][source], flips * probabilities["probB"][source]
     model.classes_ = np.sort(labels)
@@ -309,8 +298,7 @@ def write_liblinear(model: BaseEstimator, path: str | os.PathLike[str], *, numbe
     rows = np.concatenate([w.T, model.intercept_[None]]) if has_bias else w.T
     with replacing(path) as stream:
         stream.write("\n".join(lines).encode())
-        for row in rows:
-            stream.write(f"{' '.join(map(digits, row))} \n".encode())
+        np.savetxt(stream, rows, fmt="%.17g", newline=" \n")
 
 
 def read_liblinear(path: str | os.PathLike[str]) -> LinearSVC | LinearSVR:

@@ -318,8 +318,7 @@ def check_widths(part: BaseEstimator) -> int | None:
             width = width if made is None else made
         return width
     if isinstance(part, ColumnTransformer):
-        widths = [_width_beside(step, part) for _, step, _ in part.transformers_ if step != "drop"]
-        return sum(widths)
+        return sum(_width_beside(name, step, part) for name, step, _ in part.transformers_ if step != "drop")
     if isinstance(part, FeatureUnion):
         named = [names for _, step in part.transformer_list if (names := _names_taken_by(step)) is not None]
         if any(names != named[0] for names in named):
@@ -349,10 +348,9 @@ def _names_taken_by(part: BaseEstimator) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _width_beside(step: BaseEstimator, part: ColumnTransformer) -> int:
+def _width_beside(name: str, step: BaseEstimator, part: ColumnTransformer) -> int:
     """The columns that one of several transformers makes of those that it is given."""
-    given = next(name for name, one, _ in part.transformers_ if one is step)
-    places = part._transformer_to_input_indices[given]
+    places = part._transformer_to_input_indices[name]
     if not places:
         return 0
     made, takes = check_widths(step), _taken_by(step)
@@ -416,15 +414,16 @@ def _listed(columns: Any) -> Any:
 
 def _numbers_of(columns: Any, names: Any, n: int) -> list[int]:
     """The positions of columns that are given by names, positions, a slice or a mask."""
+    places: dict[Any, int] = {} if names is None else {name: j for j, name in enumerate(names)}
     if isinstance(columns, slice):
-        ends = (None if end is None else _numbers_of(end, names, n)[0] for end in (columns.start, columns.stop))
-        start, stop = ends
-        by_name = isinstance(columns.stop, str)  # which is then the last one
-        return list(range(n)[slice(start, stop + 1 if by_name and stop is not None else stop, columns.step)])
+        start: Any = places.get(columns.start, columns.start)
+        stop: Any = places.get(columns.stop, columns.stop)
+        if isinstance(columns.stop, str):  # the name of the last column, and not of the next one
+            stop += 1
+        return list(range(n)[start : stop : columns.step])
     columns = columns if isinstance(columns, list) else [columns]
     if columns and all(type(item) is bool for item in columns):
-        return [j for j, taken in enumerate(columns) if taken]
-    places = {} if names is None else {name: j for j, name in enumerate(names)}
+        return [j for j, taken in zip(range(n), columns, strict=True) if taken]
     return [places[item] if isinstance(item, str) else range(n)[item] for item in columns]
 
 
@@ -439,13 +438,11 @@ def _columns_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndarray
     for k, step in enumerate(found["steps"]):
         name, before = str(step["name"]), f"{prefix}{k}."
         part, columns = part_of(step["part"], before, arrays), restored(step["columns"], f"{before}columns", arrays)
-        if not all(type(j) is int and 0 <= j < n for j in step["numbers"]):
-            raise ValueError(f"the columns of {name} are not among those of the data.")
-        if _numbers_of(columns, attributes.get("feature_names_in_"), n) != step["numbers"]:
+        numbers[name] = _numbers_of(columns, attributes.get("feature_names_in_"), n)
+        if numbers[name] != step["numbers"]:
             raise ValueError(f"the columns of {name} are not those that it has learned.")
         if isinstance(columns, str | int) and not isinstance(part, CountVectorizer | HashingVectorizer | str):
             raise ValueError(f"{name} does not take one column as text.")
-        numbers[name] = list(step["numbers"])
         fitted.append((name, part, columns))
         unfitted = part if step["given"] is None else str(step["given"])
         if name == "remainder":

@@ -62,7 +62,7 @@ def plain(value: object) -> Any:
 
 
 def stored(value: object, name: str, arrays: dict[str, bytes]) -> Any:
-    """The same of what transformers hold: lists, types of numbers and known functions too; arrays are put aside."""
+    """The same of what transformers hold: lists, types of numbers, transformers too; arrays are put aside."""
     if sp.issparse(value):
         return stored_csr(value, name, arrays)
     if isinstance(value, np.ndarray) and value.dtype.kind in NUMBERS_AND_TEXT:
@@ -72,6 +72,8 @@ def stored(value: object, name: str, arrays: dict[str, bytes]) -> Any:
         return {"list": [stored(item, f"{name}.{k}", arrays) for k, item in enumerate(value)]}
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.number | bool | int | float)):
         return {"dtype": np.dtype(value).name, "of": "dtype" if isinstance(value, np.dtype) else "type"}
+    if type(value) in LEARNED:
+        return {"transformer": stored_transformer(value, f"{name}.", arrays)}
     if callable(value) and FUNCTIONS.get(name_of := getattr(value, "__name__", "")) is value:
         return {"function": name_of}
     if isinstance(value, np.ndarray) and value.ndim == 1 and not all(type(item) is str for item in value):
@@ -136,6 +138,8 @@ def restored(found: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
         if dtype.kind not in "biufO":
             raise ValueError(f"{dtype} is no type of numbers.")
         return dtype if found.get("of") == "dtype" else dtype.type
+    if "transformer" in found:
+        return transformer_of(found["transformer"], f"{name}.", arrays)
     if "function" in found:
         return FUNCTIONS[found["function"]]
     return value_of(found)
@@ -212,9 +216,6 @@ def stored_transformer(part: BaseEstimator, prefix: str, arrays: dict[str, bytes
         value = vars(part).get(key)
         if value is None:
             continue
-        if type(value) in LEARNED:
-            attributes[key] = {"transformer": stored_transformer(value, f"{prefix}{key}.", arrays)}
-            continue
         if key == "vocabulary_":  # the words in the order of their columns
             value = np.array(sorted(value, key=value.__getitem__), dtype=object)
         try:
@@ -232,10 +233,7 @@ def transformer_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndar
     for key, value in found["attributes"].items():
         if key not in (*LEARNED[cls], *OF_ALL):
             raise ValueError(f"{key} is not an attribute.")
-        if isinstance(value, dict) and "transformer" in value:
-            setattr(part, key, transformer_of(value["transformer"], f"{prefix}{key}.", arrays))
-        else:
-            setattr(part, key, restored(value, prefix + key, arrays))
+        setattr(part, key, restored(value, prefix + key, arrays))
     check_names(part)
     if cls in (OneHotEncoder, OrdinalEncoder) and hasattr(part, "categories_"):
         _complete_encoder(part)

@@ -153,7 +153,7 @@ def _unnamed(parent: Path) -> int:
 
 
 def _name(path: Path, handle: int) -> None:
-    """Give an open file the name that `_begun` chose, if it has none."""
+    """Give an open file the name that `_create` chose, if it has none."""
     if path.exists():
         return
     folder = os.open(path.parent, os.O_RDONLY)

@@ -78,7 +78,7 @@ def test_numbers_as_labels_of_a_parquet_file(tmp_path):
     result = run(path, tmp_path / "pair")
     assert result.exit_code == 0 and open_pair(tmp_path / "pair").shape == (3, 2)
     assert "Column 'label' becomes a feature" in result.stderr and "--label label" in result.stderr
-    assert run(path, tmp_path / "pair", "--label", "label").exit_code == 0
+    assert run(tmp_path / "*.parquet", tmp_path / "pair", "--label", "label").exit_code == 0
     assert np.load(tmp_path / "pair.labels.npy").tolist() == [-1, 1, 1]
     assert open_pair(tmp_path / "pair").shape == (3, 1)
 

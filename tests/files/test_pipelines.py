@@ -120,6 +120,16 @@ def test_probabilities_and_chosen_models(tiny, tmp_path):
     assert not (tmp_path / "n").exists()
 
 
+@pytest.mark.parametrize(
+    "columns", [slice(0, 3), slice(1, 99), slice("b", "c"), slice("b", None), slice(None, -1)], ids=str
+)
+def test_columns_by_a_slice(columns, tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "b", "c"])
+    scaler = ColumnTransformer([("s", StandardScaler(), columns)], remainder="passthrough")
+    model = make_pipeline(scaler, LinearSVC()).fit(X, X["a"] > 0)
+    assert there_and_back(model, tmp_path / "m").decision_function(X).tobytes() == model.decision_function(X).tobytes()
+
+
 class Spread:
     """A model on a cluster, as `hinge.dask` has them."""
 
