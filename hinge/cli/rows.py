@@ -56,7 +56,7 @@ class ModelColumns(NamedTuple):
     spelled: bool = False
 
 
-class Chosen(NamedTuple):
+class ChosenColumns(NamedTuple):
     """The positions of the columns that are taken from a table: of the label, the weights, and the features."""
 
     label: int | None
@@ -95,7 +95,7 @@ class FileRows(NamedTuple):
     label: str | None = None
     place: Callable[[int], str] | None = None
 
-    def named(self, names: list[str], has_names: bool, chosen: Chosen) -> FileRows:
+    def named(self, names: list[str], has_names: bool, chosen: ChosenColumns) -> FileRows:
         """The same rows with the names of their columns, where the file has names, and of the labels."""
         features = [names[j] for j in chosen.features] if has_names else None
         return self._replace(names=features, label=None if chosen.label is None else names[chosen.label])
@@ -263,7 +263,7 @@ def _numbers_only(path: Path, how: ReadOptions, labelled: bool) -> FileRows | No
 
 def text_columns(
     path: Path, how: ReadOptions, wanted: ModelColumns | None, labelled: bool = True
-) -> tuple[delimited.TextLayout, Chosen]:
+) -> tuple[delimited.TextLayout, ChosenColumns]:
     """The layout of a csv or tsv file, and the columns that are chosen from it."""
     layout = delimited.layout_of(path, 0, known_names(how, wanted), how.header)
     frames.check_names(layout.names, str(path))
@@ -279,7 +279,7 @@ def _of_frame(path: Path | list[Path], how: ReadOptions, labelled: bool) -> File
     return rows_of_frame(frame, chosen)
 
 
-def rows_of_frame(frame: frames.Frame, chosen: Chosen) -> FileRows:
+def rows_of_frame(frame: frames.Frame, chosen: ChosenColumns) -> FileRows:
     """Rows of the columns that are chosen."""
     columns = [frame.columns[j] for j in chosen.features]
     spelled = tuple(k for k, column in enumerate(columns) if frames.is_words(column))
@@ -303,7 +303,7 @@ def known_names(how: ReadOptions, wanted: ModelColumns | None = None) -> list[st
 
 def choose_columns(
     names: list[str], named: bool, source: str, how: ReadOptions, wanted: ModelColumns | None, labelled: bool
-) -> Chosen:
+) -> ChosenColumns:
     """The columns to take from a table: by name where both file and model have names."""
     weight = None if how.weight is None else _position(names, how.weight, source)
     label = None if how.label is None else _position(names, how.label, source)
@@ -316,7 +316,7 @@ def choose_columns(
             raise ValueError(f"{source} has no column {absent[0]!r}, which the model was trained on: {hint}")
         if label is None and not how.unlabelled:
             label = _label_beside(names, wanted)
-        return Chosen(label, weight, [at[name] for name in wanted.names])
+        return ChosenColumns(label, weight, [at[name] for name in wanted.names])
     dropped = {_position(names, name, source) for name in how.drop if name in names or not named}
     if label is None and how.labels is None and not how.unlabelled:
         label = _usual_label(names, named, len(names) - len(dropped) - (weight is not None), wanted, labelled)
@@ -327,7 +327,7 @@ def choose_columns(
             f"{source} has {len(features)} columns{beside}, but {wanted.width} features "
             "were learned: give those columns in their order, with the label or (--no-labels) without."
         )
-    return Chosen(label, weight, features)
+    return ChosenColumns(label, weight, features)
 
 
 def _label_beside(names: list[str], wanted: ModelColumns) -> int | None:
@@ -558,7 +558,7 @@ def _with_labels(blocks: Iterator[FileRows], path: Path) -> Iterator[FileRows]:
 
 
 def _of_parquet(files: Path | list[Path], how: ReadOptions, wanted: ModelColumns) -> Iterator[FileRows]:
-    chosen: list[Chosen] = []
+    chosen: list[ChosenColumns] = []
 
     def choose(names: list[str], source: str) -> list[str]:
         frames.check_names(names, source)
@@ -585,7 +585,7 @@ def _of_text(path: Path, how: ReadOptions, wanted: ModelColumns) -> Iterator[Fil
         yield rows.named(layout.names, layout.header is not None, chosen)
 
 
-def _numbers_in(text: str, layout: delimited.TextLayout, chosen: Chosen, spelled: bool) -> FileRows | None:
+def _numbers_in(text: str, layout: delimited.TextLayout, chosen: ChosenColumns, spelled: bool) -> FileRows | None:
     """The rows of a piece that holds nothing but numbers and labels; None where it does not."""
     label, y = chosen.label, None
     if not text.strip():
@@ -602,7 +602,7 @@ def _numbers_in(text: str, layout: delimited.TextLayout, chosen: Chosen, spelled
     return FileRows(np.ascontiguousarray(smallest_float(table[:, chosen.features])), y)
 
 
-def _for_model(frame: frames.Frame, wanted: ModelColumns, chosen: Chosen) -> FileRows:
+def _for_model(frame: frames.Frame, wanted: ModelColumns, chosen: ChosenColumns) -> FileRows:
     """The rows of a frame, with words in the columns in which the model has words."""
     columns = list(frame.columns)
     for k, j in enumerate(chosen.features):

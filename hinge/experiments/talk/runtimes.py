@@ -129,7 +129,7 @@ class TalkRuntimes(Experiment):
         exponents: dict[str, float] = {}
         last: dict[str, float] = {}
         for solver, part in results.by("solver"):
-            chosen = [_best_choice(part, k, eps) for k, eps in enumerate(EPS[scale])]
+            chosen = [_best_run(part, k, eps) for k, eps in enumerate(EPS[scale])]
             rows += [[solver, *choice] for choice in chosen]
             kept = [choice for choice in chosen if choice.work < math.inf]
             eps, work, low, high = ([getattr(c, key) for c in kept] for key in ("eps", "work", "least", "most"))
@@ -165,7 +165,7 @@ class TalkRuntimes(Experiment):
         draft.print_table(self.text("table_caption_2"), ["", "ρ(T, m, λ)", "T(m, B, ε)"], printed)
 
 
-class Choice(NamedTuple):
+class BestRun(NamedTuple):
     """The m and λ of least median work to an ε, that work and its range, and the median test excess."""
 
     eps: float
@@ -177,9 +177,9 @@ class Choice(NamedTuple):
     test: float = math.nan
 
 
-def _best_choice(part: CellResults, k: int, eps: float) -> Choice:
+def _best_run(part: CellResults, k: int, eps: float) -> BestRun:
     """The best m and λ for the k-th ε; nothing but ε where most seeds reach it with none of them."""
-    choices = dict[float, Choice]()  # the first of each median
+    choices = dict[float, BestRun]()  # the first of each median
     for m, of_m in part.by("m"):
         for lam, some in of_m.by("lam"):
             reached = [one[k] for one in some.column("reached") if one[k] is not None]
@@ -187,8 +187,8 @@ def _best_choice(part: CellResults, k: int, eps: float) -> Choice:
             if len(work) > len(some) // 2:
                 middle = work[len(some) // 2]
                 test = median(one["test"] for one in reached)
-                choices.setdefault(middle, Choice(eps, m, lam, middle, work[0], work[-1], test))
-    return choices[min(choices)] if choices else Choice(eps)
+                choices.setdefault(middle, BestRun(eps, m, lam, middle, work[0], work[-1], test))
+    return choices[min(choices)] if choices else BestRun(eps)
 
 
 experiment = TalkRuntimes()

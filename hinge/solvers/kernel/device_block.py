@@ -92,8 +92,8 @@ class DeviceBatch(Batch):
         return found
 
 
-class Line(NamedTuple):
-    """What the host knows of a line.
+class LineSummary(NamedTuple):
+    """What the host knows of a line: how far its problem is solved.
 
     ========= ==========================================================================
     `b`       the best bias of each group at the last evaluation
@@ -137,7 +137,7 @@ class DeviceBlockState(NamedTuple):
 
     lines: Lines
     rows: "torch.Tensor"
-    known: tuple[Line, ...]
+    known: tuple[LineSummary, ...]
     terms: int
     answers: dict[int, BatchSolution]
     key: np.uint64
@@ -171,8 +171,8 @@ class DeviceBlock(Solver[Any, DeviceBlockState]):
     On a GPU kernel values cost next to nothing and synchronising is expensive: a round waits for the device once, for
     the numbers of an evaluation. It costs :math:`|B|(|B| + n)` kernel values, :math:`\\tfrac43|B|^3`
     operations to invert K_BB + ρI, and :math:`2|B|^2` a step. ρ follows from one round to the next the ratio of both
-    residuals of the splitting. Where a round closes little of the gap the next takes more steps in its block, and once
-    there are four times as many a larger one: blocks take turns where they do not hold all points between bounds.
+    residuals of the splitting. Where a round closes little of the gap the next takes more steps in its block, and, at
+    four times the first number, a larger block: blocks take turns where they do not hold all points between bounds.
 
     Members of a `DeviceBatch` with working sets of equal size go together, up to the number that fits into memory;
     those that are done, or gain nothing any more, rest. Each answer is certified on its own, by responses in float64.
@@ -252,7 +252,7 @@ class DeviceBlock(Solver[Any, DeviceBlockState]):
             lines.r.view(-1, problem.n).copy_(gram.pass_over(at, beta[at], np.arange(problem.n)))
         if start is not None and isinstance(problem, KernelRegularized):
             _shorten(lines, problem.loss.epsilon)
-        line = Line((0.0,) * lines.sums.shape[1], lines.y.shape[1], rho, self.steps)
+        line = LineSummary((0.0,) * lines.sums.shape[1], lines.y.shape[1], rho, self.steps)
         state = DeviceBlockState(lines, rows, (line,) * len(members), used, {}, key, 0)
         return _evaluated(problem, state, list(range(len(members))))
 
@@ -410,7 +410,7 @@ def _evaluated(problem: Any, state: DeviceBlockState, which: list[int]) -> Devic
     members, known = _members(problem), list(state.known)
     found = _gram(problem).host(look(state.lines, problem.loss.epsilon))
     for q in which:
-        seen, member = Seen.of(found[q].tolist()), members[q]
+        seen, member = Seen.from_numbers(found[q].tolist()), members[q]
         line = known[q]._replace(free=seen.free, off=seen.off, t=state.t)
         if isinstance(member, KernelLevels):
             known[q] = _at_levels(member, line, seen)
@@ -431,7 +431,7 @@ def batches_of(problems: Sequence[Member], solver: DeviceBlock) -> Iterator[Devi
         done += number
 
 
-def next_size(solver: DeviceBlock, gram: DeviceGram, n: int, line: Line) -> int:
+def next_size(solver: DeviceBlock, gram: DeviceGram, n: int, line: LineSummary) -> int:
     """As `DeviceBlock.size`, but more than `most` only where memory has room."""
     size = solver.size(n, line.free, line.off, line.steps)
     crowded = size > solver.most and gram.free() < 2 * OF_A_VALUE * size**2
@@ -451,7 +451,7 @@ def _members(problem: Any) -> tuple[Any, ...]:
 
 
 def _gram(problem: Any) -> DeviceGram:
-    """The Gram that a problem is of; of a batch that of all members."""
+    """The Gram that a problem is of; the members of a batch have one Gram."""
     assert isinstance(problem.gram, DeviceGram)
     return problem.gram
 
@@ -556,7 +556,7 @@ def _shorten(lines: Lines, epsilon: float) -> None:
             one.mul_(gain / sq)
 
 
-def _at_levels(problem: KernelLevels, line: Line, seen: Seen) -> Line:
+def _at_levels(problem: KernelLevels, line: LineSummary, seen: Seen) -> LineSummary:
     """What is known after an evaluation of a ν-SVM."""
     primal, dual = 0.5 * seen.sq + seen.loss, seen.linear - 0.5 * seen.sq
     gap = problem.error(max(primal - dual, 0.0), seen.sq, seen.linear)
@@ -565,7 +565,7 @@ def _at_levels(problem: KernelLevels, line: Line, seen: Seen) -> Line:
     return line._replace(b=seen.b, gap=gap, dual=max(dual, line.dual), still=still)
 
 
-def _at_scale(problem: KernelRegularized, line: Line, seen: Seen, lines: Lines, q: int) -> Line:
+def _at_scale(problem: KernelRegularized, line: LineSummary, seen: Seen, lines: Lines, q: int) -> LineSummary:
     """What is known after an evaluation of a regularised problem, at the best multiple of w if that is worth while."""
     lam, free = problem.lam, problem.bias == "free"
     primal, dual, scale, b = lam * (0.5 * seen.sq + seen.loss), lam * (seen.linear - 0.5 * seen.sq), 1.0, sum(seen.b)
@@ -584,14 +584,14 @@ def _at_scale(problem: KernelRegularized, line: Line, seen: Seen, lines: Lines, 
     return line._replace(b=biases, scale=scale, gap=gap, dual=dual, still=0 if moves else line.still + 1)
 
 
-def _bias(problem: Member, line: Line) -> float:
+def _bias(problem: Member, line: LineSummary) -> float:
     """The bias of the answer: of a ν-SVM from its levels, which are biases up to their signs."""
     if isinstance(problem, KernelLevels):
         return problem.bias_of(-np.array(problem.signs) * np.array(line.b))
     return line.scale * sum(line.b)
 
 
-def _answer(member: Member, beta: np.ndarray, line: Line) -> Expansion:
+def _answer(member: Member, beta: np.ndarray, line: LineSummary) -> Expansion:
     """The answer of a member of a batch, with responses in float64."""
     beta = line.scale * beta[: _columns(member)].reshape(-1, member.n).sum(0)
     used = np.flatnonzero(beta)

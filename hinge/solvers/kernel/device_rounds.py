@@ -2,7 +2,7 @@
 
 The loss of a point, divided by λ, is :math:`hi \\max(0, g - \\varepsilon) - lo \\max(0, -g - \\varepsilon)` with
 :math:`g = y - r - b`: of the hinge one of the bounds is zero, and ε is. The β of a group sum to a given number, whose
-multiplier is the group's bias b: those of all points to zero, with a free bias, and those of a class of a ν-SVM to ±M.
+multiplier is the group's bias b: with a free bias all β sum to zero, and in a ν-SVM the β of a class to ±M.
 Nothing here waits for the device. Where problems differ in their numbers of points, lines are filled up with points
 whose only β is zero and that weigh nothing.
 """
@@ -45,7 +45,7 @@ class Lines(NamedTuple):
         return (self.beta > self.lo) & (self.beta < self.hi) & (self.beta != 0.0)
 
     def bias(self, b: "torch.Tensor") -> "torch.Tensor":
-        """The bias of each point, from those of the groups."""
+        """The bias of each point, from the biases of the groups."""
         return (self.groups @ b[:, :, None])[:, :, 0]
 
     def violation(self, b: "torch.Tensor", epsilon: float) -> "torch.Tensor":
@@ -73,7 +73,7 @@ class Seen(NamedTuple):
     b: tuple[float, ...]
 
     @classmethod
-    def of(cls, found: list[float]) -> "Seen":
+    def from_numbers(cls, found: list[float]) -> "Seen":
         """The numbers that `look` gives of a line."""
         sq, linear, loss, pull, free, off, *b = found
         return cls(sq, linear, loss, pull, int(free), int(off), tuple(b))

@@ -78,7 +78,7 @@ def test_an_evaluation_of_regression_is_its_definition(lines):
     own = regression(lines)._replace(groups=lines.groups[:, :, :0], sums=lines.sums[:, :0])
     y, hi, beta, r = (one.numpy() for one in (own.y, own.hi, own.beta, own.r))
     for q in range(2):
-        seen = Seen.of(look(own, 0.3)[q].tolist())
+        seen = Seen.from_numbers(look(own, 0.3)[q].tolist())
         g = y[q] - r[q]
         assert seen.b == ()
         assert seen.loss == pytest.approx(hi[q] @ np.maximum(np.abs(g) - 0.3, 0.0))
@@ -117,7 +117,7 @@ def test_classes_with_sums_of_their_own_have_levels_of_their_own(lines):
     b, found = best_biases(own), look(own)
     for q in range(2):
         r, box = own.r[q].numpy(), (own.hi - own.lo)[q].numpy()
-        seen, loss = Seen.of(found[q].tolist()), 0.0
+        seen, loss = Seen.from_numbers(found[q].tolist()), 0.0
         for g, sign in ((0, 1.0), (1, -1.0)):
             at, mass = own.groups[q, :, g].numpy() > 0.0, sign * float(own.sums[q, g])
             m = sign * r[at]
