@@ -15,7 +15,7 @@ from hinge.solvers.ascent.local_ascent import SAMPLE
 from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCAState
 from hinge.solvers.ascent.sdca import SDCA, SDCAState
 from hinge.solvers.base import Solver, gap_of
-from hinge.solvers.choice.cost_model import multiclass_passes, newton_cost
+from hinge.solvers.choice.cost_model import multiclass_passes, newton_cost, newton_steps
 from hinge.solvers.newton.newton import Newton, begins_with
 from hinge.solvers.newton.systems import pass_cost
 
@@ -24,6 +24,7 @@ P = TypeVar("P", bound=Regularized | Multiclass)
 # `python benchmarks/regret.py --shapes 40` measures what these are worth.
 EARLY = 0.15  # share of Newton's price that is spent on the ascent before it is judged: its first gaps tell little
 GROWTH = 1.5  # the ascent is judged each time its passes have grown by this factor
+MOST_PRICES = 2.0  # prices of Newton's method that either method may cost before the other continues
 PATIENCE = 250.0  # passes within which the ascent should end, however little each costs: limits are given in passes
 FINEST = 1e-10  # a gap that rounding leaves to Newton's method, and that the ascent does not improve
 
@@ -42,6 +43,8 @@ class SwitchState(NamedTuple):
     `watch.gap`                    the gap at the last evaluation
     `watch.ended`                  whether a call has ended early because that is within the tolerance
     `watch.newton_gap`             the gap with which Newton's method was left
+    `watch.newton_work`            the passes that it has cost, estimated by its reads and steps
+    `watch.left`                   the passes that the ascent seemed to lack when it was left
     `watch.log_gap`                the logarithm of the least gap of the ascent
     `watch.passes`, `passes_log`   its passes and `log_gap` at the last checkpoint
     `watch.before`, `before_log`   the same at the checkpoint before
@@ -72,8 +75,10 @@ class Switch(Solver[P, SwitchState]):
     the passes at worst; halfway, as :math:`1/\\sqrt k`, they are :math:`\\ell + \\ell^2/4k`. What Newton's method takes
     is estimated beforehand (:mod:`hinge.solvers.choice.cost_model`). Where that is less it takes over; both are
     compared at each evaluation. Where the ascent has taken twice as much, Newton's method takes over whatever the rate
-    promises: so a run costs no more than a few times the estimate of Newton's method, or the ascent alone if it was
-    faster. Where Newton's method makes no more progress, the ascent continues to the end, from the better dual point.
+    promises. Estimates may be far too low, where rows are separable and columns uneven: so Newton's method is left too,
+    once it has taken twice its estimate and more than the ascent lacked, and the ascent continues, for as long as it is
+    thought to lack less than twice that. A run costs no more than a few times the faster method. Where Newton's method
+    makes no more progress, the ascent continues to the end, from the better dual point.
 
     Work is counted in rows, not measured by a clock: a run decides the same each time.
 
@@ -150,7 +155,10 @@ class Switch(Solver[P, SwitchState]):
             if by_newton:
                 done = a_pass - due  # the first iteration of a step does all of it
                 if steps := steps_begun(done + n, a_step) - steps_begun(done, a_step):
+                    reads = problem.reads
                     state = state._replace(newton=method.advance(problem, own, steps))
+                    passes = (problem.reads - reads) / max(1, problem.pass_cells)
+                    watch["newton_work"] += max(passes, steps * step_price(self, problem))
             else:
                 before = own.t
                 own = method.advance(problem, own, n)
@@ -182,7 +190,9 @@ class Switch(Solver[P, SwitchState]):
         if watch.by_newton:
             watch.switches += 1
             return self._begin_newton(problem, state, answer)
-        watch.switches, watch.newton_gap = 2, watch.gap  # who made no more progress is not tried again
+        watch.newton_gap = watch.gap
+        if self.newton.pause(problem, state.newton) == 0:
+            watch.switches = 2  # a method that made no more progress is not tried again
         known = watch.gap < math.inf and math.log(max(watch.gap, EPS)) < watch.log_gap
         if state.ascent is not None and not known:
             return state  # Newton's method has got no further: the ascent continues where it was
@@ -242,8 +252,9 @@ class Switch(Solver[P, SwitchState]):
 
 
 FIRST_WATCH = scalars(
-    **dict(t=0, switches=0, due=0, passes=0.0, before=0.0, by_newton=False, switch_due=False, ended=False),
-    **dict.fromkeys(("gap", "newton_gap", "log_gap", "passes_log", "before_log"), math.inf),
+    **dict(t=0, switches=0, due=0, passes=0.0, before=0.0, newton_work=0.0),
+    **dict(by_newton=False, switch_due=False, ended=False),
+    **dict.fromkeys(("gap", "newton_gap", "left", "log_gap", "passes_log", "before_log"), math.inf),
 )
 
 
@@ -270,6 +281,13 @@ def step_length(solver: Switch[P], problem: P) -> int:
     return max(1, solver.ascent.cost(problem).a_pass // solver.newton.cost(problem).a_pass)
 
 
+def step_price(solver: Switch[P], problem: P) -> float:
+    """Passes of the ascent that a step of Newton's method is estimated to cost at least; 0 where no number is known."""
+    if not isinstance(solver.newton, Newton) or not isinstance(problem, Regularized):
+        return 0.0
+    return solver._price(problem) / newton_steps(problem)
+
+
 def steps_begun(iterations: int, a_step: int) -> int:
     """Newton steps that have begun after some iterations, of which each step has `a_step`."""
     return -(-iterations // a_step)
@@ -291,8 +309,10 @@ def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
     """Evaluate the gap, and decide whether the other method continues."""
     watch, last, (method, own) = state.watch, state.watch.switches >= 2, running(solver, state)
     watch["gap"] = gap = float(gap_of(method.estimate(problem, own)))
+    price = min(solver._price(problem), PATIENCE)
     if watch.by_newton:
-        watch["switch_due"] = not last and gap > FINEST and method.pause(problem, own) == 0
+        ended = method.pause(problem, own) == 0 or watch.newton_work > max(MOST_PRICES * price, float(watch.left))
+        watch["switch_due"] = not last and gap > FINEST and ended
         return gap
     if last or not 0.0 < gap < math.inf:
         return gap
@@ -306,7 +326,8 @@ def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
         # Subspace steps keep the rate up, as conjugate gradients do; so do Newton steps over the free weights.
         steady = getattr(solver.ascent, "acceleration", "none") == "subspace" or getattr(solver.ascent, "newton", False)
         left = passes_left(passes, rate, log_gap - log_tol, steady)
-        due = is_slow(passes, left, min(solver._price(problem), PATIENCE))
+        due = is_slow(passes, left, max(price, MOST_PRICES * watch.newton_work))
+        watch.left = left
     if watch.passes_log == math.inf:
         watch.passes, watch.passes_log, watch.before, watch.before_log = passes, log_gap, passes, log_gap
         return gap
@@ -322,7 +343,7 @@ def is_slow(work: float, left: float, price: float) -> bool:
 
     It is judged once its rate is known, and never kept for more than twice the price: rates tend to promise too much.
     """
-    return work > EARLY * price and (left > price or work > 2.0 * price)
+    return work > EARLY * price and (left > price or work > MOST_PRICES * price)
 
 
 def passes_left(k: float, rate: float, wanted: float, steady: bool = False) -> float:

@@ -2,11 +2,12 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from hinge.compiled import Scalars
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
-from hinge.problems.svm.losses import epsilon_insensitive
+from hinge.problems.svm.losses import SQUARED_HINGE, epsilon_insensitive
 from hinge.solvers import SDCA, Newton, Switch, solve
 from hinge.solvers.choice.cost_model import newton_cost
 from hinge.solvers.choice.switch import is_slow, passes_left
@@ -95,6 +96,26 @@ def test_a_run_cut_anywhere_is_the_same_across_the_turns():
     assert state.watch == whole.watch
     np.testing.assert_array_equal(state.newton.x, whole.newton.x)
     np.testing.assert_array_equal(state.ascent.v, whole.ascent.v)
+
+
+def test_newtons_method_is_left_where_it_costs_far_more_than_was_estimated():
+    """Separable rows and uneven columns: its products need hundreds of passes, which no size foretells."""
+    rng = np.random.default_rng(0)
+    n, d, cells = 3000, 1000, 12
+    columns = np.minimum(d - 1, (d * rng.random((n, cells)) ** 2.4).astype(np.int64))
+    X = sp.csr_array((rng.exponential(size=n * cells), columns.ravel(), np.arange(n + 1) * cells), shape=(n, d))
+    X.sum_duplicates()
+    score = X @ (rng.standard_normal(d) * (rng.random(d) < 0.1))
+    y, reads, states = np.where(score > np.median(score), 1, -1), [], []
+    for solver in (Switch(1e-3, ascent=SDCA(acceleration="subspace")), SDCA(acceleration="subspace"), Newton()):
+        made = Regularized(X, y, 1e-7, loss=SQUARED_HINGE)
+        result = run(made, solver)
+        assert result.status is Status.CONVERGED
+        reads.append(made.reads)
+        states.append(result.state)
+    assert reads[2] > 20 * reads[1] and reads[0] < 4 * reads[1]
+    watch = states[0].watch
+    assert watch.switches == 1 and not watch.by_newton and watch.newton_work > 2.0 * newton_cost(made) / pass_cost(made)
 
 
 def test_settings():
