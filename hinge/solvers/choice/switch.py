@@ -24,7 +24,7 @@ P = TypeVar("P", bound=Regularized | Multiclass)
 # `python benchmarks/regret.py --shapes 40` measures what these are worth.
 EARLY = 0.15  # share of Newton's price that is spent on the ascent before it is judged: its first gaps tell little
 GROWTH = 1.5  # the ascent is judged each time its passes have grown by this factor
-MOST_PRICES = 2.0  # prices of Newton's method that either method may cost before the other continues
+OVERRUN = 4.0  # times the estimates of both methods that Newton's method may cost before the ascent continues
 PATIENCE = 250.0  # passes within which the ascent should end, however little each costs: limits are given in passes
 FINEST = 1e-10  # a gap that rounding leaves to Newton's method, and that the ascent does not improve
 
@@ -76,9 +76,9 @@ class Switch(Solver[P, SwitchState]):
     is estimated beforehand (:mod:`hinge.solvers.choice.cost_model`). Where that is less it takes over; both are
     compared at each evaluation. Where the ascent has taken twice as much, Newton's method takes over whatever the rate
     promises. Estimates may be far too low, where rows are separable and columns uneven: so Newton's method is left too,
-    once it has taken twice its estimate and more than the ascent lacked, and the ascent continues, for as long as it is
-    thought to lack less than twice that. A run costs no more than a few times the faster method. Where Newton's method
-    makes no more progress, the ascent continues to the end, from the better dual point.
+    once it has taken four times its estimate and what the ascent seemed to lack, and the ascent continues, for as long
+    as it seems to lack less than that. Where Newton's method makes no more progress, the ascent continues to the end,
+    from the better dual point.
 
     Work is counted in rows, not measured by a clock: a run decides the same each time.
 
@@ -309,9 +309,10 @@ def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
     """Evaluate the gap, and decide whether the other method continues."""
     watch, last, (method, own) = state.watch, state.watch.switches >= 2, running(solver, state)
     watch["gap"] = gap = float(gap_of(method.estimate(problem, own)))
-    price = min(solver._price(problem), PATIENCE)
+    price = solver._price(problem)
     if watch.by_newton:
-        ended = method.pause(problem, own) == 0 or watch.newton_work > max(MOST_PRICES * price, float(watch.left))
+        dear = watch.newton_work > OVERRUN * max(price, float(watch.left))
+        ended = dear or method.pause(problem, own) == 0
         watch["switch_due"] = not last and gap > FINEST and ended
         return gap
     if last or not 0.0 < gap < math.inf:
@@ -326,7 +327,7 @@ def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
         # Subspace steps keep the rate up, as conjugate gradients do; so do Newton steps over the free weights.
         steady = getattr(solver.ascent, "acceleration", "none") == "subspace" or getattr(solver.ascent, "newton", False)
         left = passes_left(passes, rate, log_gap - log_tol, steady)
-        due = is_slow(passes, left, max(price, MOST_PRICES * watch.newton_work))
+        due = is_slow(passes, left, max(min(price, PATIENCE), float(watch.newton_work)))
         watch.left = left
     if watch.passes_log == math.inf:
         watch.passes, watch.passes_log, watch.before, watch.before_log = passes, log_gap, passes, log_gap
@@ -343,7 +344,7 @@ def is_slow(work: float, left: float, price: float) -> bool:
 
     It is judged once its rate is known, and never kept for more than twice the price: rates tend to promise too much.
     """
-    return work > EARLY * price and (left > price or work > MOST_PRICES * price)
+    return work > EARLY * price and (left > price or work > 2.0 * price)
 
 
 def passes_left(k: float, rate: float, wanted: float, steady: bool = False) -> float:
