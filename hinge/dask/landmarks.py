@@ -348,7 +348,7 @@ def _dual_bound(
     return task.lam * (gained - 0.5 * scale**2 * max(sq, 0.0)), max(0.0, task.lam * least * (1.0 - FEW * EPS))
 
 
-def _weights(problem: Regularized, r: np.ndarray, b: float, widths: Any, some: slice) -> np.ndarray:
+def _weights(problem: Regularized, r: np.ndarray, b: float, widths: float | np.ndarray, some: slice) -> np.ndarray:
     """The cα of some rows; a row for each of several widths."""
     e = 1.0 - problem.y[some] * (r[some] + b)
     return np.clip(0.5 + e / widths, 0.0, 1.0) * np.broadcast_to(problem.share(), (problem.n,))[some]

@@ -261,7 +261,7 @@ def _checked(X: Any, y: Any, weight: Any, targets: bool) -> Checked | None:
     return X, y, weight
 
 
-def _one_column(values: Any) -> np.ndarray:
+def _one_column(values: ArrayLike) -> np.ndarray:
     """Labels or weights, which a frame may hold as a table of one column."""
     values = np.asarray(values)
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar, Literal
-
-import numpy as np
 
 from hinge.display.figure import Figure, Panel, ReportTable, Value
 from hinge.experiments import registry
@@ -251,9 +250,9 @@ class Experiment:
 
 
 def median(values: Iterable[float]) -> float:
-    """The median; nan of no values."""
+    """The median; nan of no values, or if one is nan."""
     known = list(values)
-    return float(np.median(known)) if known else math.nan
+    return float(statistics.median(known)) if known and not any(map(math.isnan, known)) else math.nan
 
 
 def share_at_most(values: Iterable[float], level: float) -> float:

@@ -140,7 +140,7 @@ def test_a_worker_that_comes_late_and_one_that_leaves(monkeypatch, solver):
         model = LinearSVC(client=own, verbose=1, **settings)
         seen = []
 
-        def report(k, record, answer, problem):
+        def report(k, problem, record, answer):
             seen.append(len(own.nthreads()))
             if record.iteration == 1:
                 cluster.scale(2)

@@ -91,7 +91,7 @@ INSTEAD = {
 class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
     """Parts of `fit` and of predictions, for estimators with the parameters of `SVC`.
 
-    Parameters that only some of them have are class attributes here, with values that switch them off.
+    Parameters that only `SVC` has are class attributes here, with values that switch them off.
     """
 
     _constraints: ClassVar[Constraints]
@@ -114,14 +114,16 @@ class KernelMachine(KernelParameters, FittedHTML, ToSklearn):
 
     C: float
     slack: float | None = None
-    solver: str | Solver = "auto"
+    solver: str | Solver
     fit_intercept: bool
-    max_kernel_evals: int | None = None
-    target_error: float | None = None
+    max_kernel_evals: int | None
+    target_error: float | None
     max_memory: float | None = None
-    cache_folder: str | PathLike[str] | None = None
+    cache_folder: str | PathLike[str] | None
+    device: str | None
+    precision: Literal["float32", "tf32", "bf16"]
     multiclass: Literal["ovo", "ovr"] = "ovo"
-    warm_start: bool = False
+    warm_start: bool
     validation_fraction: float
 
     _loss: Loss = HINGE

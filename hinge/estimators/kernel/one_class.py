@@ -144,6 +144,9 @@ class OneClassSVM(CallbackSupportMixin, OneClassSVMParameters, NuMachine, Outlie
     array([1.78 , 2.055, 2.056, 2.056, 1.733])
     """
 
+    # Parameters of `SVC` that `KernelMachine` reads, and that this estimator does not have.
+    cache_folder = target_error = max_kernel_evals = None
+    solver, warm_start = "auto", False
     _one_vs_one = False
 
     _without_margin = (

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -150,7 +149,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):
         """Column j as a dense vector."""
         return self._signed(self.table.column(j).dense(self.n))
 
-    def _signed(self, values: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+    def _signed(self, values: np.ndarray, rows: slice | np.ndarray | int = slice(None)) -> np.ndarray:
         """Numbers of some functions, with their signs."""
         return values if self.signs is None else self.signs[rows] * values
 

@@ -92,6 +92,9 @@ class DeviceBatch(Batch):
         return found
 
 
+DeviceProblem = Member | DeviceBatch
+
+
 class LineSummary(NamedTuple):
     """What the host knows of a line: how far its problem is solved.
 
@@ -129,7 +132,7 @@ class DeviceBlockState(NamedTuple):
     `rows`    which points of the Gram the columns of each line are
     `known`   what is known of each line
     `terms`   upper bound on the additions to a response
-    `answers` of a batch, with responses in float64, by round
+    `answers` of a batch that has ended, with responses in float64
     `key`     of the random numbers
     `t`       rounds so far
     ========= ==========================================================================
@@ -139,7 +142,7 @@ class DeviceBlockState(NamedTuple):
     rows: "torch.Tensor"
     known: tuple[LineSummary, ...]
     terms: int
-    answers: dict[int, BatchSolution]
+    answers: BatchSolution | None
     key: np.uint64
     t: int
 
@@ -150,7 +153,7 @@ class DeviceBlockState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DeviceBlock(Solver[Any, DeviceBlockState]):
+class DeviceBlock(Solver[DeviceProblem, DeviceBlockState]):
     """Dual ascent over large blocks of points that never leave the GPU, to a certified gap.
 
     .. math:: \\max_\\beta\\ \\sum_i y_i\\beta_i - \\varepsilon|\\beta_i| - \\tfrac12\\beta^\\top K\\beta, \\qquad
@@ -235,13 +238,13 @@ class DeviceBlock(Solver[Any, DeviceBlockState]):
 
     # --- the first state ------------------------------------------------------------------
 
-    def init(self, problem: Any, seed: int = 0, start: Expansion | None = None) -> DeviceBlockState:
+    def init(self, problem: DeviceProblem, seed: int = 0, start: Expansion | None = None) -> DeviceBlockState:
         gram, members, key = _gram(problem), _members(problem), key_of(seed)
         rho = float(gram.diag.mean()) or 1.0
         if start is None:
             betas = [_first_point(self, member, key, rho) for member in members]
         else:
-            betas = [_point_near(problem, start)]
+            betas = [_point_near(members[0], start)]
         lines, rows = _placed(gram, [_dual_of(member) for member in members], betas), _rows_of(problem)
         used = max(int(np.count_nonzero(beta)) for beta in betas)
         if used and isinstance(problem, DeviceBatch):
@@ -253,27 +256,29 @@ class DeviceBlock(Solver[Any, DeviceBlockState]):
         if start is not None and isinstance(problem, KernelRegularized):
             _shorten(lines, problem.loss.epsilon)
         line = LineSummary((0.0,) * lines.sums.shape[1], lines.y.shape[1], rho, self.steps)
-        state = DeviceBlockState(lines, rows, (line,) * len(members), used, {}, key, 0)
+        state = DeviceBlockState(lines, rows, (line,) * len(members), used, None, key, 0)
         return _evaluated(problem, state, list(range(len(members))))
 
     # --- rounds ---------------------------------------------------------------------------
 
-    def advance(self, problem: Any, state: DeviceBlockState, n_iter: int) -> DeviceBlockState:
+    def advance(self, problem: DeviceProblem, state: DeviceBlockState, n_iter: int) -> DeviceBlockState:
         for _ in range(n_iter):
             left = self._unfinished(problem, state)
             if not left:
                 break
             state = self._round(problem, state, left)
+        if isinstance(problem, DeviceBatch) and not self._unfinished(problem, state):
+            return state._replace(answers=_answers(problem, state))
         return state
 
-    def _unfinished(self, problem: Any, state: DeviceBlockState) -> list[int]:
+    def _unfinished(self, problem: DeviceProblem, state: DeviceBlockState) -> list[int]:
         """The members that are neither done nor have stalled."""
         if isinstance(problem, DeviceBatch) and state.t >= ROUNDS:
             return []
         done = SURE * self.tol if self.tol else -1.0
         return [q for q, line in enumerate(state.known) if line.still < STILL and not line.gap <= done]
 
-    def _round(self, problem: Any, state: DeviceBlockState, left: list[int]) -> DeviceBlockState:
+    def _round(self, problem: DeviceProblem, state: DeviceBlockState, left: list[int]) -> DeviceBlockState:
         """A working set of each line: chosen, solved, and its change spread over all responses."""
         gram, lines, known = _gram(problem), state.lines, state.known
         drawn, cells = any(known[q].gap > UNIFORM for q in left), lines.y.numel()
@@ -286,7 +291,7 @@ class DeviceBlock(Solver[Any, DeviceBlockState]):
             for q in left:
                 problem.members[q].gram.evals += (values := _values(self, problem, state, q))
                 problem.members[q].gram.asked += values
-        state = state._replace(t=state.t + 1, terms=state.terms + largest + 1, answers={})
+        state = state._replace(t=state.t + 1, terms=state.terms + largest + 1, answers=None)
         state = _evaluated(problem, state, left)
         after = list(state.known)
         for which, balance in balances:
@@ -305,39 +310,36 @@ class DeviceBlock(Solver[Any, DeviceBlockState]):
 
     # --- answers --------------------------------------------------------------------------
 
-    def solution(self, problem: Any, state: DeviceBlockState) -> Expansion | BatchSolution:
-        """The best multiple of w; of a batch with responses in float64, computed once for each round."""
+    def solution(self, problem: DeviceProblem, state: DeviceBlockState) -> Expansion | BatchSolution:
+        """The best multiple of w; of a batch with responses in float64."""
         if isinstance(problem, DeviceBatch):
-            if state.t not in state.answers:
-                every = zip(problem.members, _gram(problem).host(state.lines.beta), state.known, strict=True)
-                state.answers[state.t] = BatchSolution(tuple(_answer(*one) for one in every))
-            return state.answers[state.t]
+            return _answers(problem, state) if state.answers is None else state.answers
         line, lines, n = state.known[0], state.lines, problem.n
         beta, path = (line.scale * problem.gram.host(one).reshape(-1, n).sum(0) for one in (lines.beta, lines.path))
         r = line.scale * problem.gram.host(lines.r[0, :n])
         return Expansion(beta, _bias(problem, line), r, path, state.terms + n + 2)
 
-    def refresh(self, problem: Any, state: DeviceBlockState) -> DeviceBlockState:
+    def refresh(self, problem: DeviceProblem, state: DeviceBlockState) -> DeviceBlockState:
         """Responses of β in float64: what was rounded so far is gone, and what follows is small."""
-        if isinstance(problem, DeviceBatch) or problem.gram.finer is None:
+        gram, n = _gram(problem), problem.n
+        if isinstance(problem, DeviceBatch) or (finer := gram.finer) is None:
             return state
-        gram, n = problem.gram, problem.n
         beta = gram.host(state.lines.beta).reshape(-1, n).sum(0)
-        used, before = np.flatnonzero(beta), gram.finer.evals
-        state.lines.r.view(-1, n).copy_(gram.finer.pass_over(used, beta[used], np.arange(n)))
-        gram.evals += gram.finer.evals - before
+        used, before = np.flatnonzero(beta), finer.evals
+        state.lines.r.view(-1, n).copy_(finer.pass_over(used, beta[used], np.arange(n)))
+        gram.evals += finer.evals - before
         state.lines.path.copy_(state.lines.beta.abs())
         return _evaluated(problem, state._replace(terms=len(used)), [0])
 
     # --- what the driver asks -------------------------------------------------------------
 
-    def estimate(self, problem: Any, state: DeviceBlockState) -> float:
+    def estimate(self, problem: DeviceProblem, state: DeviceBlockState) -> float:
         return max(line.gap for line in state.known)
 
-    def pause(self, problem: Any, state: DeviceBlockState) -> int:
+    def pause(self, problem: DeviceProblem, state: DeviceBlockState) -> int:
         return int(bool(self._unfinished(problem, state)))
 
-    def cost(self, problem: Any, state: DeviceBlockState | None = None) -> Cost:
+    def cost(self, problem: DeviceProblem, state: DeviceBlockState | None = None) -> Cost:
         members = _members(problem)
         if state is None:
             sizes = [min(_columns(member), self.size(member.n, 0, 0)) for member in members]
@@ -351,7 +353,7 @@ class DeviceBlock(Solver[Any, DeviceBlockState]):
 
 
 def _groups(
-    solver: DeviceBlock, problem: Any, state: DeviceBlockState, left: list[int]
+    solver: DeviceBlock, problem: DeviceProblem, state: DeviceBlockState, left: list[int]
 ) -> Iterator[tuple[int, list[int]]]:
     """Lines whose next working sets are equally large and take equally many steps, up to what fits into memory."""
     alike: dict[tuple[int, int], list[int]] = {}
@@ -365,7 +367,7 @@ def _groups(
 
 
 def _move(
-    problem: Any, state: DeviceBlockState, which: list[int], size: int, u: "torch.Tensor | None"
+    problem: DeviceProblem, state: DeviceBlockState, which: list[int], size: int, u: "torch.Tensor | None"
 ) -> "torch.Tensor":
     """A working set of this size for each of these lines; returns by how much their ρ should differ."""
     gram, known, epsilon = _gram(problem), [state.known[q] for q in which], problem.loss.epsilon
@@ -395,17 +397,17 @@ def _move(
     return balance
 
 
-def _size(solver: DeviceBlock, problem: Any, state: DeviceBlockState, q: int) -> int:
+def _size(solver: DeviceBlock, problem: DeviceProblem, state: DeviceBlockState, q: int) -> int:
     return min(state.lines.y.shape[1], next_size(solver, _gram(problem), _members(problem)[q].n, state.known[q]))
 
 
-def _values(solver: DeviceBlock, problem: Any, state: DeviceBlockState, q: int) -> int:
+def _values(solver: DeviceBlock, problem: DeviceProblem, state: DeviceBlockState, q: int) -> int:
     """Kernel values of the next round of a member."""
     size = _size(solver, problem, state, q)
     return size * (size + _members(problem)[q].n)
 
 
-def _evaluated(problem: Any, state: DeviceBlockState, which: list[int]) -> DeviceBlockState:
+def _evaluated(problem: DeviceProblem, state: DeviceBlockState, which: list[int]) -> DeviceBlockState:
     """The state with the biases, gaps, and numbers of points of these lines, which have made a round."""
     members, known = _members(problem), list(state.known)
     found = _gram(problem).host(look(state.lines, problem.loss.epsilon))
@@ -446,11 +448,11 @@ def balanced(rho: float, balance: float) -> float:
 # --- problems as lines ------------------------------------------------------------------------
 
 
-def _members(problem: Any) -> tuple[Any, ...]:
+def _members(problem: DeviceProblem) -> tuple[Member, ...]:
     return problem.members if isinstance(problem, DeviceBatch) else (problem,)
 
 
-def _gram(problem: Any) -> DeviceGram:
+def _gram(problem: DeviceProblem) -> DeviceGram:
     """The Gram that a problem is of; the members of a batch have one Gram."""
     assert isinstance(problem.gram, DeviceGram)
     return problem.gram
@@ -504,13 +506,13 @@ def _columns(problem: Member) -> int:
     return problem.sign.size if isinstance(problem, KernelLevels) else problem.n
 
 
-def _rows_of(problem: Any) -> "torch.Tensor":
+def _rows_of(problem: DeviceProblem) -> "torch.Tensor":
     """Which points of the Gram the columns of each line are."""
     members = _members(problem)
     rows = np.zeros((len(members), max(map(_columns, members))), np.int64)
     for q, member in enumerate(members):
-        whole = member.gram.at is None or not isinstance(problem, DeviceBatch)
-        at = np.arange(member.n) if whole else member.gram.at
+        part = _gram(member).at if isinstance(problem, DeviceBatch) else None
+        at = np.arange(member.n) if part is None else part
         rows[q, : _columns(member)] = np.tile(at, _columns(member) // member.n)
     return _gram(problem).array(rows)
 
@@ -589,6 +591,11 @@ def _bias(problem: Member, line: LineSummary) -> float:
     if isinstance(problem, KernelLevels):
         return problem.bias_of(-np.array(problem.signs) * np.array(line.b))
     return line.scale * sum(line.b)
+
+
+def _answers(problem: DeviceBatch, state: DeviceBlockState) -> BatchSolution:
+    every = zip(problem.members, _gram(problem).host(state.lines.beta), state.known, strict=True)
+    return BatchSolution(tuple(_answer(*one) for one in every))
 
 
 def _answer(member: Member, beta: np.ndarray, line: LineSummary) -> Expansion:

@@ -123,7 +123,8 @@ def solve_blocks(
     low, high, narrow = lo.to(fast), hi.to(fast), None if width is None else width.to(fast)
     v, before = _walk(torch, Splitting(strength * M, fixed.to(fast), low, high, first.to(fast), narrow), steps)
     # Both residuals of the method in units of slopes, as of ADMM.
-    off, moved = ((v - before).norm(dim=1) / RELAXATION, _change(torch, before, v, low, high, narrow))
+    best, last = (_best(torch, one, low, high, narrow) for one in (v, before))
+    off, moved = (v - before).norm(dim=1) / RELAXATION, (best - last).norm(dim=1)
     size = K.diagonal(dim1=1, dim2=2).mean(1)
     balance = (off * size / (rho[:, 0] * moved).clamp(min=1e-30)).sqrt()
     v = v.to(e.dtype)
@@ -227,11 +228,6 @@ def _best(
 ) -> "torch.Tensor":
     """Π(v)."""
     return torch.clamp(v if width is None else v - torch.clamp(v, -width, width), lo, hi)
-
-
-def _change(torch: ModuleType, before: "torch.Tensor", v: "torch.Tensor", *box: Any) -> "torch.Tensor":
-    """How far Π(v) is from where it was."""
-    return (_best(torch, v, *box) - _best(torch, before, *box)).norm(dim=1)
 
 
 def _steps(torch: ModuleType, at: Splitting, steps: int) -> "torch.Tensor":
