@@ -7,7 +7,7 @@ pair needs some five rounds, each of which is a few milliseconds of a card that 
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -239,25 +239,19 @@ class DeviceBlock(Solver[DeviceProblem, DeviceBlockState]):
     # --- the first state ------------------------------------------------------------------
 
     def init(self, problem: DeviceProblem, seed: int = 0, start: Expansion | None = None) -> DeviceBlockState:
-        gram, members, key = _gram(problem), _members(problem), key_of(seed)
-        rho = float(gram.diag.mean()) or 1.0
-        if start is None:
-            betas = [_first_point(self, member, key, rho) for member in members]
-        else:
+        """At zero, or near an answer; a ν-SVM begins with the first iteration, whose kernel values are counted."""
+        gram, members = _gram(problem), _members(problem)
+        betas = [np.zeros(_columns(member)) for member in members]
+        if start is not None:
             betas = [_point_near(members[0], start)]
-        lines, rows = _placed(gram, [_dual_of(member) for member in members], betas), _rows_of(problem)
-        used = max(int(np.count_nonzero(beta)) for beta in betas)
-        if used and isinstance(problem, DeviceBatch):
-            lines.r.copy_(gram.sums(rows, rows, lines.beta))
-        elif used:
-            beta = betas[0].reshape(-1, problem.n).sum(0)
-            at = np.flatnonzero(beta)
-            lines.r.view(-1, problem.n).copy_(gram.pass_over(at, beta[at], np.arange(problem.n)))
-        if start is not None and isinstance(problem, KernelRegularized):
-            _shorten(lines, problem.loss.epsilon)
+        lines, rho = _placed(gram, [_dual_of(member) for member in members], betas), float(gram.diag.mean()) or 1.0
         line = LineSummary((0.0,) * lines.sums.shape[1], lines.y.shape[1], rho, self.steps)
-        state = DeviceBlockState(lines, rows, (line,) * len(members), used, None, key, 0)
-        return _evaluated(problem, state, list(range(len(members))))
+        state = DeviceBlockState(lines, _rows_of(problem), (line,) * len(members), 0, None, key_of(seed), 0)
+        if start is not None:
+            state = _with_responses(problem, state)
+            if isinstance(problem, KernelRegularized):
+                _shorten(lines, problem.loss.epsilon)
+        return state if _is_to_begin(problem, state) else _evaluated(problem, state, list(range(len(members))))
 
     # --- rounds ---------------------------------------------------------------------------
 
@@ -266,7 +260,7 @@ class DeviceBlock(Solver[DeviceProblem, DeviceBlockState]):
             left = self._unfinished(problem, state)
             if not left:
                 break
-            state = self._round(problem, state, left)
+            state = _begun(self, problem, state) if _is_to_begin(problem, state) else self._round(problem, state, left)
         if isinstance(problem, DeviceBatch) and not self._unfinished(problem, state):
             return state._replace(answers=_answers(problem, state))
         return state
@@ -346,6 +340,10 @@ class DeviceBlock(Solver[DeviceProblem, DeviceBlockState]):
         else:
             sizes = [_size(self, problem, state, q) for q in range(len(members))]
         values = sum(size * (size + member.n) for size, member in zip(sizes, members, strict=True))
+        if isinstance(members[0], KernelLevels) and (state is None or _is_to_begin(problem, state)):
+            values = sum(
+                member.n**2 + (some := min(member.n, self.most // 4)) * (some + member.n) for member in members
+            )
         return Cost(kernel_values=values, a_pass=max(1, members[0].n // max(1, sizes[0])))
 
 
@@ -517,10 +515,8 @@ def _rows_of(problem: DeviceProblem) -> "torch.Tensor":
     return _gram(problem).array(rows)
 
 
-def _first_point(solver: DeviceBlock, problem: Member, key: np.uint64, rho: float) -> np.ndarray:
-    """The first β: zero; of a ν-SVM the answer for a random subset, and what each other point needs on its own."""
-    if isinstance(problem, KernelRegularized):
-        return np.zeros(problem.n)
+def _first_point(solver: DeviceBlock, problem: KernelLevels, key: np.uint64, rho: float) -> np.ndarray:
+    """A feasible β: the answer for a random subset, and what each other point needs on its own."""
     gram, alpha = _apart(problem), np.zeros(problem.sign.shape)
     order = mixed_order(problem, draw_units(key, 0, problem.n))
     some, others = order[: solver.most // 4], order[solver.most // 4 :]
@@ -540,6 +536,36 @@ def _first_point(solver: DeviceBlock, problem: Member, key: np.uint64, rho: floa
         if gram is not problem.gram:
             problem.gram.evals += gram.evals - before
     return (problem.sign * alpha).ravel()
+
+
+def _is_to_begin(problem: DeviceProblem, state: DeviceBlockState) -> bool:
+    """Whether this is a ν-SVM without a feasible point as yet."""
+    return isinstance(_members(problem)[0], KernelLevels) and state.t == 0 and state.terms == 0
+
+
+def _begun(solver: DeviceBlock, problem: DeviceProblem, state: DeviceBlockState) -> DeviceBlockState:
+    """The first iteration of a ν-SVM: a feasible point."""
+    members, rho = _members(problem), state.known[0].rho
+    betas = [_first_point(solver, cast(KernelLevels, member), state.key, rho) for member in members]
+    lines = _placed(_gram(problem), [_dual_of(member) for member in members], betas)
+    state = _with_responses(problem, state._replace(lines=lines))
+    if isinstance(problem, DeviceBatch):  # the Gram of all members counts on its own
+        for member in members:
+            member.gram.evals, member.gram.asked = member.gram.evals + member.n**2, member.gram.asked + member.n**2
+    return _evaluated(problem, state._replace(t=1), list(range(len(members))))
+
+
+def _with_responses(problem: DeviceProblem, state: DeviceBlockState) -> DeviceBlockState:
+    """The state with the responses of its β."""
+    gram, lines = _gram(problem), state.lines
+    beta = gram.host(lines.beta)
+    if isinstance(problem, DeviceBatch):
+        lines.r.copy_(gram.sums(state.rows, state.rows, lines.beta))
+    else:
+        beta = beta.reshape(-1, problem.n).sum(0)
+        used = np.flatnonzero(beta)
+        lines.r.view(-1, problem.n).copy_(gram.pass_over(used, beta[used], np.arange(problem.n)))
+    return state._replace(terms=max(1, int(np.count_nonzero(beta, axis=-1).max())))
 
 
 def _point_near(problem: Member, start: Expansion) -> np.ndarray:

@@ -249,6 +249,16 @@ def test_a_run_of_a_nu_svm_begins_where_an_answer_is(points):
         assert again.n_iter <= 1 and again.certificate.gap <= 1e-3
 
 
+@pytest.mark.parametrize("kind", ["classes", "targets", "one class"])
+def test_kernel_values_of_a_nu_svm_are_limited_from_the_first_on(points, kind):
+    X, _ = points
+    for most, begins in ((10_000, False), (500_000, True)):
+        problem = nu_problem(kind, device.DeviceGram(X, Gaussian(0.3), "cpu"), X, False)
+        result = solve(problem, DeviceBlock(block=64, most=128), stop=Stop(1e-9, max_kernel_evals=most))
+        assert result.status is Status.MAX_KERNEL_EVALS and problem.kernel_evals <= most
+        assert (result.n_iter > 0) == begins
+
+
 def test_pairs_of_nu_svms_are_solved_together(classes):
     gram = device.DeviceGram(classes, Gaussian(0.2), "cpu")
     problems = pairs_of(gram, nu=0.4)
