@@ -251,7 +251,7 @@ class DeviceBlock(Solver[DeviceProblem, DeviceBlockState]):
             state = _with_responses(problem, state)
             if isinstance(problem, KernelRegularized):
                 _shorten(lines, problem.loss.epsilon)
-        return state if _is_to_begin(problem, state) else _evaluated(problem, state, list(range(len(members))))
+        return state if _is_to_begin(problem, state) else _evaluate_lines(problem, state, list(range(len(members))))
 
     # --- rounds ---------------------------------------------------------------------------
 
@@ -260,7 +260,11 @@ class DeviceBlock(Solver[DeviceProblem, DeviceBlockState]):
             left = self._unfinished(problem, state)
             if not left:
                 break
-            state = _begun(self, problem, state) if _is_to_begin(problem, state) else self._round(problem, state, left)
+            state = (
+                _begin_levels(self, problem, state)
+                if _is_to_begin(problem, state)
+                else self._round(problem, state, left)
+            )
         if isinstance(problem, DeviceBatch) and not self._unfinished(problem, state):
             return state._replace(answers=_answers(problem, state))
         return state
@@ -286,7 +290,7 @@ class DeviceBlock(Solver[DeviceProblem, DeviceBlockState]):
                 problem.members[q].gram.evals += (values := _values(self, problem, state, q))
                 problem.members[q].gram.asked += values
         state = state._replace(t=state.t + 1, terms=state.terms + largest + 1, answers=None)
-        state = _evaluated(problem, state, left)
+        state = _evaluate_lines(problem, state, left)
         after = list(state.known)
         for which, balance in balances:
             for q, own in zip(which, gram.host(balance).tolist(), strict=True):
@@ -323,7 +327,7 @@ class DeviceBlock(Solver[DeviceProblem, DeviceBlockState]):
         state.lines.r.view(-1, n).copy_(finer.pass_over(used, beta[used], np.arange(n)))
         gram.evals += finer.evals - before
         state.lines.path.copy_(state.lines.beta.abs())
-        return _evaluated(problem, state._replace(terms=len(used)), [0])
+        return _evaluate_lines(problem, state._replace(terms=len(used)), [0])
 
     # --- what the driver asks -------------------------------------------------------------
 
@@ -405,7 +409,7 @@ def _values(solver: DeviceBlock, problem: DeviceProblem, state: DeviceBlockState
     return size * (size + _members(problem)[q].n)
 
 
-def _evaluated(problem: DeviceProblem, state: DeviceBlockState, which: list[int]) -> DeviceBlockState:
+def _evaluate_lines(problem: DeviceProblem, state: DeviceBlockState, which: list[int]) -> DeviceBlockState:
     """The state with the biases, gaps, and numbers of points of these lines, which have made a round."""
     members, known = _members(problem), list(state.known)
     found = _gram(problem).host(look(state.lines, problem.loss.epsilon))
@@ -543,7 +547,7 @@ def _is_to_begin(problem: DeviceProblem, state: DeviceBlockState) -> bool:
     return isinstance(_members(problem)[0], KernelLevels) and state.t == 0 and state.terms == 0
 
 
-def _begun(solver: DeviceBlock, problem: DeviceProblem, state: DeviceBlockState) -> DeviceBlockState:
+def _begin_levels(solver: DeviceBlock, problem: DeviceProblem, state: DeviceBlockState) -> DeviceBlockState:
     """The first iteration of a ν-SVM: a feasible point."""
     members, rho = _members(problem), state.known[0].rho
     betas = [_first_point(solver, cast(KernelLevels, member), state.key, rho) for member in members]
@@ -552,7 +556,7 @@ def _begun(solver: DeviceBlock, problem: DeviceProblem, state: DeviceBlockState)
     if isinstance(problem, DeviceBatch):  # the Gram of all members counts on its own
         for member in members:
             member.gram.evals, member.gram.asked = member.gram.evals + member.n**2, member.gram.asked + member.n**2
-    return _evaluated(problem, state._replace(t=1), list(range(len(members))))
+    return _evaluate_lines(problem, state._replace(t=1), list(range(len(members))))
 
 
 def _with_responses(problem: DeviceProblem, state: DeviceBlockState) -> DeviceBlockState:
