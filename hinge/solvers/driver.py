@@ -284,7 +284,8 @@ class _Run:
             stopped = self.evaluate(final=status is not None or pause <= 0)
             if stopped or status:
                 return stopped or status  # type: ignore[return-value]
-            # Twice: a run that ends by itself says so by no iterations, and continues if its certificate failed.
+            # `advance` may make no iteration once, to say that it expects to be done; if its certificate fails, and it
+            # makes none again, it is stuck.
             if pause <= 0 or idle > 1:
                 return self.solver.status_at_end
 
@@ -399,13 +400,12 @@ class _Run:
         # From time to time, in case the estimate is wrong.
         seldom = self.at_mark if self.ends_itself else evaluations >= 32 and evaluations & (evaluations - 1) == 0
         check_anyway = seldom and not solver.exact_estimate
-        # A run that ends by itself does so where it would if nobody watched it.
+        # A watched run of a solver that ends itself has records without certificates until the solver has stopped.
         due = final or self.ended_early or not self.ends_itself
         promising = due and stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.certify_below
         ended = None
-        # The solver may have given a certificate already.
-        certified = self.last_estimate[0] == self.state.t and isinstance(self.last_estimate[1], Certificate)
-        if final or promising or certified or (check_anyway and stop.tol > 0):
+        solver_certified = self.last_estimate[0] == self.state.t and isinstance(self.last_estimate[1], Certificate)
+        if final or promising or solver_certified or (check_anyway and stop.tol > 0):
             certificate = self.certify()
             gap, objective = certificate.gap, certificate.objective
             if promising and np.isnan(gap):

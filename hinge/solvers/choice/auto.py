@@ -129,7 +129,7 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
     path, why = central_path_cost(problem, tol), f"{n} rows of {d} features: a dozen Newton steps in compiled code"
     if path < MONITORING * STEP:
         return Choice(CentralPath(tol), why)
-    if Newton().rejects(problem):
+    if Newton().rejects(problem):  # more features than `MOST_FEATURES`
         return Choice(ascent_for(tol), f"{d} features are many for {n} rows")
     stiff = stiffness(problem)
     ascent, newton, ns_of_pass = ascent_cost(problem, tol, stiff), newton_cost(problem), pass_cost(problem)
