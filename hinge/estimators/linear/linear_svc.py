@@ -157,8 +157,8 @@ class LinearSVC(
     stop_reason_ : str
         Why the fit ended: "converged", "target", "max_time", ...
     solver_ : Solver
-        The solver that ran: with "auto" the one that `hinge.solvers.choose` gives, with its reason; `Switch` has run one
-        method or two.
+        The solver that ran: with "auto" the one that `hinge.solvers.choose` gives, with its reason. `Switch` has run
+        one method or two.
     history_ : list of Record, or list of such lists
         One record each time the answer was evaluated; a list for each class if there are more than two.
     dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
