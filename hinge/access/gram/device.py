@@ -210,7 +210,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
 
     # --- what solvers use -----------------------------------------------------------------
 
-    @property
+    @cached_property
     def diag(self) -> np.ndarray:
         """K(x, x) of every point."""
         return self.host(self.kernel.diag(self._sq.clone())).astype(np.float64)
@@ -256,7 +256,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     def part(self, i: np.ndarray) -> "DeviceGram":
         """The Gram matrix of some of the points, which are copied when they are first used."""
         part = copy.copy(self)
-        for name in ("_points", "_sq", "_given"):
+        for name in ("_points", "_sq", "_given", "diag"):
             part.__dict__.pop(name, None)
         part.n, part.evals, part.asked, part._sent, part._finer = len(i), 0, 0, {}, None
         part._origin, part.at = self.origin, np.asarray(i) if self.at is None else self.at[i]

@@ -200,7 +200,8 @@ class Switch(Solver[P, SwitchState]):
 
     def _begin_newton(self, problem: P, state: SwitchState, answer: Solution) -> SwitchState:
         """Newton's method at the answer of the ascent; or anew, if its own beginning is a sample, which is quicker."""
-        anew = isinstance(self.newton, Newton) and begins_with(cast(Regularized, problem)) < problem.n
+        first = state.newton is None
+        anew = first and isinstance(self.newton, Newton) and begins_with(cast(Regularized, problem)) < problem.n
         return state._replace(newton=self.newton.init(problem, int(state.seed), None if anew else answer))
 
     def solution(self, problem: P, state: SwitchState) -> Solution:
@@ -312,8 +313,8 @@ def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
     price = solver._price(problem)
     if watch.by_newton:
         dear = watch.newton_work > OVERRUN * max(price, float(watch.left))
-        ended = dear or method.pause(problem, own) == 0
-        watch["switch_due"] = not last and gap > FINEST and ended
+        stalled, again = method.pause(problem, own) == 0, watch.newton_gap < math.inf  # it was left before
+        watch["switch_due"] = gap > FINEST and ((dear and not last) or (stalled and (again or not last)))
         return gap
     if last or not 0.0 < gap < math.inf:
         return gap

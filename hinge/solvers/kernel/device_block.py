@@ -25,7 +25,7 @@ from hinge.solvers.kernel.block_dual import UNIFORM
 from hinge.solvers.kernel.device_rounds import Lines, Seen, best_biases, first_sets, look, move, working_sets
 from hinge.solvers.kernel.douglas_rachford import AT_ONCE
 from hinge.solvers.kernel.level_blocks import completed, first_weights, mixed_order
-from hinge.solvers.kernel.stalling import STILL, gains
+from hinge.solvers.kernel.stalling import STILL, gains, lacks_margin
 
 if TYPE_CHECKING:
     import torch
@@ -49,6 +49,8 @@ GAINS = 0.2
 SURE = 0.9
 """Fraction of the tolerance that the gap should have before its rounding is known."""
 
+LEAST = 32
+"""Points of the subset with which a ν-SVM begins, at least."""
 ROUNDS = 24
 """Rounds of a batch after which other members are left to runs of their own, whose responses are made anew."""
 
@@ -108,6 +110,7 @@ class LineSummary(NamedTuple):
     `gap`     the relative gap
     `dual`    the dual objective
     `still`   rounds in a row that gained nothing
+    `spread`  mean squared distance of points from their mean; zero where no margin is too small to go on
     `t`       rounds so far
     ========= ==========================================================================
     """
@@ -121,6 +124,7 @@ class LineSummary(NamedTuple):
     gap: float = np.inf
     dual: float = -np.inf
     still: int = 0
+    spread: float = 0.0
     t: int = 0
 
 
@@ -295,7 +299,7 @@ class DeviceBlock(Solver[DeviceProblem, DeviceBlockState]):
         for which, balance in balances:
             for q, own in zip(which, gram.host(balance).tolist(), strict=True):
                 line = after[q]
-                slow = line.t > 1 and line.gap > (1.0 - GAINS) * known[q].gap
+                slow = line.t > 1 and (line.gap > (1.0 - GAINS) * known[q].gap or line.gap == np.inf)
                 steps = min(2 * line.steps, PATIENCE * self.steps) if slow else line.steps
                 after[q] = line._replace(rho=balanced(line.rho, own), steps=steps)
         return state._replace(known=tuple(after))
@@ -345,9 +349,8 @@ class DeviceBlock(Solver[DeviceProblem, DeviceBlockState]):
             sizes = [_size(self, problem, state, q) for q in range(len(members))]
         values = sum(size * (size + member.n) for size, member in zip(sizes, members, strict=True))
         if isinstance(members[0], KernelLevels) and (state is None or _is_to_begin(problem, state)):
-            values = sum(
-                member.n**2 + (some := min(member.n, self.most // 4)) * (some + member.n) for member in members
-            )
+            firsts = [_first_size(member, self.most) for member in members]
+            values = sum(m * (m + one.n) + one.n**2 for m, one in zip(firsts, members, strict=True))
         return Cost(kernel_values=values, a_pass=max(1, members[0].n // max(1, sizes[0])))
 
 
@@ -519,27 +522,32 @@ def _rows_of(problem: DeviceProblem) -> "torch.Tensor":
     return _gram(problem).array(rows)
 
 
-def _first_point(solver: DeviceBlock, problem: KernelLevels, key: np.uint64, rho: float) -> np.ndarray:
-    """A feasible β: the answer for a random subset, and what each other point needs on its own."""
-    gram, alpha = _apart(problem), np.zeros(problem.sign.shape)
-    order = mixed_order(problem, draw_units(key, 0, problem.n))
-    some, others = order[: solver.most // 4], order[solver.most // 4 :]
+def _first_size(problem: Member, most: int) -> int:
+    """Points of the subset with which a ν-SVM begins."""
+    return min(problem.n, max(LEAST, most // 4))
+
+
+def _first_point(solver: DeviceBlock, problem: KernelLevels, key: np.uint64, rho: float) -> tuple[np.ndarray, float]:
+    """A feasible β: the answer for a random subset, and what each other point needs on its own; and the spread."""
+    gram, alpha, n = _apart(problem), np.zeros(problem.sign.shape), problem.n
+    order, before = mixed_order(problem, draw_units(key, 0, n)), gram.evals
+    some, others = np.split(order, [_first_size(problem, solver.most)])
     alpha[:, some] = first_weights(problem, some)
+    sign, copies = problem.sign[:, some], len(alpha)
+    lines = _placed(gram, [_dual_of(problem, some)], [(sign * alpha[:, some]).ravel()])
+    lines = lines._replace(sums=(lines.groups * lines.beta[:, :, None]).sum(1))
+    block = gram.among(gram.array(some))
+    K = block.repeat(copies, copies)[None]
+    lines.r.copy_(lines.beta.to(K.dtype) @ K[0])
+    work = gram.xp.arange(K.shape[1], device=lines.r.device)[None]
+    move(lines, work, K, best_biases(lines), lines.r.new_full((1, 1), rho), LARGER * solver.steps)
+    beta = gram.host(lines.beta)[0].reshape(sign.shape)
+    alpha[:, some] = np.abs(beta)
     if len(others):
-        sign, points, before = problem.sign[:, some], np.tile(some, len(alpha)), gram.evals
-        lines = _placed(gram, [_dual_of(problem, some)], [(sign * alpha[:, some]).ravel()])
-        lines = lines._replace(sums=(lines.groups * lines.beta[:, :, None]).sum(1))
-        K = gram.among(gram.array(points))[None]
-        lines.r.copy_(lines.beta.to(K.dtype) @ K[0])
-        work = gram.xp.arange(len(points), device=lines.r.device)[None]
-        move(lines, work, K, best_biases(lines), lines.r.new_full((1, 1), rho), LARGER * solver.steps)
-        beta = gram.host(lines.beta)[0]
-        alpha[:, some] = np.abs(beta).reshape(sign.shape)
-        r = gram.host(gram.combine(points, beta)) * (problem.n / len(some))
+        r = gram.host(gram.combine(some, beta.sum(0))) * (n / len(some))
         alpha[:, others] = first_weights(problem, others, r[others])
-        if gram is not problem.gram:
-            problem.gram.evals += gram.evals - before
-    return (problem.sign * alpha).ravel()
+    _bill(problem, gram, before)
+    return (problem.sign * alpha).ravel(), float(block.diagonal().mean() - block.mean())
 
 
 def _is_to_begin(problem: DeviceProblem, state: DeviceBlockState) -> bool:
@@ -549,27 +557,36 @@ def _is_to_begin(problem: DeviceProblem, state: DeviceBlockState) -> bool:
 
 def _begin_levels(solver: DeviceBlock, problem: DeviceProblem, state: DeviceBlockState) -> DeviceBlockState:
     """The first iteration of a ν-SVM: a feasible point."""
-    members, rho = _members(problem), state.known[0].rho
-    betas = [_first_point(solver, cast(KernelLevels, member), state.key, rho) for member in members]
+    members, rho = cast(tuple[KernelLevels, ...], _members(problem)), state.known[0].rho
+    betas, spreads = zip(*[_first_point(solver, member, state.key, rho) for member in members], strict=True)
     lines = _placed(_gram(problem), [_dual_of(member) for member in members], betas)
-    state = _with_responses(problem, state._replace(lines=lines))
-    if isinstance(problem, DeviceBatch):  # the Gram of all members counts on its own
-        for member in members:
-            member.gram.evals, member.gram.asked = member.gram.evals + member.n**2, member.gram.asked + member.n**2
-    return _evaluate_lines(problem, state._replace(t=1), list(range(len(members))))
+    known = [
+        line._replace(spread=spread if len(member.signs) == 2 and not member.loss.two_sided else 0.0)
+        for line, member, spread in zip(state.known, members, spreads, strict=True)
+    ]
+    state = _with_responses(problem, state._replace(lines=lines, known=tuple(known), t=1))
+    return _evaluate_lines(problem, state, list(range(len(members))))
 
 
 def _with_responses(problem: DeviceProblem, state: DeviceBlockState) -> DeviceBlockState:
-    """The state with the responses of its β."""
-    gram, lines = _gram(problem), state.lines
-    beta = gram.host(lines.beta)
-    if isinstance(problem, DeviceBatch):
-        lines.r.copy_(gram.sums(state.rows, state.rows, lines.beta))
-    else:
-        beta = beta.reshape(-1, problem.n).sum(0)
+    """The state with the responses of its β, by kernel rows of those that are not zero."""
+    terms, r = 1, state.lines.r
+    for q, (member, every) in enumerate(zip(_members(problem), _gram(problem).host(state.lines.beta), strict=True)):
+        own = _apart(member) if isinstance(problem, DeviceBatch) else _gram(problem)
+        beta, before = every[: _columns(member)].reshape(-1, member.n).sum(0), own.evals
         used = np.flatnonzero(beta)
-        lines.r.view(-1, problem.n).copy_(gram.pass_over(used, beta[used], np.arange(problem.n)))
-    return state._replace(terms=max(1, int(np.count_nonzero(beta, axis=-1).max())))
+        r[q, : _columns(member)].view(-1, member.n).copy_(own.pass_over(used, beta[used], np.arange(member.n)))
+        _bill(member, own, before)
+        terms = max(terms, len(used))
+    return state._replace(terms=terms)
+
+
+def _bill(member: Member, own: DeviceGram, before: int) -> None:
+    """Count what a copy of a member's Gram has computed."""
+    if own is not member.gram:
+        member.gram.evals, member.gram.asked = (
+            count + own.evals - before for count in (member.gram.evals, member.gram.asked)
+        )
 
 
 def _point_near(problem: Member, start: Expansion) -> np.ndarray:
@@ -593,7 +610,8 @@ def _at_levels(problem: KernelLevels, line: LineSummary, seen: Seen) -> LineSumm
     primal, dual = 0.5 * seen.sq + seen.loss, seen.linear - 0.5 * seen.sq
     gap = problem.error(max(primal - dual, 0.0), seen.sq, seen.linear)
     moves = gains(dual, line.dual, abs(seen.linear) + 0.5 * abs(seen.sq), primal - dual, 1.0)
-    still = STILL if problem.vanishes(seen.sq) else 0 if moves else line.still + 1
+    none = problem.vanishes(seen.sq) or lacks_margin(seen.sq, primal - dual, problem.mass, line.spread)
+    still = STILL if none else 0 if moves else line.still + 1
     return line._replace(b=seen.b, gap=gap, dual=max(dual, line.dual), still=still)
 
 

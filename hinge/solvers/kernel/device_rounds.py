@@ -176,7 +176,8 @@ def best_biases(lines: Lines, epsilon: float = 0.0) -> "torch.Tensor":
         at = (mass < (1.0 - 1e-12) * target).sum(1, keepdim=True).clamp(max=kinks.shape[1] - 1)
         here, after = kinks.gather(1, at), kinks.gather(1, (at + 1).clamp(max=kinks.shape[1] - 1))
         flat = ((mass.gather(1, at) - target).abs() <= 1e-12 * mass[:, -1:]) & after.isfinite()
-        b[:, g : g + 1] = torch.where(flat, 0.5 * (here + after), here)
+        best = torch.where(flat, 0.5 * (here + after), here)
+        b[:, g : g + 1] = torch.where(best.isfinite(), best, 0.0)  # no point of the group can move
     return b
 
 

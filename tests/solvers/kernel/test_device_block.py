@@ -14,7 +14,9 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import KernelNuClassification, KernelNuRegression, KernelRegularized
 from hinge.problems.svm.losses import HINGE, epsilon_insensitive
 from hinge.problems.svm.nu_forms import KernelOneClass
+from hinge.sampling import draw_units, key_of
 from hinge.solvers import BlockDual, DeviceBlock, FromLandmarks, LevelBlocks, choose, solve
+from hinge.solvers.kernel import level_blocks
 
 torch = pytest.importorskip("torch")
 device = importlib.import_module("hinge.access.gram.device")
@@ -257,6 +259,47 @@ def test_kernel_values_of_a_nu_svm_are_limited_from_the_first_on(points, kind):
         result = solve(problem, DeviceBlock(block=64, most=128), stop=Stop(1e-9, max_kernel_evals=most))
         assert result.status is Status.MAX_KERNEL_EVALS and problem.kernel_evals <= most
         assert (result.n_iter > 0) == begins
+
+
+@pytest.mark.parametrize("kind", ["classes", "targets", "one class"])
+@pytest.mark.parametrize("most", [2, 16])
+def test_tiny_working_sets_begin_with_points_of_every_class(points, kind, most):
+    X, _ = points
+    problem = nu_problem(kind, device.DeviceGram(X[:60], Gaussian(0.3), "cpu"), X[:60], False)
+    result = solve(problem, DeviceBlock(block=2, most=most), stop=Stop(1e-1, max_iter=20))
+    assert result.n_iter > 0 and np.isfinite(result.solution.beta).all()
+
+
+def test_a_class_without_weight_in_the_first_subset_does_no_harm(points):
+    """Then the subset has no mass of that class."""
+    X = np.random.default_rng(0).standard_normal((400, 3)).astype(np.float32)
+    y = np.where(np.arange(400) < 20, 1, -1)
+    order = level_blocks.mixed_order(
+        KernelNuClassification(Gram(as_points(X, Gaussian(0.5))), y, 0.01), draw_units(key_of(0), 0, 400)
+    )
+    weight = np.ones(400)
+    weight[[i for i in order[:32] if y[i] > 0]] = 0.0
+    problem = KernelNuClassification(device.DeviceGram(X, Gaussian(0.5), "cpu"), y, 0.02, weight=weight)
+    result = solve(problem, DeviceBlock(block=64, most=128), stop=Stop(1e-2, max_iter=200))
+    assert result.status is Status.CONVERGED
+
+
+def test_classes_that_overlap_for_this_nu_end_as_on_the_host(points):
+    """No margin is left: w = 0 is optimal but for what a Gaussian kernel tells apart."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((150, 3)), 2, axis=0).astype(np.float32)
+    y = np.tile([1, -1], 150)
+    problem = KernelNuClassification(device.DeviceGram(X, Gaussian(0.5), "cpu"), y, 0.01)
+    result = solve(problem, DeviceBlock(block=64, most=128), stop=Stop(1e-3, max_iter=500))
+    assert result.status is Status.STALLED and result.certificate.gap == np.inf
+
+
+def test_regressions_that_splitting_is_slow_for_are_left_to_pair_steps(points):
+    X, _ = points
+    gram = device.DeviceGram(X, Gaussian(0.3), "cpu")
+    targets = [np.sin(X[:, 0]), 1e4 * np.sin(X[:, 0])]
+    solvers = [choose(KernelNuRegression(gram, t, 0.3, C)).solver for t in targets for C in (1.0, 1e3)]
+    assert [type(one) for one in solvers] == [DeviceBlock, LevelBlocks, DeviceBlock, DeviceBlock]
 
 
 def test_pairs_of_nu_svms_are_solved_together(classes):
