@@ -51,6 +51,8 @@ SURE = 0.9
 
 LEAST = 32
 """Points of the subset with which a ν-SVM begins, at least."""
+WITHOUT_MARGIN = 64
+"""Rounds after which a ν-SVM whose answers have had no margin is given up: rounds that find one are some ten."""
 ROUNDS = 24
 """Rounds of a batch after which other members are left to runs of their own, whose responses are made anew."""
 
@@ -611,6 +613,7 @@ def _at_levels(problem: KernelLevels, line: LineSummary, seen: Seen) -> LineSumm
     gap = problem.error(max(primal - dual, 0.0), seen.sq, seen.linear)
     moves = gains(dual, line.dual, abs(seen.linear) + 0.5 * abs(seen.sq), primal - dual, 1.0)
     none = problem.vanishes(seen.sq) or lacks_margin(seen.sq, primal - dual, problem.mass, line.spread)
+    none |= gap == np.inf and line.t >= WITHOUT_MARGIN  # w = 0 has been no worse ever since: the dual falls slowly
     still = STILL if none else 0 if moves else line.still + 1
     return line._replace(b=seen.b, gap=gap, dual=max(dual, line.dual), still=still)
 
