@@ -192,7 +192,7 @@ class KernelProblem(Examples[Expansion]):
         return not self.gram.indefinite
 
     def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
-        """A certificate with less rounding error, if that is what keeps the gap above `wanted`, or from being finite.
+        """A certificate with less rounding error, if that is what keeps the gap above `wanted`, or from telling much.
 
         Responses whose errors add much to the gap are summed again, more accurately; the kernel values are billed.
         `gram.sharper()` lists the ways to do so, from cheap to accurate. Those of a linear kernel are summed by way of
@@ -213,7 +213,7 @@ class KernelProblem(Examples[Expansion]):
             self.again = Again(answer.beta.copy(), r, e)
             return self._bounds(answer.beta, r, e)
         for finer in self.gram.sharper():
-            if not found.gap > wanted or (found.gap < np.inf and found.unrounded > wanted):
+            if not found.gap > wanted or (found.unrounded > wanted and found.gap < max(1.0, 2.0 * found.unrounded)):
                 break
             if e is None:
                 r, e = r.copy(), self.off(answer)

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hinge import SVC
 from hinge.access import Gram, as_points
-from hinge.kernels import Gaussian, Sigmoid
+from hinge.kernels import Gaussian, Linear, Sigmoid
 from hinge.monitoring import Status, Stop
 from hinge.problems import KernelNuClassification, KernelNuRegression, KernelRegularized
 from hinge.problems.svm.losses import HINGE, epsilon_insensitive
@@ -64,6 +64,21 @@ def test_regression_has_the_optimum_of_the_host(points, where, bias, C, epsilon,
     assert ours.certificate.gap <= 1e-3
     assert ours.certificate.objective == pytest.approx(theirs.certificate.objective, rel=1.2e-3)
     assert isinstance(choose(problems[0]).solver, DeviceBlock)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("where", DEVICES)
+def test_rounding_makes_no_support_vectors_and_a_run_that_stalls_says_where(points, where):
+    """Points at the kink at zero stay there, and the last certificate is in float64, if the gap tells nothing else."""
+    X, _ = points
+    rng = np.random.default_rng(0)
+    X, y = X.astype(float), X[:, 0] - X[:, 1] + 0.05 * rng.standard_normal(len(X))
+    grams = device.DeviceGram(X, Linear(), where), Gram(as_points(X, Linear(), exact=True))
+    given = {"bias": "free", "loss": epsilon_insensitive(0.1)}
+    problems = [KernelRegularized.from_C(gram, y, 1.0, **given) for gram in grams]
+    ours, theirs = solve(problems[0], DeviceBlock(), stop=Stop(1e-10)), solve(problems[1], BlockDual(), stop=Stop(1e-9))
+    assert ours.status is Status.STALLED and 0.0 < ours.certificate.gap < 1e-3
+    assert np.flatnonzero(ours.solution.beta).tolist() == np.flatnonzero(theirs.solution.beta).tolist()
 
 
 def test_many_points_begin_with_landmarks():
