@@ -24,10 +24,11 @@ import numpy as np  # noqa: E402
 import scipy.sparse as sp  # noqa: E402
 
 from hinge import datasets  # noqa: E402
+from hinge.compiled import compiling_all  # noqa: E402
 from hinge.monitoring import Status, Stop  # noqa: E402
 from hinge.problems import Regularized  # noqa: E402
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE  # noqa: E402
-from hinge.solvers import SDCA, Newton, choose, solve  # noqa: E402
+from hinge.solvers import SDCA, CentralPath, FiniteNewton, Newton, choose, solve  # noqa: E402
 
 HOME = os.environ.get("HINGE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
 LAMS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
@@ -184,11 +185,12 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--most", type=float, default=20.0, help="seconds after which a run is cut off")
     args = parser.parse_args()
+    compiling_all.set(True)  # else small fits are interpreted at first
     regrets, unconverged, last = [], 0, ""
     for name, X, y, lam, tol in cases(args):
         if name != last:
-            for solver in (None, *RIVALS.values()):  # compiles
-                if solver is None or not solver.rejects(Regularized(X, y, 1.0)):
+            for solver in (None, CentralPath(), FiniteNewton(), *RIVALS.values()):  # compiles
+                if solver is None or not solver.rejects(Regularized(X, y, 1.0, loss=LOSSES[args.loss])):
                     run(X, y, 1.0, 0.1, LOSSES[args.loss], args.bias, solver, args.most)
             print(name, flush=True)
             last = name

@@ -39,6 +39,8 @@ from hinge.solvers.newton.systems import STEP, form_of, pass_cost
 
 PLAIN_PASSES = 4.0  # passes after which the ascent takes subspace steps
 UNCOMPILED = 8e6  # nanoseconds below which a fit that needs no compiled code is preferred: compiling takes seconds
+DOUBT = 100.0
+"""Times by which the ascent may be faster than is estimated (`python benchmarks/regret.py --shapes 40 --seed 3011`)."""
 MONITORING = 5.0
 """What monitoring an ascent costs besides its passes, in the Python calls of as many steps of Newton's method."""
 STIFF = 100.0
@@ -153,8 +155,10 @@ def _choose_linear(problem: Regularized, tol: float) -> Choice:
     if form_of(problem) == "rows":
         return _choose_by_rows(problem, tol, stiff)
     # Steps are hard to foresee if a plane separates the rows: the ascent is tried, for a share of Newton's price.
-    begin = "newton" if newton < ascent and n >= SEPARABLE * d else "ascent"
-    return Choice(Switch(tol, begin, ascent_for(tol), newton_passes=float(f"{newton / ns_of_pass:.3g}")), work)
+    doubt = DOUBT if n < SEPARABLE * d else 1.0
+    begin = "newton" if doubt * newton < ascent else "ascent"
+    passes, least = (float(f"{cost / ns_of_pass:.3g}") for cost in (newton, ascent / DOUBT))
+    return Choice(Switch(tol, begin, ascent_for(tol), newton_passes=passes, ascent_passes=least), work)
 
 
 def _choose_by_rows(problem: Regularized, tol: float, stiff: float) -> Choice:

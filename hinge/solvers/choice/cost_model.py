@@ -31,9 +31,9 @@ from hinge.solvers.newton.systems import (
 ROOT = 3.5  # passes of the ascent with subspace steps, per digit and unit of the root of R²/Λ
 SUPPORT = 0.5  # share of the rows that take part in the answer, about
 STEPS, CROWDED = 3.0, 80.0  # steps of Newton's method in a stage with many rows a feature, and more by √(d/n)
-CG_PASSES = 5.0  # most passes that the products of a step without a Hessian take; `benchmarks/regret.py`
+CG_PASSES = 5.0  # passes of a step without a Hessian, times features over rows that take part; `benchmarks/regret.py`
 SEPARABLE = 16.0  # rows for each feature below which a plane may separate them, and steps are hard to foresee
-SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing
+SQUARED = 0.1  # share of CROWDED that a squared loss takes, which needs no smoothing, unless rows are separable
 PATH_STEPS = 15.0
 """Steps of interior point methods, whatever the scales and λ: `benchmarks/costs.py` prints them for
 `MulticlassNewton`, `benchmarks/small.py`, in its rows with the hinge, for `CentralPath`."""
@@ -120,11 +120,15 @@ def _differences(G: np.ndarray) -> Differences:
     return Differences((sq - mean) ** 2 / squares if squares > 0.0 else math.inf, sq - mean)
 
 
+def is_separable(problem: Regularized) -> bool:
+    """Whether the rows that take part are fewer than the features, so that some plane separates them."""
+    return SUPPORT * problem.n < problem.d
+
+
 def newton_steps(problem: Regularized) -> float:
     """Steps of Newton's method: two stages, for a parabola and a centre, and more the fewer rows a feature has."""
-    crowded = (
-        CROWDED * (SQUARED if problem.loss.curvature else 1.0) * math.sqrt(min(1.0, (problem.d + 1.0) / problem.n))
-    )
+    squared = problem.loss.curvature and not is_separable(problem)
+    crowded = CROWDED * (SQUARED if squared else 1.0) * math.sqrt(min(1.0, (problem.d + 1.0) / problem.n))
     steps = 2.0 * STEPS + crowded
     # Without a sample to begin with, the stages of a wide parabola are on all rows, too.
     return steps + STEPS if begins_with(problem) == problem.n and not problem.loss.curvature else steps
@@ -135,11 +139,18 @@ def newton_cost(problem: Regularized) -> float:
     n, d, form, steps = float(problem.n), float(problem.d), form_of(problem), newton_steps(problem)
     if form == "products":
         # Conjugate gradients are the faster the more of the rows that take part there are for each feature.
-        products = CG_PASSES * min(1.0, d / (SUPPORT * n))
+        products = CG_PASSES * d / (SUPPORT * n)
         return steps * (STEP + (1.0 + products) * pass_cost(problem))
+    a_step = STEP + factors_cost(problem)
     if form == "rows":
-        return FLOP * n * n * d + steps * (STEP + 2.0 * pass_cost(problem) + factor_cost(SUPPORT * n))
-    return steps * (STEP + pass_cost(problem) + factor_cost(d)) + hessian_cost(problem)
+        return FLOP * n * n * d + steps * (a_step + 2.0 * pass_cost(problem))
+    return steps * (a_step + pass_cost(problem)) + hessian_cost(problem)
+
+
+def factors_cost(problem: Regularized) -> float:
+    """The cost of the factors that a step of Newton's method makes; 0 where it multiplies instead."""
+    sizes = {"features": float(problem.d), "rows": SUPPORT * problem.n, "products": 0.0}
+    return factor_cost(sizes[form_of(problem)])
 
 
 class RowSpaceCosts(NamedTuple):

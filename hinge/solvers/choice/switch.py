@@ -15,17 +15,17 @@ from hinge.solvers.ascent.local_ascent import SAMPLE
 from hinge.solvers.ascent.multiclass_sdca import MulticlassSDCAState
 from hinge.solvers.ascent.sdca import SDCA, SDCAState
 from hinge.solvers.base import Solver, gap_of
-from hinge.solvers.choice.cost_model import multiclass_passes, newton_cost, newton_steps
+from hinge.solvers.choice.cost_model import factors_cost, multiclass_passes, newton_cost
 from hinge.solvers.newton.newton import Newton, begins_with
-from hinge.solvers.newton.systems import pass_cost
+from hinge.solvers.newton.systems import STEP, pass_cost
 
 P = TypeVar("P", bound=Regularized | Multiclass)
 
 # `python benchmarks/regret.py --shapes 40` measures what these are worth.
 EARLY = 0.15  # share of Newton's price that is spent on the ascent before it is judged: its first gaps tell little
 GROWTH = 1.5  # the ascent is judged each time its passes have grown by this factor
-OVERRUN = 4.0  # times the estimates of both methods that Newton's method may cost before the ascent continues
-PATIENCE = 250.0  # passes within which the ascent should end, however little each costs: limits are given in passes
+OVERRUN = 2.0  # times the estimates of both methods that Newton's method may cost before the ascent continues
+PATIENCE = 800.0  # passes within which the ascent should end, however little each costs: most of `max_iter`
 FINEST = 1e-10  # a gap that rounding leaves to Newton's method, and that the ascent does not improve
 
 
@@ -43,7 +43,7 @@ class SwitchState(NamedTuple):
     `watch.gap`                    the gap at the last evaluation
     `watch.ended`                  whether a call has ended early because that is within the tolerance
     `watch.newton_gap`             the gap with which Newton's method was left
-    `watch.newton_work`            the passes that it has cost, estimated by its reads and steps
+    `watch.newton_work`            the passes that it has cost, by its reads and steps
     `watch.left`                   the passes that the ascent seemed to lack when it was left
     `watch.log_gap`                the logarithm of the least gap of the ascent
     `watch.passes`, `passes_log`   its passes and `log_gap` at the last checkpoint
@@ -74,11 +74,11 @@ class Switch(Solver[P, SwitchState]):
     passes would be left if that rate stayed. It tends to fall, from one factor in each pass to one in each doubling of
     the passes at worst; halfway, as :math:`1/\\sqrt k`, they are :math:`\\ell + \\ell^2/4k`. What Newton's method takes
     is estimated beforehand (:mod:`hinge.solvers.choice.cost_model`). Where that is less it takes over; both are
-    compared at each evaluation. Where the ascent has taken twice as much, Newton's method takes over whatever the rate
-    promises. Estimates may be far too low, where rows are separable and columns uneven: so Newton's method is left too,
-    once it has taken four times its estimate and what the ascent seemed to lack, and the ascent continues, for as long
-    as it seems to lack less than that. Where Newton's method makes no more progress, the ascent continues to the end,
-    from the better dual point.
+    compared at each evaluation. Half of what the ascent has taken counts against it: where that is twice the price of
+    Newton's method, this takes over whatever the rate promises. Estimates may be far too low, where rows are separable:
+    so Newton's method is left too, once, when it has taken twice its estimate and what the ascent seemed to lack, and
+    its gap is still above one. The ascent continues then, for as long as it seems to lack less than Newton's method has
+    cost. Where Newton's method makes no more progress, the ascent continues to the end, from the better dual point.
 
     Work is counted in rows, not measured by a clock: a run decides the same each time.
 
@@ -98,6 +98,8 @@ class Switch(Solver[P, SwitchState]):
         does `MulticlassNewton` where `MulticlassSDCA` is the ascent.
     newton_passes : float, optional
         Passes that this is thought to cost; by default as the sizes of the problem tell.
+    ascent_passes : float
+        Least passes that the ascent is thought to lack where Newton's method begins, which is left by that.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class Switch(Solver[P, SwitchState]):
     ascent: Solver = field(default_factory=SDCA)
     newton: Solver = field(default_factory=Newton)
     newton_passes: float | None = None
+    ascent_passes: float = math.inf
 
     any_loss = True
     free_level = True
@@ -134,6 +137,7 @@ class Switch(Solver[P, SwitchState]):
 
     def init(self, problem: P, seed: int = 0, start: Solution | None = None) -> SwitchState:
         state = SwitchState(None, None, first_watch(by_newton=self.begin == "newton"), np.uint64(seed))
+        state.watch.left = self.ascent_passes
         own = running(self, state)[0].init(problem, seed, start)
         return state._replace(newton=own) if state.watch.by_newton else state._replace(ascent=own)
 
@@ -158,7 +162,7 @@ class Switch(Solver[P, SwitchState]):
                     reads = problem.reads
                     state = state._replace(newton=method.advance(problem, own, steps))
                     passes = (problem.reads - reads) / max(1, problem.pass_cells)
-                    watch["newton_work"] += max(passes, steps * step_price(self, problem))
+                    watch["newton_work"] += passes + steps * step_price(self, problem)
             else:
                 before = own.t
                 own = method.advance(problem, own, n)
@@ -199,8 +203,12 @@ class Switch(Solver[P, SwitchState]):
         return state._replace(ascent=self.ascent.init(problem, int(state.seed), answer))
 
     def _begin_newton(self, problem: P, state: SwitchState, answer: Solution) -> SwitchState:
-        """Newton's method at the answer of the ascent; or anew, if its own beginning is a sample, which is quicker."""
+        """Newton's method at the answer of the ascent; or where it was left, if that was better; or anew, if its own
+        beginning is a sample, which is quicker.
+        """
         first = state.newton is None
+        if not first and state.watch.newton_gap <= state.watch.gap:
+            return state
         anew = first and isinstance(self.newton, Newton) and begins_with(cast(Regularized, problem)) < problem.n
         return state._replace(newton=self.newton.init(problem, int(state.seed), None if anew else answer))
 
@@ -283,10 +291,10 @@ def step_length(solver: Switch[P], problem: P) -> int:
 
 
 def step_price(solver: Switch[P], problem: P) -> float:
-    """Passes of the ascent that a step of Newton's method is estimated to cost at least; 0 where no number is known."""
+    """Passes of the ascent that a step of Newton's method costs besides what it reads; 0 where no number is known."""
     if not isinstance(solver.newton, Newton) or not isinstance(problem, Regularized):
         return 0.0
-    return solver._price(problem) / newton_steps(problem)
+    return (STEP + factors_cost(problem)) / pass_cost(problem)
 
 
 def steps_begun(iterations: int, a_step: int) -> int:
@@ -312,9 +320,11 @@ def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
     watch["gap"] = gap = float(gap_of(method.estimate(problem, own)))
     price = solver._price(problem)
     if watch.by_newton:
-        dear = watch.newton_work > OVERRUN * max(price, float(watch.left))
+        first = watch.switches + (solver.begin == "newton") == 1
+        # Its last digits come quickly.
+        dear = first and gap > 1.0 and watch.newton_work > OVERRUN * (price + float(watch.left))
         stalled, again = method.pause(problem, own) == 0, watch.newton_gap < math.inf  # it was left before
-        watch["switch_due"] = gap > FINEST and ((dear and not last) or (stalled and (again or not last)))
+        watch["switch_due"] = gap > FINEST and (dear or (stalled and (again or not last)))
         return gap
     if last or not 0.0 < gap < math.inf:
         return gap
@@ -328,7 +338,7 @@ def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
         # Subspace steps keep the rate up, as conjugate gradients do; so do Newton steps over the free weights.
         steady = getattr(solver.ascent, "acceleration", "none") == "subspace" or getattr(solver.ascent, "newton", False)
         left = passes_left(passes, rate, log_gap - log_tol, steady)
-        due = is_slow(passes, left, max(min(price, PATIENCE), float(watch.newton_work)))
+        due = is_slow(passes, left, max(price, float(watch.newton_work)))
         watch.left = left
     if watch.passes_log == math.inf:
         watch.passes, watch.passes_log, watch.before, watch.before_log = passes, log_gap, passes, log_gap
@@ -343,9 +353,13 @@ def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
 def is_slow(work: float, left: float, price: float) -> bool:
     """Whether an ascent that has made `work` passes should be given up for Newton's method, by what it seems to lack.
 
-    It is judged once its rate is known, and never kept for more than twice the price: rates tend to promise too much.
+    It is judged once its rate is known. Rates promise too much, the more often the longer the ascent has taken: half of
+    its work counts against it, so that it is kept for twice the price at most. Where it needs more passes than limits
+    allow, Newton's method may cost more.
     """
-    return work > EARLY * price and (left > price or work > 2.0 * price)
+    if work <= EARLY * min(price, PATIENCE):
+        return False
+    return left > price - 0.5 * work or (work + left > PATIENCE and price < OVERRUN * (work + left))
 
 
 def passes_left(k: float, rate: float, wanted: float, steady: bool = False) -> float:

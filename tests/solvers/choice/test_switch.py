@@ -52,7 +52,7 @@ def test_newtons_method_begins_where_asked_to_and_is_left_alone():
     assert result.n_iter == alone.n_iter * made.n  # a step stands for a pass
 
 
-@pytest.mark.parametrize(("price", "turns"), [(2.6, [False, False, False]), (2.4, [False, True])])
+@pytest.mark.parametrize(("price", "turns"), [(3.6, [False, False, False]), (3.4, [False, True])])
 def test_what_is_left_is_foretold_from_the_decline_of_the_gap(price, turns, monkeypatch):
     made, gaps = problem(1e3, n=100), iter([1.0, 0.1, 0.01])  # after the second pass 2 are left, or 2.5
     monkeypatch.setattr(SDCA, "estimate", lambda *_: next(gaps))
@@ -118,6 +118,15 @@ def test_newtons_method_is_left_where_it_costs_far_more_than_was_estimated():
     assert watch.switches == 1 and not watch.by_newton and watch.newton_work > 2.0 * newton_cost(made) / pass_cost(made)
 
 
+@pytest.mark.parametrize(("lam", "returns"), [(1e3, 0), (1e-6, 1)])
+def test_a_newton_that_began_is_left_by_both_prices_and_returned_to_where_the_ascent_is_slower(lam, returns):
+    """It is left once: whatever it costs then, the ascent has been found to be dearer."""
+    result = run(problem(lam), Switch(1e-3, begin="newton", newton_passes=0.5, ascent_passes=0.5))
+    watch = result.state.watch
+    assert result.status is Status.CONVERGED and result.state.ascent.t > 0
+    assert watch.switches == returns and watch.by_newton == bool(returns)
+
+
 def test_settings():
     assert Switch().parts == 1 and Switch(newton=Newton(parts=3)).parts == 3
     assert isinstance(Switch().init(problem(1.0, n=50)).watch, Scalars)
@@ -170,7 +179,12 @@ def test_passes_that_are_left_grow_where_the_rate_falls():
 
 
 @pytest.mark.parametrize(
-    ("work", "left", "slow"), [(10, 1000, False), (20, 101, True), (20, 99, False), (199, 99, False), (201, 1, True)]
+    ("work", "left", "slow"), [(10, 1000, False), (20, 91, True), (20, 89, False), (150, 26, True), (201, 1, True)]
 )
 def test_the_ascent_is_left_for_a_cheaper_method_and_never_kept_beyond_twice_its_price(work, left, slow):
     assert is_slow(work, left, 100.0) is slow
+
+
+def test_an_ascent_of_cheap_passes_is_left_where_it_needs_more_of_them_than_limits_allow():
+    assert is_slow(150, 700, 1600) and not is_slow(150, 600, 1600) and not is_slow(110, 700, 1600)
+    assert not is_slow(150, 700, 1800)  # that costs too much
