@@ -67,8 +67,10 @@ def case(rng):
         unit = max(best, LONG(FAINT) * LONG(C) * (s @ np.abs(long(t))))
     else:
         mass = LONG(nu) * s.sum() / 2
-        ours = objective(K, y, s, mass, beta)
-        best = min(ours, LONG(0), objective(K, y, s, mass, y * nu_svc.optimum(K, y, s, mass)))
+        ours, other = objective(K, y, s, mass, beta), y * nu_svc.optimum(K, y, s, mass)
+        best = min(ours, LONG(0), objective(K, y, s, mass, other))
+        # Equal rows far from the origin: the reference itself loses what extended precision cannot tell apart.
+        best += 4 * (n + full.shape[1]) * np.finfo(LONG).eps * (np.abs(other) @ np.abs(K) @ np.abs(other))
         unit = -ours
     spread = np.abs(beta) @ np.abs(K) @ np.abs(beta)
     stored = np.abs(K @ np.abs(beta)).max()  # the levels, as coefficients are divided by the margin
