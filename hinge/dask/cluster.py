@@ -15,6 +15,7 @@ from distributed import Client, Future, default_client, futures_of
 
 from hinge.dask.parts import ClusterTask
 from hinge.monitoring import History, Status, Stop
+from hinge.monitoring.interrupts import Interrupts
 from hinge.problems import Certificate, Solution
 
 PATIENCE = 30.0
@@ -290,8 +291,10 @@ class ClientLoop(ABC):
 
     def run(self, keep: bool) -> LoopResult:
         """Rounds until a limit is met; after Ctrl-C the answer so far, if it is to be kept."""
+        interrupts = Interrupts()
         try:
-            status = self._loop()
+            with interrupts.heeded():
+                status = self._loop(interrupts)
         except KeyboardInterrupt:
             if not keep:
                 raise
@@ -313,8 +316,10 @@ class ClientLoop(ABC):
         self.moved += bytes_of(message) + sum(map(bytes_of, found))
         return add(*found)
 
-    def _loop(self) -> Status:
+    def _loop(self, interrupts: Interrupts) -> Status:
         while True:
+            if interrupts.pressed:  # while Dask released a job: an exception in a destructor is lost
+                raise KeyboardInterrupt
             if self.stop.max_iter is not None and self.passes >= self.stop.max_iter:
                 return Status.MAX_ITER
             if self.round and time.perf_counter() >= self.ends:

@@ -2,6 +2,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +19,7 @@ from distributed import Client, LocalCluster  # noqa: E402
 
 import hinge  # noqa: E402
 from hinge.dask import LinearSVC  # noqa: E402
+from hinge.dask.cluster import ClientLoop  # noqa: E402
 
 X, y = some_rows(600)
 
@@ -190,6 +192,26 @@ def test_ctrl_c(on_interrupt, client, recwarn):
         assert model.fit(*chunked(X, y)).stop_reason_ == "interrupted"
         assert np.isfinite(model.coef_).all() and model.score(X, y) > 0.5  # of rounds that may be few
     assert time.perf_counter() - sent[0] < 1.0
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_in_a_destructor_is_not_lost(monkeypatch):
+    """Dask's jobs have destructors, and what is raised in one is printed and forgotten."""
+    rounds, report = [], ClientLoop._report_round
+
+    def pressed(self, sigma):
+        rounds.append(sigma)
+        with suppress(KeyboardInterrupt):  # as Python does for what is raised in a destructor
+            signal.raise_signal(signal.SIGINT)
+        return report(self, sigma)
+
+    monkeypatch.setattr(ClientLoop, "_report_round", pressed)
+    endless = dict(tol=0.0, max_iter=1000, C=100.0, loss="hinge", solver="cocoa")
+    with pytest.warns(ConvergenceWarning, match="it was interrupted"):
+        LinearSVC(on_interrupt="keep", **endless).fit(*chunked(X, y))
+    with pytest.raises(KeyboardInterrupt):
+        LinearSVC(**endless).fit(*chunked(X, y))
+    assert len(rounds) == 2
 
 
 def test_limits_are_said():
