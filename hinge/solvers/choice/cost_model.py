@@ -125,18 +125,21 @@ def is_separable(problem: Regularized) -> bool:
     return SUPPORT * problem.n < problem.d
 
 
-def newton_steps(problem: Regularized) -> float:
-    """Steps of Newton's method: two stages, for a parabola and a centre, and more the fewer rows a feature has."""
-    squared = problem.loss.curvature and not is_separable(problem)
+def newton_steps(problem: Regularized, *, few: bool = False) -> float:
+    """Steps of Newton's method: two stages, for a parabola and a centre, and more the fewer rows a feature has.
+
+    With a squared loss, of `few` rows in all, it takes few steps where rows are separable, too.
+    """
+    squared = problem.loss.curvature and (few or not is_separable(problem))
     crowded = CROWDED * (SQUARED if squared else 1.0) * math.sqrt(min(1.0, (problem.d + 1.0) / problem.n))
     steps = 2.0 * STEPS + crowded
     # Without a sample to begin with, the stages of a wide parabola are on all rows, too.
     return steps + STEPS if begins_with(problem) == problem.n and not problem.loss.curvature else steps
 
 
-def newton_cost(problem: Regularized) -> float:
+def newton_cost(problem: Regularized, *, few: bool = False) -> float:
     """The cost of Newton's method: its steps on all rows, the Hessian and its factors; or products without it."""
-    n, d, form, steps = float(problem.n), float(problem.d), form_of(problem), newton_steps(problem)
+    n, d, form, steps = float(problem.n), float(problem.d), form_of(problem), newton_steps(problem, few=few)
     if form == "products":
         # Conjugate gradients are the faster the more of the rows that take part there are for each feature.
         products = CG_PASSES * d / (SUPPORT * n)
@@ -174,7 +177,7 @@ def finite_newton_cost(problem: Regularized) -> float:
         return math.inf
     if begins_with(problem) < problem.n:
         return math.inf
-    return newton_cost(problem)
+    return newton_cost(problem, few=True)
 
 
 def central_path_cost(problem: Regularized, tol: float) -> float:

@@ -73,12 +73,13 @@ class Switch(Solver[P, SwitchState]):
 
     passes would be left if that rate stayed. It tends to fall, from one factor in each pass to one in each doubling of
     the passes at worst; halfway, as :math:`1/\\sqrt k`, they are :math:`\\ell + \\ell^2/4k`. What Newton's method takes
-    is estimated beforehand (:mod:`hinge.solvers.choice.cost_model`). Where that is less it takes over; both are
-    compared at each evaluation. Half of what the ascent has taken counts against it: where that is twice the price of
-    Newton's method, this takes over whatever the rate promises. Estimates may be far too low, where rows are separable:
-    so Newton's method is left too, once, when it has taken twice its estimate and what the ascent seemed to lack, and
-    its gap is still above one. The ascent continues then, for as long as it seems to lack less than Newton's method has
-    cost. Where Newton's method makes no more progress, the ascent continues to the end, from the better dual point.
+    is estimated beforehand (:mod:`hinge.solvers.choice.cost_model`); both are compared at each evaluation. Half of what
+    the ascent has taken counts against it: once it has taken twice the price of Newton's method, this takes over
+    whatever the rate promises. It also takes over, at up to twice the cost of all passes, where these would be too many
+    for common limits. Estimates may be far too low, where rows are separable: so Newton's method is left too, once,
+    when it has taken twice its estimate and what the ascent seemed to lack, and its gap is still above one. The ascent
+    continues then, and is judged by what Newton's method has cost. Where Newton's method makes no more progress, the
+    ascent continues to the end, from the better dual point.
 
     Work is counted in rows, not measured by a clock: a run decides the same each time.
 
@@ -209,6 +210,7 @@ class Switch(Solver[P, SwitchState]):
         first = state.newton is None
         if not first and state.watch.newton_gap <= state.watch.gap:
             return state
+        state.watch.newton_gap = min(float(state.watch.newton_gap), float(state.watch.gap))
         anew = first and isinstance(self.newton, Newton) and begins_with(cast(Regularized, problem)) < problem.n
         return state._replace(newton=self.newton.init(problem, int(state.seed), None if anew else answer))
 
@@ -326,9 +328,12 @@ def evaluate(solver: Switch[P], problem: P, state: SwitchState) -> float:
         stalled, again = method.pause(problem, own) == 0, watch.newton_gap < math.inf  # it was left before
         watch["switch_due"] = gap > FINEST and (dear or (stalled and (again or not last)))
         return gap
-    if last or not 0.0 < gap < math.inf:
+    if last or not gap > 0.0:
         return gap
     passes = own.t / method.cost(problem).a_pass
+    if gap == math.inf:  # it continues from dual weights of Newton's method that are far too long
+        watch.switch_due = bool(passes > OVERRUN * max(price, float(watch.newton_work)) and watch.newton_work)
+        return gap
     watch.log_gap = log_gap = min(float(watch.log_gap), math.log(gap))
     log_tol, due = math.log(max(solver.tol, EPS)), False
     # The gap wavers from one evaluation to the next: a rate is taken over at least half of the growth.

@@ -84,6 +84,7 @@ def test_the_choice_and_its_reason(n, d, lam, cells, begins, loss):
         (500, 20, 0.2, SQUARED_HINGE, True),
         (500, 20, 2e-3, HINGE, False),  # a smoothed loss takes more steps
         (60, 20, 1 / 60, SQUARED_HINGE, True),
+        (100, 100, 1e-5, SQUARED_HINGE, True),  # whatever separates them
         (3000, 50, 0.03, SQUARED_HINGE, False),  # no small fit
     ],
 )

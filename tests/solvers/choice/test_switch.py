@@ -127,6 +127,29 @@ def test_a_newton_that_began_is_left_by_both_prices_and_returned_to_where_the_as
     assert watch.switches == returns and watch.by_newton == bool(returns)
 
 
+def test_a_newton_that_was_left_is_resumed_unless_the_ascent_has_come_further():
+    made, solver = problem(1e-6), Switch(begin="newton")
+    state = solver.advance(made, solver.init(made), 2 * made.n)
+    answer = solver.solution(made, state)
+    for gap, resumed in ((3.0, True), (1.0, False)):
+        state.watch.gap, state.watch.newton_gap = gap, 2.0
+        assert (solver._begin_newton(made, state, answer).newton is state.newton) == resumed
+        assert state.watch.newton_gap == min(gap, 2.0)
+
+
+def test_an_ascent_that_has_no_bound_after_newtons_method_is_given_up():
+    made, solver = problem(1e-6), Switch(newton_passes=2.0)
+    state = solver.init(made)
+    state.watch.newton_work = 1.0
+    state.ascent.alpha[:] = 1e6  # dual weights that are far too long
+    state.ascent.v[:] = made.n
+    gaps = []
+    while not state.watch.switch_due and len(gaps) < 20:
+        state = solver.advance(made, state, solver.pause(made, state))
+        gaps.append(state.watch.gap)
+    assert state.watch.switch_due and len(gaps) <= 8
+
+
 def test_settings():
     assert Switch().parts == 1 and Switch(newton=Newton(parts=3)).parts == 3
     assert isinstance(Switch().init(problem(1.0, n=50)).watch, Scalars)
