@@ -192,7 +192,7 @@ class KernelProblem(Examples[Expansion]):
         return not self.gram.indefinite
 
     def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
-        """A certificate with less rounding error, if that is what keeps the gap above `wanted`, or from telling much.
+        """A certificate with less rounding error, if that keeps the gap above `wanted`, or is most of a gap above 1.
 
         Responses whose errors add much to the gap are summed again, more accurately; the kernel values are billed.
         `gram.sharper()` lists the ways to do so, from cheap to accurate. Those of a linear kernel are summed by way of

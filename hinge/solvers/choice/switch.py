@@ -100,7 +100,8 @@ class Switch(Solver[P, SwitchState]):
     newton_passes : float, optional
         Passes that this is thought to cost; by default as the sizes of the problem tell.
     ascent_passes : float
-        Least passes that the ascent is thought to lack where Newton's method begins, which is left by that.
+        Passes that the ascent is thought to take at least. A Newton's method that begins the run is left for it once it
+        has cost twice these and its own estimate; by default it is not.
 
     Examples
     --------

@@ -136,7 +136,7 @@ def solve_blocks(
     whole = falls - 0.5 * curve >= WHOLE * best * (falls - 0.5 * best * curve)
     length = torch.where(falls > 0.0, torch.where(whole, 1.0, best), 0.0)
     beta = (beta + torch.where(length > 0.0, length * way, 0.0)).clamp(lo, hi)  # a factor may have failed
-    for own, s in _each(groups, sums):  # rounding's part of the sums goes to points between bounds and zero
+    for own, s in _each(groups, sums):  # what rounding left of the sums goes to points between bounds, not at zero
         room = own * torch.minimum(torch.minimum(hi - beta, beta - lo), beta.abs())
         beta = (beta + (s - _sum(own * beta)) * room / _sum(room).clamp(min=1e-300)).clamp(lo, hi)
     return Solved(beta, balance)

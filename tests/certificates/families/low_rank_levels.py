@@ -69,7 +69,7 @@ def case(rng):
         mass = LONG(nu) * s.sum() / 2
         ours, other = objective(K, y, s, mass, beta), y * nu_svc.optimum(K, y, s, mass)
         best = min(ours, LONG(0), objective(K, y, s, mass, other))
-        # Equal rows far from the origin: the reference itself loses what extended precision cannot tell apart.
+        # Nearly equal rows far from the origin: the reference itself loses what extended precision cannot tell apart.
         best += 4 * (n + full.shape[1]) * np.finfo(LONG).eps * (np.abs(other) @ np.abs(K) @ np.abs(other))
         unit = -ours
     spread = np.abs(beta) @ np.abs(K) @ np.abs(beta)

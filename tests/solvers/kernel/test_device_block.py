@@ -69,7 +69,7 @@ def test_regression_has_the_optimum_of_the_host(points, where, bias, C, epsilon,
 @pytest.mark.sampled
 @pytest.mark.parametrize("where", DEVICES)
 def test_rounding_makes_no_support_vectors_and_a_run_that_stalls_says_where(points, where):
-    """Points at the kink at zero stay there, and the last certificate is in float64, if the gap tells nothing else."""
+    """Points at the kink at zero stay there, and the last certificate is in float64 where float32 proves nothing."""
     X, _ = points
     rng = np.random.default_rng(0)
     X, y = X.astype(float), X[:, 0] - X[:, 1] + 0.05 * rng.standard_normal(len(X))
